@@ -159,6 +159,26 @@ class Session:
         """Replace what is in a znode of this version."""
         self._call(self._client.set, path, data, version=version)
 
+    def replace(self, path: str, data: bytes) -> bool:
+        """Put something else into a znode, of whatever version; False if there is none."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            self._call(self._client.set, path, data)
+        except NoNodeError:
+            return False
+        return True
+
+    def discard(self, path: str) -> bool:
+        """Remove a znode of whatever version; False if there is none."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            self._call(self._client.delete, path)
+        except NoNodeError:
+            return False
+        return True
+
     def remove(self, path: str, version: int = -1, *, recursive: bool = False) -> None:
         """Remove a znode of this version; -1 is any."""
         self._call(self._client.delete, path, version=version, recursive=recursive)

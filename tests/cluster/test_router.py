@@ -12,7 +12,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs import HdfsFileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
-from howdah.router.state_store import StateStore
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
@@ -60,7 +60,7 @@ def routers(
         "dfs.federation.router.quota-cache.update.interval": "1s",
     }
     with Routers(directory, {"east": howdah_cluster, "west": west}, conf) as found:
-        store = StateStore(directory / "store")
+        store = store_at(directory / "store")
         store.prepare()
         for entry in ENTRIES:
             store.add_mount(entry)

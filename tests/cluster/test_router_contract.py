@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.fs.registry import connect
-from howdah.router.state_store import StateStore
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
@@ -28,7 +28,7 @@ def subject(
     directory = tmp_path_factory.mktemp("routers")
     root = f"/routed-{uuid.uuid4().hex[:8]}"
     places = Destination("east", f"{root}/1"), Destination("west", f"{root}/2")
-    store = StateStore(directory / "store")
+    store = store_at(directory / "store")
     store.prepare()
     store.add_mount(MountEntry("/m", places, Order.HASH_ALL))
     clusters = {"east": howdah_cluster, "west": howdah_cluster}

@@ -9,7 +9,7 @@ import pytest
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
-from howdah.router.state_store import StateStore
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.internal.routers import Routers
@@ -32,7 +32,7 @@ def cluster() -> Iterator[MiniCluster]:
 def routers(cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Routers]:
     directory = tmp_path_factory.mktemp("routers")
     with Routers(directory, {"east": cluster}) as found:
-        store = StateStore(directory / "store")
+        store = store_at(directory / "store")
         store.prepare()
         store.add_mount(ONE_MOUNT)
         with cluster.connect() as fs:

@@ -13,7 +13,7 @@ import pytest
 
 from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
-from howdah.router.state_store import StateStore
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster
@@ -35,7 +35,7 @@ def routers(
     directory = tmp_path_factory.mktemp("routers")
     root = f"/strangers-{uuid.uuid4().hex[:8]}"
     east, west = Destination("east", f"{root}/e"), Destination("west", f"{root}/w")
-    store = StateStore(directory / "store")
+    store = store_at(directory / "store")
     store.prepare()
     store.add_mount(MountEntry("/east", (east,)))
     store.add_mount(MountEntry("/west", (west,)))

@@ -85,7 +85,10 @@ SHELLS = {
         "namenodes.nameservices",
         "server",
         "settings",
-        "state_store",
+        "store.choice",
+        "store.files",
+        "store.state_store",
+        "store.zookeeper",
     },
     "model": set[str](),
     "namenode": {
@@ -418,7 +421,7 @@ ROOMS = {
         "nameservice",
         "process",
     ),
-    "router": ("table", "namenodes", "calls"),
+    "router": ("table", "store", "namenodes", "calls"),
     "spark": (
         "common",
         "locks",

@@ -41,11 +41,36 @@ DFS_FEDERATION_ROUTER_DEFAULT_NAMESERVICE_ENABLE = boolean(
 DFS_FEDERATION_ROUTER_STORE_DRIVER_CLASS = string(
     "dfs.federation.router.store.driver.class",
     "org.apache.hadoop.hdfs.server.federation.store.driver.impl.StateStoreFileImpl",
-    "What keeps the mount table: a directory of files is all that there is here.",
+    "What keeps the mount table: a directory of files, or ZooKeeper (StateStoreZooKeeperImpl).",
 )
 DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY = optional_string(
     "dfs.federation.router.store.driver.file.directory",
     "The directory of the mount table, which all routers of a federation share.",
+)
+DFS_FEDERATION_ROUTER_STORE_DRIVER_ZK_PARENT_PATH = string(
+    "dfs.federation.router.store.driver.zk.parent-path",
+    "/hdfs-federation",
+    "The znode of the mount table, which all routers of a federation share.",
+)
+HADOOP_ZK_ADDRESS = optional_string(
+    "hadoop.zk.address", "The ZooKeeper servers of the mount table, host:port and so on."
+)
+HADOOP_ZK_ACL = string(
+    "hadoop.zk.acl",
+    "world:anyone:rwcda",
+    "Who may use those znodes, scheme:id:permissions and so on; @FILE reads it from a file.",
+)
+HADOOP_ZK_AUTH = string(
+    "hadoop.zk.auth",
+    "",
+    "What to log in to ZooKeeper with, scheme:credentials and so on; @FILE reads it from a file.",
+)
+HADOOP_ZK_TIMEOUT_MS = duration(
+    "hadoop.zk.timeout-ms",
+    "10000",
+    "ms",
+    "How long a router waits for ZooKeeper.",
+    minimum_s=0.001,
 )
 DFS_FEDERATION_ROUTER_CACHE_TTL = duration(
     "dfs.federation.router.cache.ttl",

@@ -26,7 +26,7 @@ from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.answering import settle
 from howdah.router.calls.core import Core
-from howdah.router.state_store import StateStore
+from howdah.router.store.state_store import StateStore
 from howdah.router.table.mount_table import MountEntry, is_at_or_below, normalised
 from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.quotas import Usage

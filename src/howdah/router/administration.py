@@ -5,6 +5,7 @@ Hadoop: RouterClient, MountTableManager, RouterStateManager, NameserviceManager.
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 
@@ -12,8 +13,8 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.proto import router_pb2 as pb
 from howdah.router.admin import PROTOCOL
-from howdah.router.settings import store_directory
-from howdah.router.state_store import DISABLED, MOUNT_TABLE, StateStore
+from howdah.router.store.choice import store_at, store_place
+from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.quotas import Usage
 from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines, from_uint64
@@ -138,13 +139,12 @@ def dumped_store(conf: Configuration) -> list[tuple[str, list[tuple[str, str]]]]
     The store is read as it is, without a router. Raises InvalidConfiguration, OSError,
     IllegalArgument.
     """
-    store = StateStore(store_directory(conf))
-    mounts = []
-    for _, data in store.records(MOUNT_TABLE):
-        mount = from_lines(data, pb.MountTableRecordProto)
-        mounts.append((mount.srcPath, str(mount)))
-    disabled = []
-    for _, data in store.records(DISABLED):
-        record = from_lines(data, pb.DisabledNameserviceRecordProto)
-        disabled.append((record.nameServiceId, str(record)))
+    mounts, disabled = [], []
+    with contextlib.closing(store_at(store_place(conf))) as store:
+        for _, data in store.records.read(MOUNT_TABLE):
+            mount = from_lines(data, pb.MountTableRecordProto)
+            mounts.append((mount.srcPath, str(mount)))
+        for _, data in store.records.read(DISABLED):
+            record = from_lines(data, pb.DisabledNameserviceRecordProto)
+            disabled.append((record.nameServiceId, str(record)))
     return [(DISABLED, disabled), (MOUNT_TABLE, mounts)]

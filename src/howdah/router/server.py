@@ -26,7 +26,7 @@ from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.settings import Settings
-from howdah.router.state_store import StateStore
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import MountTable
 from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, current_user
@@ -67,7 +67,7 @@ class Router:
             mount_status_timeout_s=settings.mount_status_timeout_s,
             default_nameservice=settings.default_nameservice,
         )
-        self._store = StateStore(settings.store)
+        self._store = store_at(settings.store)
         self._forwarding = Forwarding(self.core)
         self._rpc = RpcServer(
             Registry([self._forwarding.service]), max_frame_bytes=settings.max_frame_bytes
@@ -107,6 +107,7 @@ class Router:
         await self._admin.stop()
         await self._rpc.stop()
         self._connections.close()
+        await asyncio.to_thread(self._store.close)
 
     def _repeat(self, interval_s: float, what: str, work: Callable[[], Awaitable[None]]) -> None:
         async def repeat() -> None:
@@ -151,7 +152,7 @@ class Router:
         except OSError as error:
             log.error(
                 "the state store in %s cannot be read: %s; the mount table stays as it was",
-                *(self._store.directory, error),
+                *(self._store.records.place, error),
             )
             limit_s = self._settings.safe_mode_after_s
             silent_s = asyncio.get_running_loop().time() - self._read_at_s

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
 from howdah import errors, keys, nameservices
 from howdah.config import Configuration
-from howdah.kinds import Address, parse_dir
-
-FILE_DRIVER: Final = "StateStoreFileImpl"
+from howdah.kinds import Address
+from howdah.router.store.choice import Place, store_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Settings:
     namenodes: dict[str, dict[str, Address]]
     """By nameservice, and by the namenode's name."""
     default_nameservice: str
-    store: Path
+    store: Place
     store_ttl_s: float
     safe_mode_after_s: float | None
     heartbeat_interval_s: float
@@ -55,7 +52,7 @@ class Settings:
             admin_bind=conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST) or admin[0],
             namenodes=namenodes,
             default_nameservice=default_nameservice(conf, namenodes),
-            store=store_directory(conf),
+            store=store_place(conf),
             store_ttl_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_CACHE_TTL), 0.05),
             safe_mode_after_s=(
                 conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_EXPIRATION) if refuses else None
@@ -111,24 +108,3 @@ def default_nameservice(conf: Configuration, known: dict[str, dict[str, Address]
             f"{key.name} = {name} is not a nameservice of this router ({', '.join(known)})"
         )
     return name
-
-
-def store_directory(conf: Configuration) -> Path:
-    """Raises InvalidConfiguration for a store that there is none of here."""
-    driver_key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_CLASS
-    driver = conf.get(driver_key)
-    if driver.rpartition(".")[2] != FILE_DRIVER:
-        raise errors.InvalidConfiguration(
-            f"{driver_key.name} = {driver} is not supported: a router keeps its mount table in "
-            f"a directory of files ({FILE_DRIVER})"
-        )
-    key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
-    directory = conf.get(key)
-    if not directory:
-        raise errors.InvalidConfiguration(
-            f"{key.name} is not set: a router needs a directory for its mount table"
-        )
-    try:
-        return parse_dir(directory)
-    except ValueError as error:
-        raise errors.InvalidConfiguration(f"{key.name} = {directory!r}: {error}") from error

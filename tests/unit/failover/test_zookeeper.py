@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import queue
-import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -23,7 +21,8 @@ from howdah.failover.settings import targets
 from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.java import NoJava
 from howdah.kinds import Address
-from howdah.local.zookeeper import NoZooKeeper, is_serving, zookeeper_command
+from howdah.local.zookeeper import NoZooKeeper
+from howdah.testing.internal.zookeeper import zookeeper_server
 from howdah.testing.waiting import wait_until
 from howdah.zookeeper import Session, parse_acls
 
@@ -36,19 +35,11 @@ _parents = count()
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
     """Where a ZooKeeper server answers."""
     pytest.importorskip("kazoo", reason="an election on ZooKeeper needs kazoo")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        address = ("127.0.0.1", probe.getsockname()[1])
     try:
-        command = zookeeper_command(tmp_path_factory.mktemp("zookeeper"), address)
+        with zookeeper_server(tmp_path_factory.mktemp("zookeeper")) as address:
+            yield address
     except (NoZooKeeper, NoJava) as error:
         pytest.skip(str(error))
-    server = subprocess.Popen(command)
-    try:
-        wait_until(lambda: is_serving(address), 60, "ZooKeeper serves")
-        yield address
-    finally:
-        server.terminate()
-        server.wait(20)
 
 
 class ZooKeeperCluster:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import base64
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.java import NoJava
+from howdah.kinds import Address
+from howdah.local.zookeeper import NoZooKeeper as NoServer
 from howdah.proto import router_pb2 as pb
-from howdah.router.settings import Settings, store_directory
-from howdah.router.state_store import StateStore
+from howdah.router.administration import dumped_store
+from howdah.router.settings import Settings
+from howdah.router.store.choice import store_at, store_place
+from howdah.router.store.state_store import StateStore
+from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
 from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines
+from howdah.testing.internal.zookeeper import zookeeper_server
+from howdah.zookeeper import NoZooKeeper, Session
 
 pytestmark = pytest.mark.req("LM-020")
 
+ZOOKEEPER = {"dfs.federation.router.store.driver.class": "x.y.StateStoreZooKeeperImpl"}
 ENTRY = MountEntry(
     "/a/b",
     (Destination("n1", "/x"), Destination("n2", "/y")),
@@ -32,44 +46,147 @@ ENTRY = MountEntry(
 )
 
 
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    pytest.importorskip("kazoo", reason="a state store in ZooKeeper needs kazoo")
+    try:
+        with zookeeper_server(tmp_path_factory.mktemp("zookeeper")) as address:
+            yield address
+    except (NoServer, NoJava) as error:
+        pytest.skip(str(error))
+
+
+def in_zookeeper(address: Address, parent: str) -> Configuration:
+    values = {
+        "dfs.federation.router.store.driver.class": "x.y.StateStoreZooKeeperImpl",
+        "dfs.federation.router.store.driver.zk.parent-path": parent,
+        "hadoop.zk.address": f"{address[0]}:{address[1]}",
+    }
+    return Configuration(values)
+
+
+@dataclass
+class Kept:
+    """A state store, and what is where it keeps its records."""
+
+    store: StateStore
+    put: Callable[[str, bytes], object]
+    """A record of the mount table."""
+    get: Callable[[str], bytes]
+
+
+_parents = count()
+
+
+@pytest.fixture(params=["files", "zookeeper"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+    if request.param == "files":
+        found = store_at(tmp_path)
+        found.prepare()
+        table = tmp_path / "MountTable"
+        yield Kept(
+            found,
+            lambda name, content: (table / name).write_bytes(content),
+            lambda name: (table / name).read_bytes(),
+        )
+        return
+    parent = f"/federations/f{next(_parents)}"
+    place = store_place(in_zookeeper(request.getfixturevalue("zookeeper"), parent))
+    assert isinstance(place, ZooKeeperPlace)
+    session = Session(place.ensemble)
+
+    def get(name: str) -> bytes:
+        znode = session.read(f"{parent}/MountTable/{name}")
+        assert znode is not None
+        return znode.content
+
+    found = store_at(place)
+    try:
+        found.prepare()
+        yield Kept(
+            found,
+            lambda name, content: session.create(f"{parent}/MountTable/{name}", content),
+            get,
+        )
+    finally:
+        found.close()
+        session.close()
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> StateStore:
-    found = StateStore(tmp_path)
-    found.prepare()
-    return found
+def store(kept: Kept) -> StateStore:
+    return kept.store
 
 
 def test_an_entry_comes_back_as_it_was(store: StateStore) -> None:
     assert store.add_mount(ENTRY)
     assert store.mount_entries() == [ENTRY]
     assert not store.add_mount(ENTRY)
+    changed = replace(ENTRY, read_only=False)
+    assert store.update_mount(changed)
+    assert store.mount_entries() == [changed]
     assert store.remove_mount(ENTRY.source)
     assert not store.remove_mount(ENTRY.source)
     assert not store.update_mount(ENTRY)
 
 
-def test_a_record_is_where_hadoop_looks_for_it(store: StateStore) -> None:
-    store.add_mount(ENTRY)
-    data = (store.directory / "MountTable" / "0SLASH0a0SLASH0b").read_bytes()
+def test_a_record_is_where_hadoop_looks_for_it(kept: Kept) -> None:
+    kept.store.add_mount(ENTRY)
+    data = kept.get("0SLASH0a0SLASH0b")
     record = pb.MountTableRecordProto.FromString(base64.b64decode(data))
     assert record.srcPath == "/a/b"
 
 
-def test_what_is_half_written_is_no_record(store: StateStore) -> None:
+def test_what_is_half_written_is_no_record(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.prepare()
     store.add_mount(ENTRY)
-    (store.directory / "MountTable" / "0SLASH0c.tmp").write_bytes(b"half")
+    (tmp_path / "MountTable" / "0SLASH0c.tmp").write_bytes(b"half")
     assert store.mount_entries() == [ENTRY]
 
 
 @pytest.mark.parametrize("content", [b"!!\n", b"", bytes((1 << 20) + 1)])
-def test_a_damaged_record_is_named(store: StateStore, content: bytes) -> None:
+def test_a_damaged_record_is_named(kept: Kept, content: bytes) -> None:
     """Left out, it would send new files to the place behind it."""
+    store = kept.store
     store.add_mount(ENTRY)
-    (store.directory / "MountTable" / "0SLASH0a0SLASH0b0SLASH0c").write_bytes(content)
+    try:
+        kept.put("0SLASH0a0SLASH0b0SLASH0c", content)
+    except NoZooKeeper:
+        pytest.skip("ZooKeeper takes no znode of that size")
     with pytest.raises(OSError, match=r"a damaged record: .*0SLASH0a0SLASH0b0SLASH0c"):
         store.mount_entries()
     assert store.remove_mount("/a/b/c")
     assert store.mount_entries() == [ENTRY]
+
+
+def test_routers_see_in_zookeeper_what_others_do(zookeeper: Address) -> None:
+    place = store_place(in_zookeeper(zookeeper, "/shared"))
+    with closing(store_at(place)) as one, closing(store_at(place)) as other:
+        one.prepare()
+        other.prepare()
+        assert one.add_mount(ENTRY)
+        assert not other.add_mount(ENTRY)
+        other.disable("n1")
+        assert one.disabled_nameservices() == ["n1"]
+        assert other.mount_entries() == [ENTRY]
+        assert [kind for kind, _ in dumped_store(in_zookeeper(zookeeper, "/shared"))] == [
+            "DisabledNameservice",
+            "MountTable",
+        ]
+
+
+def test_a_zookeeper_that_is_away_is_told_by_the_key_that_names_it() -> None:
+    pytest.importorskip("kazoo", reason="a state store in ZooKeeper needs kazoo")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        conf = in_zookeeper(silent.getsockname(), "/away").with_values(
+            {"hadoop.zk.timeout-ms": "200"}
+        )
+        with (
+            closing(store_at(store_place(conf))) as store,
+            pytest.raises(OSError, match=r"no ZooKeeper server answered .*hadoop\.zk\.address"),
+        ):
+            store.mount_entries()
 
 
 def test_nameservices_are_disabled_and_enabled(store: StateStore) -> None:
@@ -137,9 +254,22 @@ def test_the_default_nameservice(values: dict[str, str], default: str) -> None:
         ({"dfs.federation.router.monitor.namenode": "n3"}, "names n3"),
         ({"dfs.nameservices": ""}, "a router needs nameservices"),
         ({"dfs.federation.router.store.driver.file.directory": ""}, "needs a directory"),
+        (ZOOKEEPER, r"hadoop\.zk\.address is not set"),
         (
-            {"dfs.federation.router.store.driver.class": "x.y.StateStoreZooKeeperImpl"},
-            "StateStoreZooKeeperImpl is not supported",
+            {**ZOOKEEPER, "hadoop.zk.address": "zk", "hadoop.zk.acl": "all"},
+            r"hadoop\.zk\.acl: 'all'",
+        ),
+        (
+            {
+                **ZOOKEEPER,
+                "hadoop.zk.address": "zk",
+                "dfs.federation.router.store.driver.zk.parent-path": "/",
+            },
+            r"zk\.parent-path = .* is the root",
+        ),
+        (
+            {"dfs.federation.router.store.driver.class": "x.y.StateStoreMySQLImpl"},
+            "StateStoreMySQLImpl is not supported",
         ),
     ],
 )
@@ -150,4 +280,4 @@ def test_settings_that_cannot_be_are_named(values: dict[str, str], problem: str)
 
 def test_the_directory_of_the_store_may_be_a_uri() -> None:
     values = {**BASE, "dfs.federation.router.store.driver.file.directory": "file:///srv/s"}
-    assert store_directory(Configuration(values)) == Path("/srv/s")
+    assert store_place(Configuration(values)) == Path("/srv/s")

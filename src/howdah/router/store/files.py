@@ -1,0 +1,89 @@
+"""Records in a directory that routers share (shell). Hadoop: StateStoreFileImpl.
+
+A directory for each kind of record, a file for each record, replaced as a whole. Routers on
+several machines share it on a network filesystem.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from howdah import errors
+from howdah.router.store.state_store import MOST_BYTES, damaged
+from howdah.storage import disk
+from howdah.storage.atomic import fsync_directory, replace_file
+
+_TEMPORARY: Final = ".tmp"
+_LOCK: Final = ".lock"
+_MOST_NAME_BYTES: Final = 255
+
+
+class FileRecords:
+    """See `state_store.Records`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @property
+    def place(self) -> str:
+        return str(self.directory)
+
+    def prepare(self, kinds: Iterable[str]) -> None:
+        for kind in kinds:
+            disk.make_directory(self.directory / kind, 0o755)
+
+    def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        for path in sorted((self.directory / kind).iterdir()):
+            if path.name.endswith(_TEMPORARY) or path.name.startswith("."):
+                continue
+            try:
+                if path.stat().st_size > MOST_BYTES:
+                    why = f"it is larger than {MOST_BYTES} bytes"
+                    raise damaged(self.place, kind, path.name, why)
+                content = path.read_bytes()
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            yield path.name, content
+
+    def create(self, kind: str, name: str, content: bytes) -> bool:
+        return self._write(kind, name, content, is_there=False)
+
+    def replace(self, kind: str, name: str, content: bytes) -> bool:
+        return self._write(kind, name, content, is_there=True)
+
+    def remove(self, kind: str, name: str) -> bool:
+        with self._locked():
+            path = self._path(kind, name)
+            if not path.exists():
+                return False
+            disk.unlink(path)
+            fsync_directory(path.parent)
+            return True
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _write(self, kind: str, name: str, content: bytes, *, is_there: bool) -> bool:
+        with self._locked():
+            path = self._path(kind, name)
+            if path.exists() is not is_there:
+                return False
+            replace_file(path, content + b"\n")
+            return True
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One router at a time writes: two must not use the same temporary file."""
+        with (self.directory / _LOCK).open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _path(self, kind: str, name: str) -> Path:
+        if len(os.fsencode(name)) > _MOST_NAME_BYTES:
+            raise errors.IllegalArgument(f"{name} is too long for a record of the state store")
+        return self.directory / kind / name

@@ -1,0 +1,94 @@
+"""Records in ZooKeeper that routers share (shell). Hadoop: StateStoreZooKeeperImpl.
+
+    <parent>/MountTable/0SLASH0data     a znode for each record
+    <parent>/DisabledNameservice/east
+
+One session serves all calls, and comes back by itself when its connection breaks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.router.store.state_store import MOST_BYTES, damaged
+from howdah.zookeeper import Ensemble, Session
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperPlace:
+    """Where the records are."""
+
+    ensemble: Ensemble
+    parent: str
+    """The znode above all of them."""
+
+
+class ZooKeeperRecords:
+    """See `state_store.Records`."""
+
+    def __init__(self, place: ZooKeeperPlace) -> None:
+        self._place = place
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self._place.parent} at ZooKeeper {self._place.ensemble.servers}"
+
+    def prepare(self, kinds: Iterable[str]) -> None:
+        with self._connected() as session:
+            for kind in kinds:
+                session.make_directory(f"{self._place.parent}/{kind}")
+
+    def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        with self._connected() as session:
+            found = [
+                (name, session.read(self._path(kind, name)))
+                for name in sorted(session.children(f"{self._place.parent}/{kind}"))
+            ]
+        for name, znode in found:
+            if znode is None:
+                continue  # removed meanwhile
+            if len(znode.content) > MOST_BYTES:
+                why = f"it is larger than {MOST_BYTES} bytes"
+                raise damaged(self.place, kind, name, why)
+            yield name, znode.content
+
+    def create(self, kind: str, name: str, content: bytes) -> bool:
+        with self._connected() as session:
+            return session.create(self._path(kind, name), content)
+
+    def replace(self, kind: str, name: str, content: bytes) -> bool:
+        with self._connected() as session:
+            return session.replace(self._path(kind, name), content)
+
+    def remove(self, kind: str, name: str) -> bool:
+        with self._connected() as session:
+            return session.discard(self._path(kind, name))
+
+    def close(self) -> None:
+        with self._lock:
+            session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def _path(self, kind: str, name: str) -> str:
+        return f"{self._place.parent}/{kind}/{name}"
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[Session]:
+        try:
+            with self._lock:
+                if self._session is None:
+                    self._session = Session(self._place.ensemble)
+                session = self._session
+            yield session
+        except errors.InvalidConfiguration:
+            raise
+        except errors.HowdahError as error:
+            raise OSError(errno.EIO, str(error)) from error
