@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from howdah.namenode.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.process.background import read_hosts
 from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.rpc.client import current_user
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
 
@@ -110,7 +112,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "xml", "json", "xml", "")
+        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "sh", "xml", "json", "xml", "")
     ]
     assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
 
@@ -284,6 +286,8 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
         "dfs.datanode.data.dir": str(tmp_path / "data"),
         "dfs.datanode.address": f"127.0.0.1:{data}",
         "dfs.datanode.ipc.address": f"127.0.0.1:{ipc}",
+        "dfs.datanode.http.address": "127.0.0.1:0",
+        "dfs.datanode.hostname": "localhost",
         "dfs.replication": "1",
     }
     properties = "".join(
@@ -328,7 +332,7 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, importing, secondary, journals, controllers, leaving = blocks_of(
+    servers, importing, secondary, journals, controllers, web, leaving = blocks_of(
         "docs/operating.md", "sh"
     )
     several = journals.code + controllers.code
@@ -339,6 +343,13 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
     with howdah.connect(conf=conf) as fs:
         fs.mkdirs("/a")
     assert "Live datanodes (1):" in terminal.run(leaving.code, **here)
+    if shutil.which("curl"):
+        host, port = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+        at = web.code.replace("127.0.0.1:9870", f"{host}:{port}")
+        found = terminal.run(at, USER=current_user())
+        assert "HTTP/1.1 201 Created" in found, found
+        assert (HERE / "README.md").read_text() in found
+        assert '"pathSuffix":"a"' in found
     assert re.search(r"\d", terminal.run(secondary.code, **here))
     terminal.end()
     for name in (terminal.top / "name").rglob("*"):

@@ -18,6 +18,7 @@ import logging
 import os
 import random
 import signal
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -104,6 +105,9 @@ from howdah.web.server import HttpServer, on_loop
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
+SWITCH_S = 0.0005
+"""So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
+a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this."""
 LEASES_OF_PATIENCE = 5
 """For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
 and answers leave nevertheless."""
@@ -301,11 +305,8 @@ class Namenode:
                 port=lambda: self._pages.port,
             ),
         )
-        self._http = HttpServer(
-            self._pages.answer,
-            timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
-            run=self._on_loop,
-        )
+        timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
+        self._http = HttpServer(self._pages.answer, timeout_s=timeout_s, run=self._on_loop)
 
         # What happens by itself: in every role, and in each.
         self.duties = Duties(
@@ -550,6 +551,7 @@ def active_parts(
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    sys.setswitchinterval(SWITCH_S)
     gc.disable()  # Nothing that is loaded is rubbish.
     try:
         place = place_of(conf)
