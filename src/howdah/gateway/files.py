@@ -31,7 +31,7 @@ from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked, check_
 log = logging.getLogger(__name__)
 
 FILE_MODE: Final = 0o644
-_PIECE_BYTES: Final = 1 << 20
+_PIECE_BYTES: Final = 256 * 1024
 _JSON: Final = "application/json; charset=utf-8"
 _BYTES: Final = "application/octet-stream"
 _COMBINED: Final = "MD5MD5CRC"

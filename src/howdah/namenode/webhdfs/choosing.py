@@ -19,7 +19,7 @@ def choose(core: Core, target: Target, address: str) -> types_pb2.DatanodeIDProt
     excluded = {uuid for name in target.excluded for uuid in _named(core, name)}
     found = core.placement.choose(
         1,
-        block_size_bytes=target.block_size_bytes or core.settings.block_size_bytes,
+        block_size_bytes=target.block_size_bytes,
         writer=core.datanodes.by_ip(address),
         writer_location=core.racks.client_location(address),
         excluded=excluded,

@@ -3,6 +3,7 @@ POSTs and DELETEs of NamenodeWebHdfsMethods (pure)."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -21,7 +22,7 @@ DIRECTORY_MODE: Final = 0o755
 LINK_MODE: Final = 0o777
 STORAGE_TYPES: Final = ("DISK", "SSD", "ARCHIVE", "RAM_DISK", "PROVIDED", "NVDIMM")
 _LONG_MASK: Final = (1 << 64) - 1
-_WRITER: Final = "WebHDFS"
+_numbers: Final = itertools.count(1)
 
 
 class NothingToSet(errors.IllegalArgument):
@@ -96,10 +97,14 @@ def concat(asked: Asked, user: str) -> Steps:
 
 
 def truncate(asked: Asked, user: str) -> Steps:
+    """Each request is a client of its own: what one has begun, another one does not go on
+    with."""
     answer = yield Rpc(
         "truncate",
         pb.TruncateRequestProto(
-            src=asked.path, newLength=asked.number("newlength"), clientName=_WRITER
+            src=asked.path,
+            newLength=asked.number("newlength"),
+            clientName=f"DFSClient_WebHDFS_{next(_numbers)}",
         ),
     )
     return boolean(answer.result)

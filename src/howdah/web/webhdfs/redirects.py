@@ -60,8 +60,10 @@ Choice = Generator[Rpc | Target, Any, types_pb2.DatanodeIDProto]
 
 
 def _of_new_block(asked: Asked) -> Choice:
+    # Also asks whether this namenode serves at all: else its client should go to another.
+    found = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
     size = asked.number("blocksize") if asked.operation == "CREATE" else None
-    node = yield Target(size, _excluded(asked))
+    node = yield Target(size or found.serverDefaults.blockSize, _excluded(asked))
     assert isinstance(node, types_pb2.DatanodeIDProto), "that is what is asked for"
     return node
 

@@ -30,7 +30,7 @@ class Target:
     """A datanode that is to take a new block is wanted: Hadoop's chooseTarget4WebHDFS. The
     answer is a DatanodeIDProto. `excluded` are hosts, or `host:port` of their data ports."""
 
-    block_size_bytes: int | None
+    block_size_bytes: int
     excluded: frozenset[str] = field(default_factory=frozenset)
 
 
