@@ -1,0 +1,82 @@
+"""What a datanode answers over HTTP, and who makes what answers WebHDFS."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.datanode.keeper.pages import Pages
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response, plain
+
+
+class Files:
+    """Answers with the path."""
+
+    def __init__(self) -> None:
+        self.path = ""
+
+    def answer(self, request: Request) -> Files:
+        self.path = request.path
+        return self
+
+    def run(self, channel: Channel) -> None:
+        """Nothing."""
+
+    def done(self) -> Response:
+        return plain(200, self.path)
+
+
+@contextmanager
+def served(pages: Pages) -> Iterator[http.client.HTTPConnection]:
+    port = pages.start(("127.0.0.1", 0))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        pages.stop()
+
+
+def asked(connection: http.client.HTTPConnection, path: str, method: str = "GET") -> Any:
+    connection.request(method, path)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def test_webhdfs_is_made_at_its_first_request_and_once() -> None:
+    made: list[Files] = []
+
+    def make() -> Files:
+        made.append(Files())
+        return made[-1]
+
+    with served(Pages(Configuration(), lambda: [{"name": "a:b=c"}], make)) as connection:
+        assert b'"a:b=c"' in asked(connection, "/jmx")[1]
+        assert made == []
+        for _ in range(2):
+            assert asked(connection, "/webhdfs/v1/x") == (200, b"/webhdfs/v1/x\n")
+        assert len(made) == 1
+        assert asked(connection, "/webhdfs/v10")[0] == 404
+
+
+def test_without_webhdfs_there_is_none() -> None:
+    with served(Pages(Configuration(), list)) as connection:
+        assert asked(connection, "/webhdfs/v1/x")[0] == 404
+        assert asked(connection, "/jmx", "POST")[0] == 405
+
+
+def test_port_that_is_taken_is_said() -> None:
+    first = Pages(Configuration(), list)
+    port = first.start(("127.0.0.1", 0))
+    try:
+        with pytest.raises(errors.InvalidConfiguration, match=r"dfs\.datanode\.http\.address"):
+            Pages(Configuration(), list).start(("127.0.0.1", port))
+    finally:
+        first.stop()
