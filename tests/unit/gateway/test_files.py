@@ -17,8 +17,9 @@ from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.gateway.files import FileGateway
 from howdah.options import CreateFlag
 from howdah.testing.waiting import wait_until
+from howdah.web.http import request_of
 from howdah.web.server import HttpServer
-from howdah.web.webhdfs.parameters import Asked
+from howdah.web.webhdfs.parameters import Asked, asked
 
 NAMENODE = "nn:8020"
 
@@ -197,9 +198,6 @@ def test_other_operations_are_the_namenodes(world: World) -> None:
     ],
 )
 def test_who_asks_and_whom_is_checked(query: str, error: type[Exception]) -> None:
-    from howdah.web.http import request_of
-    from howdah.web.webhdfs.parameters import asked
-
     gateway = FileGateway(Configuration({"fs.defaultFS": f"hdfs://{NAMENODE}"}))
     request = request_of(b"GET", f"/webhdfs/v1/f?{query}".encode(), [])
     assert request is not None
