@@ -18,12 +18,16 @@ from hypothesis import settings
 from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
 from howdah.testing.internal.requirements.marks import is_worker
+from howdah.testing.internal.spark_archive import archive_path, make_spark_archive, quick_start
+from howdah.testing.spark import NoSpark
 
 pytest_plugins = ["pytester"]
 
 # For two cores: a third of its time a worker waits, for servers, JVMs and time-outs.
 WORKERS = 3
 HERE = Path(__file__).parent
+CACHE = HERE.parent / ".cache"
+ARCHIVE_TIMEOUT_S = 500
 
 # A checkpoint is made by a fork, here of this process, that closes all descriptors. gRPC, which
 # comes with Spark Connect's client, would start its threads anew there, miss them, and abort.
@@ -70,8 +74,8 @@ _SPARK = r"\b(spark|bench): Any|\brun_cli: "
 GROUPS = {
     "spark": ("spark", re.compile(_SPARK)),
     "spark elsewhere": ("", re.compile(_SPARK)),
-    "spark cluster": ("", re.compile(r"\bspark_cluster: SparkCluster")),
     "hadoop's tools": ("", re.compile(r"\bhadoop_tools: ")),
+    "spark cluster": ("", re.compile(r"\bspark_cluster: SparkCluster")),
 }
 
 
@@ -104,10 +108,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if is_worker(config):
         order = [*GROUPS, None]
         items.sort(key=lambda item: order.index(group_of(item.path)))
+    try:
+        has_archive = archive_path(CACHE).exists()
+    except (NoJava, NoSpark):
+        return
+    for item in items:
+        # Until there is one, whichever comes first makes it, and others wait for it.
+        if not has_archive and "spark_archive" in getattr(item, "fixturenames", ()):
+            given = item.get_closest_marker("timeout")
+            limit_s = given.args[0] if given else float(config.getini("timeout"))
+            item.add_marker(pytest.mark.timeout(limit_s + ARCHIVE_TIMEOUT_S), append=False)
 
 
 @pytest.fixture(scope="session")
-def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark_archive(howdah_cluster: MiniCluster) -> Path | None:
+    """The archive of Spark's classes; the first who asks for it makes it."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    try:
+        archive = make_spark_archive(CACHE, f"{howdah_cluster.uri}/spark_archive")
+    except NoJava as error:
+        pytest.skip(str(error))
+    with howdah_cluster.connect() as fs:
+        fs.delete("/spark_archive", recursive=True)
+    return archive
+
+
+@pytest.fixture(scope="session")
+def spark(
+    howdah_cluster: MiniCluster,
+    spark_archive: Path | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
     """One Spark, and with it one JVM, for all tests; its default filesystem is the cluster's.
 
     Hadoop's client in it is the one that PySpark ships, configured by nothing but
@@ -128,7 +159,7 @@ def spark(howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory)
         "spark.driver.memory": "768m",
         # The cluster has racks, so its datanodes have names, and none of them is the driver's.
         "spark.locality.wait": "0s",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": quick_start(spark_archive),
         "spark.local.dir": str(scratch),
         "spark.python.daemon.module": "howdah.testing.internal.spark_daemon",
         "spark.sql.shuffle.partitions": "2",

@@ -124,7 +124,9 @@ def java(
 
 
 @pytest.fixture(scope="session")
-def spark_cluster(howdah_cluster: MiniCluster) -> Iterator[SparkCluster]:
+def spark_cluster(
+    howdah_cluster: MiniCluster, spark_archive: Path | None
+) -> Iterator[SparkCluster]:
     """A standalone Spark of two workers, on the hosts of the first two datanodes.
 
     Jobs on it are processes of their own (`submit`), which need their time to start:
@@ -137,5 +139,6 @@ def spark_cluster(howdah_cluster: MiniCluster) -> Iterator[SparkCluster]:
         pytest.skip(str(error))
     nodes = [howdah_cluster.process(f"datanode{number}") for number in range(2)]
     hosts = [node.addresses["data"].partition(":")[0] for node in nodes]
-    with SparkCluster(hosts) as cluster:
+    options = [f"-XX:SharedArchiveFile={spark_archive}"] if spark_archive else []
+    with SparkCluster(hosts, java_options=options) as cluster:
         yield cluster

@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from howdah.java import NoJava, find_java_home
+from howdah.java import find_java_home
 from howdah.local.servers import environment
 from howdah.testing import MiniCluster
+from howdah.testing.internal.spark_archive import quick_start
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -42,18 +43,14 @@ def howdah(*words: str) -> str:
 
 
 def test_usual_queries_end_on_clusters_in_their_default_form(
-    up: dict[str, Any], tmp_path: Path
+    up: dict[str, Any], tmp_path: Path, spark_archive: Path | None
 ) -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed")
-    try:
-        java_home = find_java_home()
-    except NoJava as error:
-        pytest.skip(str(error))
     settings = {
         **environment(),
-        "JAVA_HOME": str(java_home),
+        "JAVA_HOME": str(find_java_home()),
         "JDK_JAVA_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "PYSPARK_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": quick_start(spark_archive),
     }
     for name in ("SPARK_CONF_DIR", "SPARK_HOME", "SPARK_LOCAL_IP"):
         settings.pop(name, None)

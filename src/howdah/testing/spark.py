@@ -54,6 +54,12 @@ def pyspark_jars() -> Path:
     return Path(found.submodule_search_locations[0]) / "jars"
 
 
+def spark_class_path() -> str:
+    """The class path of a Spark without configuration, as Spark itself makes it."""
+    jars = pyspark_jars()
+    return os.pathsep.join(map(str, [*sorted(jars.glob("slf4j-api-*.jar")), jars / "*"]))
+
+
 def class_path(conf_dir: Path) -> str:
     """A class path with `conf_dir` first, then Hadoop's client, then the other jars."""
     jars = pyspark_jars()

@@ -41,7 +41,7 @@ from howdah.local.servers import (
     tail,
 )
 from howdah.testing.guard import Guard
-from howdah.testing.spark import JAVA_OPTIONS, pyspark_jars
+from howdah.testing.spark import JAVA_OPTIONS, pyspark_jars, spark_class_path
 from howdah.testing.waiting import wait_until
 
 START_TIMEOUT_S = 60.0
@@ -60,13 +60,11 @@ appender.err.layout.type = PatternLayout
 appender.err.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
 # Small, and quick to start; a driver may say otherwise.
-_JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
+_JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _DEFAULTS: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": _JVM,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
-    "spark.executor.extraJavaOptions": _JVM,
     "spark.executor.memory": "512m",
     "spark.master.rest.enabled": "false",
     "spark.ui.enabled": "false",
@@ -94,6 +92,8 @@ class SparkCluster:
     `cores`: of each worker; that many tasks run on it at a time.
     `settings`: of Spark, for the jobs that `submit` starts.
     `dir`: where logs and scratch are; without it a temporary directory, removed in the end.
+    `java_options`: of all processes; an archive of classes, if there is one among them, is of
+    `howdah.testing.spark.spark_class_path`.
 
     >>> with SparkCluster(["127.0.0.1"]) as spark:  # doctest: +SKIP
     ...     spark.submit("distcp", "--master", spark.master, source, target).wait()
@@ -106,6 +106,7 @@ class SparkCluster:
         cores: int = 2,
         settings: Mapping[str, str] | None = None,
         dir: str | os.PathLike[str] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
         self._own_dir = dir is None
         self.dir = Path(tempfile.mkdtemp(prefix="howdah-spark-") if dir is None else dir)
@@ -120,7 +121,8 @@ class SparkCluster:
         # Also where close() is never called: at exit of Python, but not in a fork.
         own = self.dir if self._own_dir else None
         self._finalizer = weakref.finalize(self, _close, self._guard, own, os.getpid())
-        self._write_settings({**_DEFAULTS, **(settings or {})})
+        self._java_options = tuple(java_options)
+        self._write_settings({**self._defaults(), **(settings or {})})
         try:
             self.master = self._start_master()
             self._start_workers()
@@ -235,6 +237,16 @@ class SparkCluster:
 
     # -- starting ---------------------------------------------------------------------------
 
+    def _defaults(self) -> dict[str, str]:
+        options = " ".join([*_JVM, *self._java_options])
+        return {
+            **_DEFAULTS,
+            # Before the directory of settings, or it were another class path than an archive's.
+            "spark.driver.extraClassPath": spark_class_path(),
+            "spark.driver.extraJavaOptions": options,
+            "spark.executor.extraJavaOptions": options,
+        }
+
     def _write_settings(self, settings: Mapping[str, str]) -> None:
         for name in ("conf", "logs", "scratch", "work"):
             (self.dir / name).mkdir(parents=True, exist_ok=True)
@@ -264,9 +276,10 @@ class SparkCluster:
         command = [
             str(self._java_home / "bin" / "java"),
             *JAVA_OPTIONS,
+            *self._java_options,
             f"-Dlog4j2.configurationFile={logging}",
             "-cp",
-            str(pyspark_jars() / "*"),
+            spark_class_path(),
             main_class,
             *("--host", host, "--port", "0", "--webui-port", "0"),
             *("--properties-file", str(self.dir / "conf" / "spark-defaults.conf")),
