@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import grp
 import os
+import time
+from dataclasses import replace
 
 from howdah import keys
 from howdah.config import Configuration
@@ -68,11 +70,15 @@ class Administration:
         return next((each for each, _ in self.entries(path) if each.source == path), None)
 
     def add(self, entry: MountEntry) -> bool:
+        # Hadoop's routers refuse an entry without its times, and keep those that it has.
+        now_ms = int(time.time() * 1000)
+        entry = replace(entry, created_ms=now_ms, modified_ms=now_ms)
         request = pb.AddMountTableEntryRequestProto(entry=entry_to_proto(entry))
         answer = self._rpc.call("addMountTableEntry", request, pb.AddMountTableEntryResponseProto)
         return answer.status
 
     def update(self, entry: MountEntry) -> bool:
+        entry = replace(entry, modified_ms=int(time.time() * 1000))
         request = pb.UpdateMountTableEntryRequestProto(entry=entry_to_proto(entry))
         answer = self._rpc.call(
             "updateMountTableEntry", request, pb.UpdateMountTableEntryResponseProto

@@ -6,6 +6,7 @@ gets odd values: negative numbers in unsigned fields, blocks of others, endless 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +83,7 @@ RANGES = {
 }
 
 
+@functools.cache  # Strategies are dear to make, and a request has many fields.
 def value_of(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
     kind = field.type
     if kind == FieldDescriptor.TYPE_MESSAGE:
@@ -102,6 +104,7 @@ def value_of(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
     return likely | likely | st.sampled_from([low, high, high // 2 + 1])
 
 
+@functools.cache
 def message_of(descriptor: Descriptor, depth: int = 0) -> st.SearchStrategy[Message]:
     @st.composite
     def build(draw: st.DrawFn) -> Message:
@@ -223,6 +226,7 @@ def test_any_request_is_answered_or_refused_and_what_it_did_can_be_replayed(
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(600)
 @each_method
 def test_any_of_many_requests_is_answered_or_refused(method: str, kind: Descriptor) -> None:
     check_requests(method, kind, max_examples=500)

@@ -63,7 +63,13 @@ _DISTCP_ARTIFACTS = tuple(
 )
 # Alone, too. Of Hadoop 3.4, whose protocol and commands are those of 3.5: the repository has no
 # later one.
-_ROUTER_ARTIFACTS = (_Artifact(_HADOOP, "hadoop-hdfs-rbf", "3.4.2", is_alone=True),)
+_ROUTER_ARTIFACTS = (
+    _Artifact(_HADOOP, "hadoop-hdfs-rbf", "3.4.2", is_alone=True),
+    # What it needs of others, and does not find among the jars of HADOOP_VERSION.
+    _Artifact(_HADOOP, "hadoop-federation-balance", "3.4.2", is_alone=True),
+    _Artifact(_HADOOP, "hadoop-distcp", HADOOP_VERSION, is_alone=True),
+    _Artifact("org.codehaus.jettison", "jettison", "1.5.4", is_alone=True),
+)
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
     _Artifact(_HADOOP, "hadoop-common", HADOOP_VERSION, "test-jar", is_alone=True),
@@ -100,7 +106,7 @@ def hadoop_distcp_class_path(cache: Path) -> str:
 
 def hadoop_router_class_path(cache: Path) -> str:
     """The class path of Hadoop's router, to go before `hadoop_class_path`."""
-    into = cache / "hadoop-rbf-3.4.2"
+    into = cache / "hadoop-router-3.4.2"
     return _jars("HOWDAH_HADOOP_ROUTER_CLASSPATH", into, _ROUTER_ARTIFACTS)
 
 
