@@ -103,11 +103,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByModule(config, log)
 
 
+TORTURE_TIMEOUT_S = 1200
+"""Of a long test that says no other limit: only for one that hangs, on whatever machine."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Among several workers what one of them has to do alone comes first."""
+    """Among several workers what one of them has to do alone comes first. Long tests have
+    a limit of their own."""
     if is_worker(config):
         order = [*GROUPS, None]
         items.sort(key=lambda item: order.index(group_of(item.path)))
+    for item in items:
+        if item.get_closest_marker("torture") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(TORTURE_TIMEOUT_S))
     try:
         has_archive = archive_path(CACHE).exists()
     except (NoJava, NoSpark):

@@ -226,7 +226,6 @@ def test_any_request_is_answered_or_refused_and_what_it_did_can_be_replayed(
 
 
 @pytest.mark.torture
-@pytest.mark.timeout(600)
 @each_method
 def test_any_of_many_requests_is_answered_or_refused(method: str, kind: Descriptor) -> None:
     check_requests(method, kind, max_examples=500)
