@@ -26,7 +26,7 @@ from howdah.testing.internal.hadoop.suites import NoCompiler, Outcome, compile_j
 
 HERE = Path(__file__).parent
 CACHE = Path(__file__).parents[3] / ".cache"
-TIMEOUT_S = 300
+TIMEOUT_S = 1500  # for all of them, on a busy machine
 # The fixture runs all suites, in the time of the test that comes first.
 pytestmark = pytest.mark.timeout(TIMEOUT_S + 60)
 
@@ -92,7 +92,6 @@ SUITES: dict[str, frozenset[str]] = {
 
 # Tests of what is not there (yet).
 LACKING = {
-    "testWebHDFS": "HDFS by HTTP",
     "testFcDelegationToken": "delegation tokens",
     "testGetDelegationTokens": "delegation tokens",
     "testGetDelegationTokensWithCredentials": "delegation tokens",
