@@ -323,9 +323,16 @@ def test_a_block_is_recovered_whoever_is_the_primary(mixed: Mixed) -> None:
             assert read_from_one(fs, path) == data[:70_001]
         wait_until(lambda: have_equal_replicas(cluster), what="both have the same replicas")
         # Each was primary once, for the writer that went and for the cut.
+        # It logs that once the namenode has answered, when the file is closed already.
+        committed = [f"is committed: {length} bytes at 2 nodes" for length in (len(data), 70_001)]
+
+        def is_logged() -> bool:
+            ours = cluster.log("datanode0")
+            return all(line in ours for line in committed) and ours.count("is done here") >= 4
+
+        wait_until(is_logged, 60, "our datanode has logged what it did")
         ours = cluster.log("datanode0")
-        for length in (len(data), 70_001):
-            assert ours.count(f"is committed: {length} bytes at 2 nodes") == 1
+        assert [ours.count(line) for line in committed] == [1, 1]
         assert ours.count("is done here") == 4
 
 
