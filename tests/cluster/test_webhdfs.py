@@ -227,6 +227,7 @@ def matches(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
+@pytest.mark.req("FS-216")
 def test_requests_of_the_documentation_have_their_answers(web: Web) -> None:
     for method, path, query, status, wanted in NAMES:
         got, found = web.ask(method, path, query)
@@ -239,6 +240,7 @@ def test_requests_of_the_documentation_have_their_answers(web: Web) -> None:
             assert (got, matches(found, expected)) == (status, True), (query, got, found)
 
 
+@pytest.mark.req("FS-217")
 def test_permissions_are_checked_as_over_rpc(web: Web) -> None:
     web.fs.mkdirs("/closed", 0o700)
     status, found = web.ask("GET", "/closed/x", "GETFILESTATUS", user="bob")
@@ -254,6 +256,7 @@ def test_permissions_are_checked_as_over_rpc(web: Web) -> None:
 # Bytes.
 
 
+@pytest.mark.req("FS-218")
 def test_file_is_written_read_and_appended_to(web: Web) -> None:
     write(web, "/f/ü +%.bin", DATA, "&permission=640&replication=1&blocksize=1048576")
     path = "/f/ü +%.bin"
@@ -338,6 +341,7 @@ def test_location_can_be_asked_for(web: Web) -> None:
         assert re.match(r"http://127[.0-9]+:\d+/webhdfs/v1/f/where\?op=", found["Location"])
 
 
+@pytest.mark.req("FS-218")
 def test_redirects_go_to_a_datanode_that_has_the_block_and_is_not_excluded(web: Web) -> None:
     write(web, "/f/one", b"x", "&replication=1")
     status, found = web.ask("GET", "/f/one", "GET_BLOCK_LOCATIONS")
@@ -377,6 +381,7 @@ def test_files_are_joined_cut_and_located(web: Web) -> None:
     assert web.ask("PUT", "/j", "SETREPLICATION&replication=1") == (200, FALSE)
 
 
+@pytest.mark.req("FS-216")
 def test_long_directories_are_listed_whole_and_in_batches(web: Web) -> None:
     """With three names a page."""
     names = [f"d{number}" for number in range(8)]

@@ -30,6 +30,7 @@ def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
         yield fs
 
 
+@pytest.mark.req("FS-218")
 def test_fsspec(cluster: MiniCluster, fs: HdfsFileSystem) -> None:
     """But for its mode `ab`, which has no address to write to at any server."""
     fsspec = pytest.importorskip("fsspec")
@@ -66,6 +67,7 @@ def test_fsspec(cluster: MiniCluster, fs: HdfsFileSystem) -> None:
     assert not fs.exists("/fsspec")
 
 
+@pytest.mark.req("FS-218")
 def test_hdfs_package(cluster: MiniCluster, fs: HdfsFileSystem, tmp_path: Path) -> None:
     hdfs = pytest.importorskip("hdfs")
     web = hdfs.InsecureClient(cluster.http.rstrip("/"), user=fs.user)
@@ -110,6 +112,7 @@ def test_hdfs_package(cluster: MiniCluster, fs: HdfsFileSystem, tmp_path: Path) 
     assert not fs.exists("/hdfs")
 
 
+@pytest.mark.req("FS-216")
 def test_javas_client_sees_over_http_what_it_sees_over_rpc(
     cluster: MiniCluster, fs: HdfsFileSystem, hadoop_run: Callable[..., str]
 ) -> None:

@@ -107,6 +107,8 @@ def test_a_connection_carries_many_requests() -> None:
         client.close()
 
 
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
 def test_requests_that_come_at_once_are_answered_one_by_one() -> None:
     with serving(path_of) as port:
         found = said(port, b"".join(GET % name for name in (b"/a", b"/b", b"/c")))
@@ -209,6 +211,8 @@ def test_path_may_have_characters_that_nobody_escaped() -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
     ],
 )
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
 def test_what_is_no_request_is_answered_once(sent: bytes, status: bytes) -> None:
     with serving(path_of) as port:
         found = said(port, sent)
@@ -218,6 +222,8 @@ def test_what_is_no_request_is_answered_once(sent: bytes, status: bytes) -> None
 
 @settings(max_examples=50, deadline=None)
 @given(st.binary(min_size=1, max_size=300) | st.binary(max_size=200).map(lambda b: b"GET /" + b))
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
 def test_no_bytes_harm_the_server(sent: bytes) -> None:
     before = sum(defects.seen.values())
     with serving(path_of) as port:
@@ -227,6 +233,8 @@ def test_no_bytes_harm_the_server(sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT"])
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
 def test_who_says_too_little_is_sent_away(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     monkeypatch.setattr(channel_module, "HEAD_TIMEOUT_S", 0.05)
     with serving(path_of) as port, dial(port) as connection:
@@ -247,6 +255,8 @@ def test_body_that_breaks_off_is_over(caplog: pytest.LogCaptureFixture) -> None:
         wait_until(lambda: "was broken off" in caplog.text, what="the log line")
 
 
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
 def test_the_longest_silent_connection_makes_room() -> None:
     with serving(path_of, max_connections=2) as port:
         with dial(port) as first, dial(port) as second:

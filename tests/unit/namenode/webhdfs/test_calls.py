@@ -105,6 +105,7 @@ def test_defect_is_counted_and_told() -> None:
     assert defects.seen["delete"] == before + 1
 
 
+@pytest.mark.req("FS-217")
 def test_answer_waits_for_the_log() -> None:
     world = World(lambda call: DONE)
     world.holds = True
