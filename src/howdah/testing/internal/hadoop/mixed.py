@@ -74,7 +74,9 @@ class HadoopSpawner:
 
     def start(self, name: str, arguments: Sequence[str], log: Path) -> int:
         if name not in self.hadoop:
-            return self._ours.start(name, arguments, log)
+            pid = self._ours.start(name, arguments, log)
+            self._started.pop(pid, None)  # the number of one that was before
+            return pid
         conf_dir = self._layout.server_conf_dir(name)
         (conf_dir / "log4j.properties").write_text(_LOGGING)
         for pages in WEB_APPS:
