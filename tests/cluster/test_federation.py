@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -263,6 +264,7 @@ class Writer:
     def __init__(self, cluster: MiniCluster, nameservice: str) -> None:
         self._cluster = cluster
         self._nameservice = nameservice
+        self._directory = f"/load-{uuid.uuid4().hex[:8]}"
         self.written: list[str] = []
         self._stopping = threading.Event()
         self._failures: list[Exception] = []
@@ -272,7 +274,7 @@ class Writer:
         try:
             with self._cluster.connect(nameservice=self._nameservice) as fs:
                 while not self._stopping.is_set():
-                    path = f"/load/{len(self.written)}"
+                    path = f"{self._directory}/{len(self.written)}"
                     with fs.create(path) as out:
                         out.write(path.encode())
                         out.hflush()
@@ -283,7 +285,8 @@ class Writer:
 
     def __enter__(self) -> Writer:
         self._thread.start()
-        wait_until(lambda: self.written, 60)
+        wait_until(lambda: self.written or self._failures, 60, "the writer has written")
+        assert not self._failures, self._failures
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -298,7 +301,8 @@ class Writer:
     def go_on(self) -> None:
         """Wait for two more files."""
         wanted = len(self.written) + 2
-        wait_until(lambda: len(self.written) >= wanted, 60, "the writer goes on")
+        wait_until(lambda: len(self.written) >= wanted or self._failures, 60, "the writer goes on")
+        assert not self._failures, self._failures
 
 
 @pytest.mark.req("FS-045")
