@@ -184,6 +184,12 @@ class FakeDatanode:
                         break
                     node.take(header, block_id, packet.data)
             connection.send_all(encode_ack(header.seqno, replies))
+            if Status.ERROR in replies:
+                # Closed with packets unread, the connection would be reset, and the
+                # acknowledgement that names the bad node lost with it.
+                unread = memoryview(bytearray(64 * 1024))
+                while connection.recv_some_into(unread):
+                    pass
             done = header.last_in_block or Status.ERROR in replies
 
     def take(self, header: PacketHeader, block_id: int, data: memoryview) -> None:
