@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 PROTOCOL: Final = "org.howdah.journalnode.ElectionProtocol"
 _LEAST_CALL_TIMEOUT_S: Final = 0.1
+_LOOK_PAUSE_S: Final = 0.1
 _MAX_WAITING: Final = 4
 """Questions at one node, beside the one that it answers."""
 
@@ -120,11 +121,7 @@ class LeaseElection:
             self._candidate.breadcrumb = Breadcrumb(content, term)
 
     def active_content(self) -> bytes | None:
-        answers = [a for a in self._ask_all(self._look(), lambda _: False).values() if a]
-        if len(answers) < self._majority:
-            raise errors.ServiceFailed(
-                f"{len(answers)} of {len(self._nodes)} journal nodes said who is elected"
-            )
+        answers = self._elections()
         held = [(answer.holder, answer.content) for answer in answers if answer.holder is not None]
         for each in set(held):
             if held.count(each) >= self._majority:
@@ -233,6 +230,20 @@ class LeaseElection:
                 break
             answers[number] = answer
         return answers
+
+    def _elections(self) -> list[Answer]:
+        """What a majority says who is elected. A lease cannot wait for a node that is slow; who
+        only wants to know can, and asks for two leases' time. Raises ServiceFailed."""
+        deadline_s = time.monotonic() + 2 * self._candidate.ttl_ms / 1000
+        while True:
+            answers = [a for a in self._ask_all(self._look(), lambda _: False).values() if a]
+            if len(answers) >= self._majority:
+                return answers
+            if time.monotonic() > deadline_s:
+                raise errors.ServiceFailed(
+                    f"{len(answers)} of {len(self._nodes)} journal nodes said who is elected"
+                )
+            time.sleep(_LOOK_PAUSE_S)
 
     def _look(self) -> _Ask:
         request = election_pb2.GetElectionRequestProto(electionId=self._election_id)

@@ -85,6 +85,30 @@ def test_a_breadcrumb_is_written_though_the_nodes_are_being_asked(
     election.close()
 
 
+def test_who_is_elected_is_asked_again_while_journal_nodes_are_slow(
+    make_cluster: MakeCluster,
+) -> None:
+    cluster = make_cluster()
+    elected = threading.Event()
+    addresses = [("127.0.0.1", node.port) for node in cluster.journal_nodes]
+    election = LeaseElection(addresses, "east", "me", 6000, lambda *_: elected.set(), print)
+    election.join(1, b"me")
+    assert elected.wait(20)
+    go_on = threading.Event()
+
+    def hold(client: object) -> Answer:
+        go_on.wait(20)
+        return Answer()
+
+    for node in election._nodes[:2]:
+        node.ask(hold, lambda number, answer: None, may_wait=True)
+    # Longer than a round of questions takes, and not as long as the lease.
+    threading.Timer(1.5 * election._call_timeout_s, go_on.set).start()
+    assert election.active_content() == b"me"
+    assert go_on.is_set(), "one node of three is no majority"
+    election.close()
+
+
 def test_journal_nodes_that_restart_one_by_one_cost_no_failover(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     start(cluster)
