@@ -102,6 +102,9 @@ def test_one_namenode_becomes_three_while_clients_work(tmp_path: Path) -> None:
                     wait_until(lambda name=node.name: not servers.is_running(name), TIMEOUT_S)
                     servers.start([node.name])
                     wait_until(lambda name=node.name: servers.is_ready(name), TIMEOUT_S)
+                    # A writer that was refused by this one asks only for others until its
+                    # block has its place: it must have that before the other one goes.
+                    go_on(manifest)
                 servers.wait_ready(layout.names)
                 assert sorted(servers.ha_states().values()) == ["active", "standby", "standby"]
             except BaseException:
