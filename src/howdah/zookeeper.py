@@ -117,6 +117,7 @@ class Session:
                 f"{ensemble.key} = {ensemble.servers}"
             ) from error
         except Exception:
+            # Whatever it is, the threads that kazoo has begun must not go on for nobody.
             self.close()
             raise
 

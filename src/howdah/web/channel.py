@@ -203,6 +203,7 @@ class Channel:
         """A piece of the answer's body. Raises OSError."""
         if self._is_head or not len(data):
             return
+        # h11's types want bytes; whatever has a length passes through as it is.
         for part in self._h11.send_with_data_passthrough(h11.Data(data=data)) or ():  # type: ignore[arg-type]
             self._socket.sendall(part)
 
@@ -212,6 +213,7 @@ class Channel:
         if self._is_head:
             return length_bytes
         moved = self._socket.sendfile(file, offset, length_bytes)
+        # As in `send`.
         self._h11.send_with_data_passthrough(h11.Data(data=_Piece(moved)))  # type: ignore[arg-type]
         return moved
 

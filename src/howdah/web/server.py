@@ -253,7 +253,7 @@ class HttpServer:
     def _answer(self, channel: Channel, request: Request) -> None:
         try:
             found = self._run(lambda: self.handler(request))
-        except OSError:
+        except Gone:
             raise
         except Exception as error:  # noqa: BLE001 - the client gets an answer
             defects.note(f"{request.method} {request.path}", error, "its client gets an error")

@@ -316,6 +316,21 @@ def test_without_kazoo_it_is_said_what_to_install(
         FailoverServer(setup(cluster.conf(0)))
 
 
+def test_a_session_that_cannot_begin_leaves_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = pytest.importorskip("kazoo.client", reason="a session needs kazoo").KazooClient
+    ended: list[str] = []
+
+    def fail(self: Any, timeout: float) -> None:
+        raise ValueError("no such scheme")
+
+    monkeypatch.setattr(client, "start", fail)
+    monkeypatch.setattr(client, "stop", lambda self: ended.append("stop"))
+    monkeypatch.setattr(client, "close", lambda self: ended.append("close"))
+    with pytest.raises(ValueError, match="no such scheme"):
+        Session(settings().ensemble)
+    assert ended == ["stop", "close"]
+
+
 # -- the keys
 
 

@@ -153,6 +153,8 @@ def test_a_damaged_record_is_named(kept: Kept, content: bytes) -> None:
     try:
         kept.put("0SLASH0a0SLASH0b0SLASH0c", content)
     except NoZooKeeper:
+        if len(content) < 1 << 20:
+            raise
         pytest.skip("ZooKeeper takes no znode of that size")
     with pytest.raises(OSError, match=r"a damaged record: .*0SLASH0a0SLASH0b0SLASH0c"):
         store.mount_entries()

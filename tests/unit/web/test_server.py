@@ -277,9 +277,10 @@ def test_who_finds_all_connections_at_work_is_told_to_come_again() -> None:
 # Handlers.
 
 
-def test_defect_of_a_handler_is_answered_and_counted() -> None:
+@pytest.mark.parametrize("defect", [LookupError("a defect"), FileNotFoundError("a file")])
+def test_defect_of_a_handler_is_answered_and_counted(defect: Exception) -> None:
     def broken(request: Request) -> Response:
-        raise LookupError("a defect")
+        raise defect
 
     before = defects.seen["GET /broken"]
     with serving(broken) as port:

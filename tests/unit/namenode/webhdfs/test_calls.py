@@ -35,6 +35,7 @@ class World:
         self.held: list[tuple[Callable[[], None], Callable[[], None] | None]] = []
         self.left = threading.Event()
         self.outcome: Any = None
+        # It stands for registry, admission and barrier at once.
         self.calls = RestCalls("p", self, self, self, self.post, self.turns.append)  # type: ignore[arg-type]
 
     def post(self, act: Callable[[], None]) -> None:
