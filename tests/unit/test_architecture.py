@@ -50,6 +50,7 @@ WORLD = {
 
 # In these packages a module, or all of a room, is pure unless it is named here as a shell.
 SHELLS = {
+    "doctor": {"clock", "disks", "gathering", "ports"},
     "failover": {
         "deaths",
         "graceful",
@@ -323,6 +324,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": BOTTOM | {"rpc", "transfer"},
     "fs": BOTTOM | {"client", "rpc", "transfer"},
     "balancer": BOTTOM | {"fs", "rpc", "transfer"},
+    "doctor": BOTTOM | {"datanode", "fs"},
     "fsspec": BOTTOM | {"fs"},
     "java": {"errors"},
     "spark": BOTTOM | {"fs", "storage", "transfer"},
@@ -347,6 +349,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {
         "balancer",
         "datanode",
+        "doctor",
         "failover",
         "fs",
         "gateway",

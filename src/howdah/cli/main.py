@@ -86,6 +86,7 @@ COMMANDS: dict[str, Command] = {
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
+    "doctor": Command("say what is wrong with an installation", "howdah.cli.doctor:main"),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
     "groups": Command("print the groups of users", "howdah.cli.queries.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
@@ -119,8 +120,9 @@ COMMANDS: dict[str, Command] = {
     "portmap": Command("run a port mapper for NFS", None),
 }
 
-# They log what is wrong with their configuration.
-SERVERS = (
+# They say themselves what is wrong with their configuration.
+TELL_THEMSELVES = (
+    "doctor",
     "namenode",
     "datanode",
     "journalnode",
@@ -184,7 +186,7 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
     try:
         run: Run = getattr(import_module(module_name), function_name)
         conf = options.configuration(command.reads_environment)
-        if name not in SERVERS:
+        if name not in TELL_THEMSELVES:
             from howdah.config import warn_of_misspelt
 
             warn_of_misspelt(conf)

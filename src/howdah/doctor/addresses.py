@@ -1,0 +1,138 @@
+"""Addresses, ports, and whether the namenodes answer (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from howdah.doctor.facts import Facts, Listener
+from howdah.doctor.findings import Finding, error, warning
+
+_SERVERS: Final = ("howdah", "hadoop", "hdfs")
+"""What the command line of a process has that may well be the server itself."""
+_WILDCARDS: Final = ("0.0.0.0", "::", "")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    yield from _names(facts)
+    yield from _loopback(facts)
+    yield from _ports(facts)
+    yield from _namenodes(facts)
+
+
+def _names(facts: Facts) -> Iterator[Finding]:
+    for host in facts.hosts:
+        if not host.addresses:
+            yield error(
+                "host name",
+                f"{host.name} cannot be looked up from here",
+                "enter it into DNS or /etc/hosts of every machine, or write its address",
+            )
+
+
+def _loopback(facts: Facts) -> Iterator[Finding]:
+    known = [host for host in facts.hosts if host.addresses]
+    if all(host.is_loopback for host in known):
+        return
+    for host in known:
+        if host.is_loopback:
+            yield error(
+                "loopback",
+                f"{host.name} is {', '.join(host.addresses)}, which no other machine reaches, and "
+                "the configuration names other machines too",
+                "let the name resolve to the machine's address in the network (distributions like "
+                "to put it beside 127.0.1.1 in /etc/hosts)",
+            )
+    if facts.spans_machines or len(known) > 1:
+        for each in facts.listeners:
+            if each.is_loopback:
+                yield error(
+                    "loopback",
+                    f"{each.key} is {each.host}:{each.port}, which no other machine reaches",
+                    f"set it to 0.0.0.0:{each.port}, or to an address of this machine",
+                )
+
+
+def _ports(facts: Facts) -> Iterator[Finding]:
+    fixed = sorted((each for each in facts.listeners if each.port), key=lambda each: each.port)
+    for port, group in groupby(fixed, key=lambda each: each.port):
+        same = _clashing(list(group))
+        if len(same) > 1:
+            yield error(
+                "same port",
+                f"{' and '.join(each.key for each in same)} have the same port {port}",
+                "give each its own",
+            )
+    for each in fixed:
+        if each.holder is not None and not _may_be_itself(each):
+            who = each.holder or "a process of another user"
+            yield error(
+                "port taken",
+                f"port {each.port} of {each.key} is taken by {who}",
+                "stop that, or choose another port",
+            )
+        if each.refused:
+            yield error(
+                "port",
+                f"{each.key} = {each.host}:{each.port} cannot be bound: {each.refused}",
+                "set it to an address and port that this machine and user can have",
+            )
+        if each.holder is None and each.is_ephemeral:
+            yield warning(
+                "ephemeral port",
+                f"{each.key} has port {each.port}, which the system may give to any outgoing "
+                "connection",
+                "choose another, or list it in net.ipv4.ip_local_reserved_ports",
+            )
+
+
+def _clashing(group: list[Listener]) -> list[Listener]:
+    """Those of listeners with one port of which another one is at the same host."""
+    return [
+        each
+        for each in group
+        if any(
+            each is not other
+            and (each.host == other.host or {each.host, other.host} & set(_WILDCARDS))
+            for other in group
+        )
+    ]
+
+
+def _may_be_itself(listener: Listener) -> bool:
+    """Whether the server that is meant to have the port may be the one that has it. A process
+    that cannot be seen may be: servers run as a user of their own."""
+    holder = (listener.holder or "").lower()
+    return not holder or any(name in holder for name in _SERVERS)
+
+
+def _namenodes(facts: Facts) -> Iterator[Finding]:
+    for each in facts.namenodes:
+        if each.state is None:
+            yield warning(
+                "namenode",
+                f"namenode {each.name} at {each.address} does not answer: {each.error}",
+                "start it, or correct its address; behind a firewall open its port",
+            )
+    for name, nodes in facts.nameservices.items():
+        if len(nodes) < 2:
+            continue
+        mine = [each for each in facts.namenodes if each.nameservice == name]
+        answered = [each for each in mine if each.state is not None]
+        active = [each.name for each in answered if each.state == "ACTIVE"]
+        if answered and not active:
+            yield error(
+                "no active namenode",
+                f"nameservice {name} has no active namenode",
+                "look at the failover controllers (howdah zkfc), or make one active: "
+                "howdah haadmin -transitionToActive",
+            )
+        if len(active) > 1:
+            yield error(
+                "two active namenodes",
+                f"nameservice {name} has several namenodes that say they are active: "
+                f"{', '.join(active)}",
+                "ask again in a minute; if it stays, stop all but one, and let them share a log "
+                "on journal nodes",
+            )

@@ -1,0 +1,55 @@
+"""The clock of this machine, and that of another one (shell)."""
+
+from __future__ import annotations
+
+import ctypes
+import email.utils
+import http.client
+import struct
+import sys
+import time
+from typing import Final
+
+from howdah.kinds import Address
+
+_TIMEX_BYTES: Final = 208
+_STATUS_OFFSET: Final = 40
+_UNSYNCHRONISED: Final = 0x40
+_DATE_RESOLUTION_S: Final = 1.0
+
+
+def is_kept() -> bool | None:
+    """Whether the kernel's clock is held by NTP or the like; None if the system doesn't say."""
+    if not sys.platform.startswith("linux") or sys.maxsize < 2**32:
+        return None
+    state = ctypes.create_string_buffer(_TIMEX_BYTES)  # all zero: asks, and changes nothing
+    try:
+        if ctypes.CDLL(None, use_errno=True).adjtimex(state) < 0:
+            return None
+    except (AttributeError, OSError):
+        return None
+    (status,) = struct.unpack_from("=i", state.raw, _STATUS_OFFSET)
+    return not status & _UNSYNCHRONISED
+
+
+def seconds_ahead(address: Address, timeout_s: float) -> tuple[float, float] | None:
+    """How far the clock of a web server is ahead of ours, and by how much that may be wrong;
+    None if it does not say."""
+    connection = http.client.HTTPConnection(*address, timeout=timeout_s)
+    try:
+        began_s = time.time()
+        connection.request("GET", "/conf?name=dfs.nameservices")
+        answer = connection.getresponse()
+        ended_s = time.time()
+        date = answer.getheader("Date")
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    found = email.utils.parsedate_to_datetime(date) if date else None
+    if found is None:
+        return None
+    middle_s = (began_s + ended_s) / 2
+    # The header has whole seconds, cut off.
+    ahead_s = found.timestamp() + _DATE_RESOLUTION_S / 2 - middle_s
+    return ahead_s, _DATE_RESOLUTION_S / 2 + (ended_s - began_s) / 2

@@ -1,0 +1,119 @@
+"""What is known of an installation before anything is judged (pure).
+
+Whatever could not be found out is None or empty, and no check speaks of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from howdah.config import Configuration
+
+NAMENODE: Final = "namenode"
+DATANODE: Final = "datanode"
+JOURNALNODE: Final = "journalnode"
+ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host that the configuration names. `addresses` is empty if it could not be looked up."""
+
+    name: str
+    addresses: tuple[str, ...]
+    is_here: bool
+    is_loopback: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """An address at which a server of this machine listens. `holder` is the command line of the
+    process that has the port, empty if that process cannot be seen; None if the port is free."""
+
+    key: str
+    role: str
+    host: str
+    port: int
+    holder: str | None = None
+    is_loopback: bool = False
+    refused: str = ""
+    """Why it cannot be bound though nobody has it: no such address here, a privileged port."""
+    is_ephemeral: bool = False
+    """Whether the system may give the port to any outgoing connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namenode:
+    """What a namenode said when it was asked. `state` is None if it did not answer, which
+    `error` then explains."""
+
+    name: str
+    nameservice: str
+    address: str
+    state: str | None
+    error: str = ""
+    ahead_s: float | None = None
+    """How far its clock is ahead of ours."""
+    doubt_s: float = 0.0
+    """By how much `ahead_s` may be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A directory of a server, or the nearest one above that is there (`is_there` is False)."""
+
+    key: str
+    role: str
+    path: str
+    is_there: bool
+    is_directory: bool
+    device: int
+    free_bytes: int
+    total_bytes: int
+    reserved_bytes: int
+    is_read_only: bool
+    is_writable: bool
+    is_temporary: bool
+    kind: str = "DISK"
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the system grants a process that is started from here; None is without limit."""
+
+    descriptors: int | None
+    locked_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All of it. `conf` has defaults where `unreadable` says that a value has no sense."""
+
+    conf: Configuration
+    roles: frozenset[str]
+    unreadable: tuple[str, ...] = ()
+    missing_files: tuple[tuple[str, str], ...] = ()
+    """Files that the configuration names and that cannot be used: the key, and path and reason."""
+    nameservices: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Their namenodes; a nameservice without a name is the empty string."""
+    hosts: tuple[Host, ...] = ()
+    listeners: tuple[Listener, ...] = ()
+    namenodes: tuple[Namenode, ...] = ()
+    racks: tuple[str, ...] | None = None
+    """The rack of each live datanode, as a namenode says; None if none answered."""
+    shared_edits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The shared log of each nameservice with several namenodes."""
+    journal_nodes: dict[str, int] = field(default_factory=dict)
+    """How many journal nodes keep it."""
+    directories: tuple[Directory, ...] = ()
+    limits: Limits | None = None
+    clock_is_kept: bool | None = None
+    """Whether the system's clock follows NTP or the like."""
+
+    @property
+    def spans_machines(self) -> bool:
+        """Whether the configuration names a host other than this machine."""
+        return any(not host.is_here for host in self.hosts)

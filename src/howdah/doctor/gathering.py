@@ -1,0 +1,353 @@
+"""Gathers what is judged: configuration, this machine, other servers (shell).
+
+Nothing is changed. Each host is looked up and each namenode asked in a thread of its own, so an
+installation with several that are silent takes as long as with one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.datanode.volumes.reserve import reserve_of
+from howdah.doctor import clock, disks, ports
+from howdah.doctor.facts import (
+    DATANODE,
+    JOURNALNODE,
+    NAMENODE,
+    Directory,
+    Facts,
+    Host,
+    Limits,
+    Listener,
+    Namenode,
+)
+from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.exposure import is_loopback
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.registry import connect
+from howdah.journal_uri import JournalUri, is_journal_uri
+from howdah.kinds import Address, Key
+from howdah.nameservices import (
+    http_addresses,
+    namenode_ids,
+    nameservices,
+    rpc_addresses,
+    specialise,
+    value_of,
+)
+from howdah.this_host import is_this_host
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+TIMEOUT_S: Final = 5.0
+_THREADS: Final = 16
+_WILDCARDS: Final = ("0.0.0.0", "::", "")
+_IMPATIENT: Final = {
+    "ipc.client.connect.timeout": "3000",
+    "ipc.client.connect.max.retries": "0",
+    "ipc.client.connect.max.retries.on.timeouts": "0",
+    "ipc.client.rpc-timeout.ms": str(int(TIMEOUT_S * 1000)),
+    "dfs.client.retry.policy.enabled": "false",
+}
+
+
+def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: bool = True) -> Facts:
+    """All facts of an installation. `roles` are the servers that this machine is to run, else
+    those that the configuration says; without `asks` no other server is spoken to."""
+    problems: list[str] = []
+    conf = _readable(conf, problems)
+    places = _Places.of(conf, problems)
+    hosts = _each(_host, dict.fromkeys(places.hosts()))
+    here = {host.name for host in hosts if host.is_here}
+    mine = frozenset(roles) if roles is not None else places.roles(here)
+    own = places.namenodes_at(here) if NAMENODE in mine else []
+    namenodes = places.ask() if asks else ()
+    return Facts(
+        conf=conf,
+        roles=mine,
+        unreadable=tuple(dict.fromkeys(problems)),
+        missing_files=tuple(_missing_files(conf)),
+        nameservices=places.ids,
+        hosts=tuple(hosts),
+        listeners=tuple(_each(_looked_at, _listeners(conf, mine, own))),
+        namenodes=tuple(found for found, _ in namenodes),
+        racks=next((racks for _, racks in namenodes if racks is not None), None),
+        shared_edits=places.shared_edits,
+        journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
+        directories=tuple(_directories(conf, mine, own)),
+        limits=_limits(),
+        clock_is_kept=clock.is_kept(),
+    )
+
+
+def _each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor") as pool:
+        return list(pool.map(ask, many))
+
+
+# -- the configuration ------------------------------------------------------------------
+
+
+def _readable(conf: Configuration, problems: list[str]) -> Configuration:
+    """The configuration with its defaults where a value has no sense, which is a problem."""
+    defaults = {}
+    for name, _ in conf.items():
+        key = keys.KNOWN.get(name)
+        try:
+            if key is not None:
+                conf.get(key)
+        except InvalidConfiguration as error:
+            problems.append(str(error))
+            assert key is not None
+            defaults[name] = key.default or ""
+    return conf.with_values(defaults, source="default") if defaults else conf
+
+
+class _Places:
+    """Where the servers are, as the configuration says."""
+
+    def __init__(self, conf: Configuration) -> None:
+        self._conf = conf
+        self.ids: dict[str, tuple[str, ...]] = {}
+        self._rpc: dict[tuple[str, str], Address] = {}
+        self._http: dict[tuple[str, str], Address] = {}
+        self.shared_edits: dict[str, tuple[str, ...]] = {}
+        self.journals: dict[str, tuple[Address, ...]] = {}
+
+    @classmethod
+    def of(cls, conf: Configuration, problems: list[str]) -> _Places:
+        found = cls(conf)
+        for name in nameservices(conf) or ("",):
+            try:
+                found._add(name)
+            except HowdahError as error:
+                problems.append(str(error))
+        return found
+
+    def _add(self, name: str) -> None:
+        conf = self._conf
+        ids = namenode_ids(conf, name) or ("",)
+        self.ids[name] = ids
+        for namenode, address in rpc_addresses(conf, name).items():
+            self._rpc[name, namenode] = address
+        for namenode, address in http_addresses(conf, name).items():
+            self._http[name, namenode] = address
+        if len(ids) < 2:
+            return
+        key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
+        shared: dict[str, None] = {}
+        for namenode in ids:
+            own: list[str] | None = value_of(conf, key, name, namenode)
+            shared.update(dict.fromkeys(own or conf.get(key)))
+        self.shared_edits[name] = tuple(shared)
+        nodes: dict[Address, None] = {}
+        for uri in filter(is_journal_uri, shared):
+            nodes.update(dict.fromkeys(JournalUri.parse(uri).nodes))
+        if nodes:
+            self.journals[name] = tuple(nodes)
+
+    def hosts(self) -> Iterator[str]:
+        """The hosts of namenodes and journal nodes, some of them twice."""
+        for host, _ in self._rpc.values():
+            if host not in _WILDCARDS:
+                yield host
+        for nodes in self.journals.values():
+            yield from (host for host, _ in nodes)
+
+    def roles(self, here: set[str]) -> frozenset[str]:
+        """What this machine runs: namenodes and journal nodes by their addresses, a datanode
+        where directories are named for one."""
+        found = set()
+        if self.namenodes_at(here):
+            found.add(NAMENODE)
+        if any(host in here for nodes in self.journals.values() for host, _ in nodes):
+            found.add(JOURNALNODE)
+        if self._conf.is_set(keys.DFS_DATANODE_DATA_DIR):
+            found.add(DATANODE)
+        return frozenset(found)
+
+    def namenodes_at(self, here: set[str]) -> list[tuple[str, str]]:
+        """The namenodes of this machine; all but the one that the configuration names, if it
+        names one, are others."""
+        wanted = self._conf.get(keys.DFS_HA_NAMENODE_ID)
+        return [
+            (name, namenode)
+            for (name, namenode), (host, _) in self._rpc.items()
+            if (host in here or host in _WILDCARDS) and wanted in (None, "", namenode)
+        ]
+
+    def ask(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
+        """What each namenode says of itself, and the active ones of the racks of datanodes."""
+        return _each(self._ask, self._rpc)
+
+    def _ask(self, whose: tuple[str, str]) -> tuple[Namenode, tuple[str, ...] | None]:
+        name, _ = whose
+        host, port = self._rpc[whose]
+        host = "127.0.0.1" if host in _WILDCARDS else host
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        shown = ".".join(part for part in whose if part) or address
+        racks: tuple[str, ...] | None = None
+        try:
+            with connect(f"hdfs://{address}", conf=Configuration(_IMPATIENT)) as fs:
+                assert isinstance(fs, HdfsFileSystem)
+                state = fs.administration.ha_state()
+                if state == "ACTIVE":
+                    racks = tuple(each.location for each in fs.administration.datanodes("LIVE"))
+        except (HowdahError, OSError) as error:
+            return Namenode(shown, name, address, None, str(error)), None
+        ahead = clock.seconds_ahead(self._http[whose], TIMEOUT_S) if whose in self._http else None
+        ahead_s, doubt_s = ahead or (None, 0.0)
+        return Namenode(shown, name, address, state, "", ahead_s, doubt_s), racks
+
+
+def _missing_files(conf: Configuration) -> Iterator[tuple[str, str]]:
+    for key in (
+        keys.DFS_HOSTS,
+        keys.DFS_HOSTS_EXCLUDE,
+        keys.NET_TOPOLOGY_TABLE_FILE_NAME,
+        keys.NET_TOPOLOGY_SCRIPT_FILE_NAME,
+    ):
+        path = conf.get(key)
+        if not path:
+            continue
+        if not os.path.exists(path):
+            yield key.name, f"{path}, which is not there"
+        elif key is keys.NET_TOPOLOGY_SCRIPT_FILE_NAME and not os.access(path, os.X_OK):
+            yield key.name, f"{path}, which cannot be executed"
+
+
+# -- hosts and ports ----------------------------------------------------------------------
+
+
+def _host(name: str) -> Host:
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return Host(name, (), False, False)
+    addresses = tuple(dict.fromkeys(str(each[4][0]) for each in found))
+    return Host(name, addresses, is_this_host(name), all(map(is_loopback, addresses)))
+
+
+def _listeners(
+    conf: Configuration, roles: frozenset[str], own: list[tuple[str, str]]
+) -> Iterator[Listener]:
+    for name, namenode in own:
+        mine = specialise(conf, name or None, namenode or None)
+        suffix = "".join(f".{part}" for part in (name, namenode) if part)
+
+        def listener(
+            key: Key[Address] | Key[Address | None],
+            bind: Key[str | None],
+            address: Address | None,
+            mine: Configuration = mine,
+            suffix: str = suffix,
+        ) -> Iterator[Listener]:
+            if address is not None:
+                host = mine.get(bind) or address[0]
+                yield Listener(f"{key.name}{suffix}", NAMENODE, host, address[1])
+
+        rpc = rpc_addresses(conf, name)[namenode]
+        yield from listener(keys.DFS_NAMENODE_RPC_ADDRESS, keys.DFS_NAMENODE_RPC_BIND_HOST, rpc)
+        yield from listener(
+            keys.DFS_NAMENODE_SERVICERPC_ADDRESS,
+            keys.DFS_NAMENODE_SERVICERPC_BIND_HOST,
+            mine.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS),
+        )
+        yield from listener(
+            keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS,
+            keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST,
+            mine.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS),
+        )
+        yield from listener(
+            keys.DFS_NAMENODE_HTTP_ADDRESS,
+            keys.DFS_NAMENODE_HTTP_BIND_HOST,
+            mine.get(keys.DFS_NAMENODE_HTTP_ADDRESS),
+        )
+    if JOURNALNODE in roles:
+        for key, bind in (
+            (keys.DFS_JOURNALNODE_RPC_ADDRESS, keys.DFS_JOURNALNODE_RPC_BIND_HOST),
+            (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST),
+        ):
+            host, port = conf.get(key)
+            yield Listener(key.name, JOURNALNODE, conf.get(bind) or host, port)
+    if DATANODE in roles:
+        for key in (
+            keys.DFS_DATANODE_ADDRESS,
+            keys.DFS_DATANODE_IPC_ADDRESS,
+            keys.DFS_DATANODE_HTTP_ADDRESS,
+        ):
+            yield Listener(key.name, DATANODE, *conf.get(key))
+
+
+def _looked_at(given: Listener) -> Listener:
+    holder, refused = ports.try_to_bind(given.host, given.port) if given.port else (None, "")
+    addresses: tuple[str, ...] = ()
+    if given.host not in _WILDCARDS:
+        with contextlib.suppress(OSError, UnicodeError):
+            found = socket.getaddrinfo(given.host, None, type=socket.SOCK_STREAM)
+            addresses = tuple(str(each[4][0]) for each in found)
+    return Listener(
+        given.key,
+        given.role,
+        given.host,
+        given.port,
+        holder,
+        is_loopback=bool(addresses) and all(map(is_loopback, addresses)),
+        refused=refused,
+        is_ephemeral=ports.is_ephemeral(given.port),
+    )
+
+
+# -- this machine -------------------------------------------------------------------------
+
+
+def _directories(
+    conf: Configuration, roles: frozenset[str], own: list[tuple[str, str]]
+) -> Iterator[Directory]:
+    for name, namenode in own:
+        mine = specialise(conf, name or None, namenode or None)
+        images = mine.get(keys.DFS_NAMENODE_NAME_DIR)
+        for path in images:
+            yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+        for path in mine.get(keys.DFS_NAMENODE_EDITS_DIR):
+            if path not in images:
+                yield disks.look(keys.DFS_NAMENODE_EDITS_DIR.name, NAMENODE, path)
+    if JOURNALNODE in roles:
+        for path in conf.get(keys.DFS_JOURNALNODE_EDITS_DIR):
+            yield disks.look(keys.DFS_JOURNALNODE_EDITS_DIR.name, JOURNALNODE, path)
+    if DATANODE in roles:
+        for kind, path in conf.get(keys.DFS_DATANODE_DATA_DIR):
+            if kind != "PROVIDED":
+                yield _volume(conf, kind, path)
+
+
+def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
+    reserve = reserve_of(
+        conf.raw,
+        keys.DFS_DATANODE_DU_RESERVED.name,
+        keys.DFS_DATANODE_DU_RESERVED_PCT.name,
+        conf.get(keys.DFS_DATANODE_DU_RESERVED_CALCULATOR),
+        kind,
+        str(path),
+    )
+    key = keys.DFS_DATANODE_DATA_DIR.name
+    total_bytes = disks.look(key, DATANODE, path).total_bytes
+    return disks.look(key, DATANODE, path, kind=kind, reserved=reserve.of(total_bytes))
+
+
+def _limits() -> Limits:
+    def of(what: int) -> int | None:
+        granted, _ = resource.getrlimit(what)
+        return None if granted == resource.RLIM_INFINITY else granted
+
+    return Limits(of(resource.RLIMIT_NOFILE), of(resource.RLIMIT_MEMLOCK))

@@ -1,0 +1,296 @@
+"""What the doctor says of facts that are given: each check finds its trouble, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from howdah.config import Configuration
+from howdah.doctor.checks import examine
+from howdah.doctor.facts import (
+    DATANODE,
+    JOURNALNODE,
+    NAMENODE,
+    Directory,
+    Facts,
+    Host,
+    Limits,
+    Listener,
+    Namenode,
+)
+from howdah.doctor.findings import Finding, Level, exit_code
+
+HERE = Host("here", ("10.0.0.1",), True, False)
+THERE = Host("there", ("10.0.0.2",), False, False)
+DISK = Directory(
+    key="dfs.datanode.data.dir",
+    role=DATANODE,
+    path="/data/1",
+    is_there=True,
+    is_directory=True,
+    device=1,
+    free_bytes=500 << 30,
+    total_bytes=1000 << 30,
+    reserved_bytes=0,
+    is_read_only=False,
+    is_writable=True,
+    is_temporary=False,
+)
+
+
+def facts(values: dict[str, str] | None = None, **changes: object) -> Facts:
+    sound = Facts(
+        conf=Configuration({"net.topology.table.file.name": "/racks", **(values or {})}),
+        roles=frozenset({DATANODE}),
+        nameservices={"": ("",)},
+        hosts=(HERE, THERE),
+        directories=(DISK,),
+        limits=Limits(None, None),
+        clock_is_kept=True,
+    )
+    return replace(sound, **changes)  # type: ignore[arg-type]
+
+
+def found(given: Facts) -> list[tuple[str, str]]:
+    return [(each.level.value, each.check) for each in examine(given)]
+
+
+def test_sound_facts_leave_nothing_to_say() -> None:
+    assert examine(facts()) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "level", "check", "words"),
+    [
+        ({"dfs.replicaton": "2"}, "warning", "unknown key", "was dfs.replication meant?"),
+        ({"dfs.replication": "1"}, "warning", "replication", "dfs.replication is 1"),
+        ({"dfs.namenode.replication.min": "4"}, "error", "replication", "between 4"),
+        (
+            {"dfs.namenode.maintenance.replication.min": "5"},
+            "error",
+            "replication",
+            "5, more than dfs.replication (3)",
+        ),
+        ({"dfs.blocksize": "4096001"}, "error", "block size", "no multiple"),
+        ({"dfs.blocksize": "512"}, "error", "block size", "is below"),
+        (
+            {"dfs.datanode.failed.volumes.tolerated": "1"},
+            "error",
+            "volumes",
+            "there are 1 volumes",
+        ),
+        ({"dfs.encrypt.data.transfer": "true"}, "error", "protection", "does not have"),
+        (
+            {"dfs.ha.automatic-failover.enabled": "true"},
+            "error",
+            "failover",
+            "no nameservice has several",
+        ),
+        (
+            {"dfs.namenode.stale.datanode.interval": "5000"},
+            "warning",
+            "time-outs",
+            "three heartbeats that are late",
+        ),
+        (
+            {"dfs.namenode.stale.datanode.interval": "700000"},
+            "warning",
+            "time-outs",
+            "counts as lost",
+        ),
+        (
+            {"dfs.client.socket-timeout": "600000"},
+            "warning",
+            "time-outs",
+            "gives up a slow reader",
+        ),
+        ({"dfs.datanode.lifeline.interval.seconds": "2"}, "warning", "time-outs", "late ones"),
+    ],
+)
+def test_values_that_do_not_fit(values: dict[str, str], level: str, check: str, words: str) -> None:
+    findings = examine(facts(values))
+    assert [(each.level.value, each.check) for each in findings] == [(level, check)]
+    assert words in findings[0].line()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"unreadable": ("dfs.replication = 'x'",)}, ("error", "configuration")),
+        ({"missing_files": (("dfs.hosts", "/no, which is not there"),)}, ("error", "missing file")),
+        ({"hosts": (HERE, replace(THERE, addresses=()))}, ("error", "host name")),
+        (
+            {"hosts": (Host("here", ("127.0.1.1",), True, True), THERE)},
+            ("error", "loopback"),
+        ),
+        (
+            {
+                "listeners": (
+                    Listener("dfs.datanode.address", DATANODE, "127.0.0.1", 9866, None, True),
+                )
+            },
+            ("error", "loopback"),
+        ),
+        (
+            {"listeners": (Listener("a", DATANODE, "0.0.0.0", 1, "process 7 (nginx)"),)},
+            ("error", "port taken"),
+        ),
+        (
+            {"listeners": (Listener("a", DATANODE, "0.0.0.0", 80, refused="Permission denied"),)},
+            ("error", "port"),
+        ),
+        (
+            {"listeners": (Listener("a", DATANODE, "h", 50010, is_ephemeral=True),)},
+            ("warning", "ephemeral port"),
+        ),
+        (
+            {"namenodes": (Namenode("nn1", "", "there:8020", None, "Connection refused"),)},
+            ("warning", "namenode"),
+        ),
+        (
+            {"namenodes": (Namenode("nn1", "", "there:8020", "ACTIVE", "", 60.0, 1.0),)},
+            ("warning", "clock"),
+        ),
+        ({"clock_is_kept": False}, ("warning", "clock")),
+        ({"limits": Limits(1024, None)}, ("warning", "descriptors")),
+        ({"racks": ("/default-rack",) * 2}, ("warning", "replication")),
+        ({"directories": (replace(DISK, is_read_only=True),)}, ("error", "directory")),
+        ({"directories": (replace(DISK, is_writable=False),)}, ("error", "directory")),
+        ({"directories": (replace(DISK, is_directory=False),)}, ("error", "directory")),
+        ({"directories": (replace(DISK, error="Input/output error"),)}, ("error", "directory")),
+        ({"directories": (replace(DISK, is_temporary=True),)}, ("warning", "temporary directory")),
+        ({"directories": (replace(DISK, free_bytes=1),)}, ("warning", "space")),
+        (
+            {"directories": (replace(DISK, reserved_bytes=2000 << 30),)},
+            ("error", "reserved space"),
+        ),
+        (
+            {"directories": (DISK, replace(DISK, path="/data/2"))},
+            ("warning", "same device"),
+        ),
+    ],
+)
+def test_what_is_seen_of_machines(changes: dict[str, object], expected: tuple[str, str]) -> None:
+    assert found(facts(**changes)) == [expected]
+
+
+def test_locked_memory_has_to_be_granted() -> None:
+    given = facts({"dfs.datanode.max.locked.memory": "65537"}, limits=Limits(None, 65536))
+    assert found(given) == [("error", "locked memory")]
+    assert found(replace(given, limits=Limits(None, 65537))) == []
+
+
+def test_two_servers_with_one_port_are_found_once() -> None:
+    one = Listener("a", DATANODE, "0.0.0.0", 9866)
+    other = Listener("b", DATANODE, "10.0.0.1", 9866)
+    (finding,) = examine(facts(listeners=(one, other)))
+    assert (finding.check, finding.what) == ("same port", "a and b have the same port 9866")
+    elsewhere = replace(one, host="10.0.0.2")
+    assert examine(facts(listeners=(elsewhere, other))) == []
+
+
+def test_a_port_that_the_server_itself_has_is_no_trouble() -> None:
+    itself = Listener("a", DATANODE, "0.0.0.0", 9866, "process 7 (python -m howdah datanode)")
+    unseen = replace(itself, port=9867, holder="")
+    assert examine(facts(listeners=(itself, unseen))) == []
+
+
+def several(**changes: object) -> Facts:
+    values = {
+        "dfs.nameservices": "ns",
+        "dfs.ha.namenodes.ns": "a,b",
+        "dfs.client.failover.proxy.provider.ns": "x",
+        "dfs.ha.fencing.methods": "shell(/bin/true)",
+    }
+    return facts(
+        values,
+        **{
+            "nameservices": {"ns": ("a", "b")},
+            "shared_edits": {"ns": ("qjournal://h:1;i:1;j:1/ns",)},
+            "journal_nodes": {"ns": 3},
+            **changes,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"shared_edits": {}, "journal_nodes": {}}, [("error", "shared log")]),
+        ({"journal_nodes": {"ns": 1}}, [("warning", "one journal")]),
+        ({"journal_nodes": {"ns": 4}}, [("warning", "even journals")]),
+        (
+            {"shared_edits": {"ns": ("file:///mnt/nfs",)}, "journal_nodes": {}},
+            [("warning", "one journal")],
+        ),
+    ],
+)
+def test_the_log_of_several_namenodes(
+    changes: dict[str, object], expected: list[tuple[str, str]]
+) -> None:
+    assert found(several(**changes)) == expected
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["ACTIVE", "STANDBY"], []),
+        (["STANDBY", "STANDBY"], [("error", "no active namenode")]),
+        (["ACTIVE", "ACTIVE"], [("error", "two active namenodes")]),
+        (["ACTIVE", None], [("warning", "namenode")]),
+        ([None, None], [("warning", "namenode"), ("warning", "namenode")]),
+    ],
+)
+def test_which_namenodes_are_active(
+    states: list[str | None], expected: list[tuple[str, str]]
+) -> None:
+    asked = tuple(
+        Namenode(f"ns.{number}", "ns", f"h{number}:8020", state)
+        for number, state in enumerate(states)
+    )
+    assert found(several(namenodes=asked)) == expected
+
+
+def test_one_name_directory_is_enough_only_with_journal_nodes() -> None:
+    name = replace(DISK, key="dfs.namenode.name.dir", role=NAMENODE, path="/name")
+    alone = facts(
+        {"dfs.namenode.name.dir": "/name"}, roles=frozenset({NAMENODE}), directories=(name,)
+    )
+    assert found(alone) == [("warning", "one name directory")]
+    two = facts(
+        {"dfs.namenode.name.dir": "/name,/other"},
+        roles=frozenset({NAMENODE}),
+        directories=(name, replace(name, path="/other")),
+    )
+    assert found(two) == [("warning", "one name directory")]
+    second = replace(name, path="/other", device=2)
+    assert found(replace(two, directories=(name, second))) == []
+    assert found(several(roles=frozenset({NAMENODE, JOURNALNODE}), directories=(name,))) == []
+
+
+@pytest.mark.req("LM-021")
+def test_racks_that_nobody_named() -> None:
+    unmapped = Configuration()
+    machines = tuple(replace(THERE, name=f"m{number}") for number in range(3))
+    given = facts(conf=unmapped, hosts=(HERE, *machines))
+    assert found(given) == [("warning", "one rack")]
+    assert found(replace(given, racks=("/a", "/a", "/b"))) == []
+    assert found(replace(given, racks=("/a", "/a", "/a"))) == [("warning", "one rack")]
+
+
+def test_errors_come_first_and_decide_the_exit_code() -> None:
+    given = facts({"dfs.replicaton": "2", "dfs.blocksize": "512"})
+    findings = examine(given)
+    assert [each.level for each in findings] == [Level.ERROR, Level.WARNING]
+    assert exit_code(findings, strict=False) == 1
+    assert exit_code(findings[1:], strict=False) == 0
+    assert exit_code(findings[1:], strict=True) == 1
+    assert exit_code([], strict=True) == 0
+
+
+def test_a_finding_is_one_line() -> None:
+    finding = Finding(Level.WARNING, "clock", "it is late", "wind it up")
+    assert finding.line() == "warning: it is late: wind it up [clock]"
+    assert finding.as_dict()["level"] == "warning"

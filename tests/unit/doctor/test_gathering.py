@@ -1,0 +1,95 @@
+"""What the doctor sees of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.config import Configuration
+from howdah.doctor import clock, disks, ports
+from howdah.doctor.facts import DATANODE, JOURNALNODE, NAMENODE
+from howdah.doctor.gathering import gather
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_the_holder_of_a_port_is_named(taken: int) -> None:
+    holder, refused = ports.try_to_bind("127.0.0.1", taken)
+    assert holder is not None
+    assert refused == ""
+    if any(ports._inodes(taken)):  # some sandboxes hide what listens
+        assert f"process {os.getpid()} (" in holder
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    holder, refused = ports.try_to_bind("192.0.2.1", 9866)
+    assert holder is None
+    assert refused
+
+
+def test_the_clock_of_a_silent_server_is_unknown(taken: int) -> None:
+    assert clock.seconds_ahead(("127.0.0.1", taken), 0.2) is None
+
+
+def test_a_directory_that_is_not_there_is_judged_by_the_one_above(tmp_path: Path) -> None:
+    seen = disks.look("k", DATANODE, tmp_path / "a" / "b")
+    assert not seen.is_there
+    assert seen.is_directory
+    assert seen.is_writable
+    assert seen.device == tmp_path.stat().st_dev
+    (tmp_path / "file").touch()
+    assert not disks.look("k", DATANODE, tmp_path / "file").is_directory
+
+
+def test_roles_follow_from_the_configuration() -> None:
+    conf = Configuration(
+        {
+            "dfs.nameservices": "ns",
+            "dfs.ha.namenodes.ns": "a,b",
+            "dfs.namenode.rpc-address.ns.a": "127.0.0.1:1",
+            "dfs.namenode.rpc-address.ns.b": "192.0.2.1:1",
+            "dfs.namenode.shared.edits.dir": "qjournal://127.0.0.1:2;192.0.2.1:2;192.0.2.2:2/ns",
+            "dfs.datanode.data.dir": "/data",
+        }
+    )
+    facts = gather(conf, asks=False)
+    assert facts.roles == {NAMENODE, DATANODE, JOURNALNODE}
+    assert facts.spans_machines
+    assert facts.journal_nodes == {"ns": 3}
+    named = {each.key for each in facts.listeners}
+    assert "dfs.namenode.rpc-address.ns.a" in named
+    assert "dfs.namenode.rpc-address.ns.b" not in named
+
+
+def test_values_that_make_no_sense_are_told_and_the_rest_is_judged() -> None:
+    conf = Configuration({"dfs.replication": "many", "fs.defaultFS": "hdfs://127.0.0.1:1"})
+    facts = gather(conf, asks=False)
+    assert any("dfs.replication = 'many'" in text for text in facts.unreadable)
+
+
+def test_a_wrong_configuration_is_an_exit_code_and_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["doctor", "--offline", "--json", "--role", "datanode"]
+    values = ["-D", "fs.defaultFS=hdfs://127.0.0.1:1", "-D", f"dfs.datanode.data.dir={tmp_path}"]
+    free = [f"dfs.datanode.{name}=127.0.0.1:0" for name in ("address", "ipc.address")]
+    free.append("dfs.datanode.http.address=127.0.0.1:0")
+    values += [word for each in free for word in ("-D", each)]
+    assert main([*words, *values]) == 0
+    assert main([*words, *values, "-D", "dfs.blocksize=100"]) == 1
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["exitCode"] for each in told] == [0, 1]
+    assert told[1]["findings"][0]["check"] == "block size"
+    assert told[0]["roles"] == ["datanode"]
