@@ -25,7 +25,7 @@ from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.fsck.options import parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.proto import client_namenode_pb2 as pb

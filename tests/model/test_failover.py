@@ -35,7 +35,7 @@ from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

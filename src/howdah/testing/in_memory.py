@@ -24,8 +24,9 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.replica_reports import ReplicaState
 from howdah.namenode.blocks.topology import RackMap
-from howdah.namenode.calls.core import Core, Settings
+from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Permissions
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes import acls
 from howdah.namenode.inodes.inodes import Directory, INode
 from howdah.rpc.service import Caller

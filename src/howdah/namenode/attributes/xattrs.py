@@ -20,8 +20,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes import paths, xattrs
 from howdah.namenode.inodes.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.inodes.xattrs import UNREADABLE_BY_SUPERUSER

@@ -13,7 +13,7 @@ from howdah.namenode.tree.namespace import Namespace
 
 
 class Clock(Protocol):
-    """`core.Clock`."""
+    """`settings.Clock`."""
 
     def wall_ms(self) -> int: ...
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.calls.snapshot_rules import attached_roots, is_within
 from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.inodes import Directory

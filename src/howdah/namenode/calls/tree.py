@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.calls.snapshot_rules import check_no_snapshots, check_not_nested
 from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.inodes import MODE_MASK, Directory, INode, Symlink

@@ -20,7 +20,8 @@ from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Done, NodeFiles
-from howdah.namenode.calls.core import Core, Settings
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.watching import Watching
 from howdah.namenode.process.settings import settings_from

@@ -13,8 +13,8 @@ from howdah.errors import InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
 from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.policies import Policy, PolicyFigures, RoomFirst, policy_named
-from howdah.namenode.calls.core import Settings
 from howdah.namenode.calls.permissions import Permissions
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.image_server import TransferSettings
 from howdah.namenode.process.groups import Groups

@@ -10,8 +10,8 @@ from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode, Storage
 from howdah.namenode.blocks.hosts import HostEntry
 from howdah.namenode.blocks.topology import DEFAULT_RACK
-from howdah.namenode.calls.core import Settings
 from howdah.namenode.calls.queries import Located, Locations
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.file_blocks import ClientBlock
 from howdah.namenode.inodes.files import Glance

@@ -21,7 +21,8 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.attributes.satisfaction import change_mode
 from howdah.namenode.blocks.reconstruction import Streams
-from howdah.namenode.calls.core import Core, Settings
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_datanode_pb2
 from howdah.proto import refresh_pb2 as pb
 from howdah.rpc.service import Caller, Deferred, Service

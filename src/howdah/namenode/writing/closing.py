@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Resolved
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_commit, close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import BlockState, File
 from howdah.namenode.writing.allocation import Writing

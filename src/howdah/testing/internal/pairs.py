@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from howdah import errors
 from howdah.datanode.channel.messages import Invalidate
 from howdah.datanode.keeper.active_claim import ActiveClaim
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import decode_record

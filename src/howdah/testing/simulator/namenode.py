@@ -11,7 +11,7 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.rpc.service import Deferred
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import decode_record

@@ -19,7 +19,8 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.calls.core import Core, Settings
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import write_image
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Deferred

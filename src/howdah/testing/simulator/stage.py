@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.testing.in_memory import ManualClock
 from howdah.testing.simulator.checks import Checks
 from howdah.testing.simulator.clients import Client

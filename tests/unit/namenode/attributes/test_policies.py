@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.blocks.network import Network
 from howdah.namenode.blocks.placement import Placement
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.inodes import INode
 from howdah.namenode.tree.namespace import Namespace

@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.attributes.satisfaction import SatisfactionCalls, change_mode, unmarking
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller

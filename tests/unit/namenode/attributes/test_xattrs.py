@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import INode
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb

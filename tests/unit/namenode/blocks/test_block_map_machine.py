@@ -32,7 +32,7 @@ from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.replica_reports import ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

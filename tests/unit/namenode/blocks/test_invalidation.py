@@ -8,7 +8,7 @@ import pytest
 
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -12,8 +12,8 @@ import pytest
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import FOR_EVER_MS, HostEntry, HostOrder, Hosts
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
 from howdah.namenode.calls.metasave import metasave
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

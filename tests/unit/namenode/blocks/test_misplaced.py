@@ -13,7 +13,7 @@ from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -8,7 +8,7 @@ import pytest
 
 from howdah.namenode.blocks.reconstruction import BlockCounts
 from howdah.namenode.blocks.redundancy import BlockQueue, Need
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes import storage_policies
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

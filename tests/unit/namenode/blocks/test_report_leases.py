@@ -6,7 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.blocks.report_leases import NO_LEASE, ReportLeases
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode
 

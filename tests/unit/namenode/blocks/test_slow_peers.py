@@ -11,7 +11,7 @@ import pytest
 from howdah.config import Configuration
 from howdah.namenode.blocks.datanode_claims import SLOW_FOR_MS, SlowPeers
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.process.settings import settings_from
 from howdah.namenode.process.status import Surroundings, namenode_status
 from howdah.proto import client_namenode_pb2 as pb

@@ -12,7 +12,7 @@ from howdah.namenode.blocks.replica_reports import (
     ReplicaState,
     ReportedReplica,
 )
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.namenode.caching.pools import NEVER_MS, UNLIMITED, CachePools
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.tree.namespace import Namespace

@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.namenode.blocks.hosts import Hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Done, NodeFiles
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.protocols.refresh import Refreshing, UserMappings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as datanode_pb

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryDatanode

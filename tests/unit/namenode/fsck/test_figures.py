@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.fsck.check import Check
 from howdah.namenode.fsck.figures import Figures, summary
 from howdah.namenode.fsck.options import Options

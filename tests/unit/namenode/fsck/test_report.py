@@ -12,7 +12,7 @@ from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import Policy
 from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.inodes import Block, File

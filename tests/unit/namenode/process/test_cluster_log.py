@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.process.cluster_log import PATIENCE_MS, REPEAT_MS, ClusterLog
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
 

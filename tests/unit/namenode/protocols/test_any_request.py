@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, types_pb2
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Deferred

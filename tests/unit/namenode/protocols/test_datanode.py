@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode.blocks.block_map import SLICE_REPLICAS
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.protocols.datanode import REPORT_OVERDUE_MS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

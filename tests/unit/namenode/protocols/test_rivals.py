@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.process.settings import settings_from
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.testing.in_memory import InMemoryDatanode, Replica

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryDatanode
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from howdah import errors
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2

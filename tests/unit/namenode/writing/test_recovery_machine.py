@@ -32,7 +32,7 @@ from howdah import errors
 from howdah.datanode.channel.messages import RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Candidate, agree
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.namenode.calls.core import Settings
+from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn

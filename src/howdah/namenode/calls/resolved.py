@@ -1,0 +1,36 @@
+"""A path, once the tree has been walked along it (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from howdah.namenode.inodes.inodes import INode
+
+
+@dataclass(slots=True)
+class Resolved:
+    """A path and what the tree has along it; `trail[0]` is the root.
+
+    Not frozen: every call makes one, and that would cost it 0.7 µs.
+    """
+
+    path: str
+    components: list[str]
+    trail: list[INode | None]
+    in_snapshot: bool = False
+    """The trail leads into a snapshot; from there on it consists of views."""
+
+    @property
+    def inode(self) -> INode | None:
+        return self.trail[-1]
+
+    @property
+    def parent(self) -> INode | None:
+        return self.trail[-2] if len(self.trail) > 1 else None
+
+    @property
+    def last_existing(self) -> INode:
+        for inode in reversed(self.trail):
+            if inode is not None:
+                return inode
+        raise AssertionError("the root always exists")
