@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from howdah.config import Configuration
-from howdah.namenode.calls.snapshots import snapshot_path
+from howdah.namenode.calls.snapshots.changes import snapshot_path
 from howdah.namenode.images.image import write_image
 from howdah.namenode.inodes.inodes import Directory, File
 from howdah.namenode.process.format import format_namenode

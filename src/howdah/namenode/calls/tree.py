@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
 from howdah.namenode.calls.resolved import Resolved
-from howdah.namenode.calls.snapshot_rules import check_no_snapshots, check_not_nested
+from howdah.namenode.calls.snapshots.rules import check_no_snapshots, check_not_nested
 from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.tree import quotas

@@ -22,7 +22,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.queries import Queries
-from howdah.namenode.calls.snapshots import SnapshotCalls
+from howdah.namenode.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.fsck.block_ids import describe_blocks
 from howdah.namenode.fsck.check import Check
 from howdah.namenode.fsck.corrupt_files import list_corrupt

@@ -8,8 +8,8 @@ from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
-from howdah.namenode.calls.snapshot_diff import SnapshotDiffCalls
-from howdah.namenode.calls.snapshots import SnapshotCalls
+from howdah.namenode.calls.snapshots.changes import SnapshotCalls
+from howdah.namenode.calls.snapshots.diff import SnapshotDiffCalls
 from howdah.namenode.inodes import paths
 from howdah.namenode.protocols import messages
 from howdah.namenode.snapshots.diff import Made

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
-from howdah.namenode.calls.snapshots import snapshot_path
+from howdah.namenode.calls.snapshots.changes import snapshot_path
 from howdah.namenode.inodes.inodes import Directory, INode
 from howdah.namenode.snapshots.diff import Gone, Made, Modified, Reported, SnapshotDiff, report
 from howdah.namenode.snapshots.snapshots import NOW, Snapshottable
