@@ -260,6 +260,19 @@ def listing(name: str, default: str, doc: str) -> Key[list[str]]:
     return Key(name, "list", default, doc, parse_list)
 
 
+def numbers(name: str, default: str, doc: str, *, minimum: int) -> Key[list[int]]:
+    """At least one whole number, none below `minimum`."""
+    parse_one = _bounded(parse_int, minimum, None)
+
+    def parse(text: str) -> list[int]:
+        found = [parse_one(each) for each in parse_list(text)]
+        if not found:
+            raise ValueError("expected whole numbers, as in 1,5,25")
+        return found
+
+    return Key(name, "numbers", default, doc, parse)
+
+
 def choice(name: str, default: str, options: Iterable[str], doc: str) -> Key[str]:
     """One of a few words, compared without regard to case, given back as declared."""
     by_folded = {option.lower(): option for option in options}

@@ -6,6 +6,9 @@ import json
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
 from howdah.testing import MiniCluster
 
 
@@ -31,3 +34,51 @@ def test_the_configuration_is_shown(howdah_cluster: MiniCluster) -> None:
         shown = {each["key"]: each["value"] for each in json.load(answer)["properties"]}
     assert shown["fs.defaultFS"] == howdah_cluster.uri
     assert shown["dfs.blocksize"]
+
+
+def scraped(url: str) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
+    """Samples of a scrape by name and labels."""
+    found: dict[str, dict[frozenset[tuple[str, str]], float]] = {}
+    with urlopen(url, timeout=60) as answer:
+        for family in text_string_to_metric_families(answer.read().decode()):
+            for sample in family.samples:
+                found.setdefault(sample.name, {})[frozenset(sample.labels.items())] = sample.value
+    return found
+
+
+@pytest.mark.req("FS-261")
+@pytest.mark.parametrize("path", ["prom", "metrics"])
+def test_prometheus_gets_the_figures_of_a_namenode(howdah_cluster: MiniCluster, path: str) -> None:
+    with howdah_cluster.connect() as fs:
+        fs.mkdirs(f"/scraped-{path}")
+        fs.get_file_status(f"/scraped-{path}")
+    found = scraped(f"{howdah_cluster.http}/{path}")
+    assert found["howdah_ha_state"][frozenset({("state", "active")})] == 1
+    assert found["howdah_datanodes"][frozenset({("state", "live")})] == 3
+    assert found["fs_namesystem_num_live_data_nodes"][frozenset({("hastate", "active")})] == 3
+    calls = found["howdah_rpc_processing_seconds_count"]
+    assert sum(n for labels, n in calls.items() if ("method", "mkdirs") in labels) >= 1
+    top = found["howdah_top_user_calls"]
+    assert sum(n for labels, n in top.items() if ("operation", "getfileinfo") in labels) >= 1
+
+
+@pytest.mark.req("FS-262")
+def test_servers_are_alive_and_ready(howdah_cluster: MiniCluster) -> None:
+    live = json.loads(beans(howdah_cluster)["NameNodeInfo"]["LiveNodes"])
+    servers = [howdah_cluster.http, *(f"http://{node['infoAddr']}" for node in live.values())]
+    for server in servers:
+        for path in ("health", "ready"):
+            with urlopen(f"{server}/{path}", timeout=60) as answer:
+                assert json.load(answer)["status"] == "ok", (server, path)
+    with urlopen(f"{howdah_cluster.http}/ready", timeout=60) as answer:
+        said = json.load(answer)
+    assert (said["ha_state"], said["safe_mode"]) == ("active", False)
+
+
+@pytest.mark.req("FS-261")
+def test_prometheus_gets_the_figures_of_datanodes(howdah_cluster: MiniCluster) -> None:
+    live = json.loads(beans(howdah_cluster)["NameNodeInfo"]["LiveNodes"])
+    for node in live.values():
+        found = scraped(f"http://{node['infoAddr']}/prom")
+        assert sum(found["fs_dataset_state_capacity"].values()) > 0
+        assert found["process_open_fds"]

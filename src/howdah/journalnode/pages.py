@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from howdah import defects, errors, keys
@@ -18,6 +18,8 @@ from howdah.web.channel import Channel
 from howdah.web.configuration import Property
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, answer, plain
+from howdah.web.monitoring.health import Check, Report
+from howdah.web.monitoring.pages import Monitoring, Port, no_ports
 from howdah.web.segment_transfer import SegmentWanted, parse_wanted
 from howdah.web.server import Exchange
 
@@ -28,8 +30,20 @@ class Pages:
     """Answers requests, on whatever thread asks."""
 
     def __init__(
-        self, conf: Configuration, journals: Journals, bytes_per_s: int, timeout_s: float
+        self,
+        conf: Configuration,
+        journals: Journals,
+        bytes_per_s: int,
+        timeout_s: float,
+        ports: Callable[[], Mapping[int, Port]] = no_ports,
     ) -> None:
+        """`ports` are those of calls."""
+        self._watch = Monitoring(
+            "JournalNode",
+            alive=lambda: Report("journalnode", [Check("process", True, "it answers")]),
+            ready=lambda: ready(journal.status() for journal in journals.all()),
+            ports=ports,
+        )
         self._conf = conf
         self._journals = journals
         self._bytes_per_s = bytes_per_s
@@ -42,8 +56,8 @@ class Pages:
             return self._segment(request)
         if request.path == configuration.PATH:
             return configuration.respond_conf(request, configured(self._conf))
-        if request.path == jmx.PATH:
-            return jmx.respond_beans(request, beans(self._journals.all()))
+        if self._watch.wants(request):
+            return self._watch.answer(request, beans(self._journals.all()))
         if request.path == "/":
             return _page(self._journals.all())
         return plain(404, f"there is no {request.path} here")
@@ -104,6 +118,23 @@ class SegmentOut:
             wanted.first_txid, in_progress_ok=wanted.in_progress_ok
         )
         return OutgoingFile(path, length_bytes)
+
+
+def ready(journals: Iterable[Status]) -> Report:
+    """Whether the node takes edits: it has a journal, and each of them can be used."""
+    found = list(journals)
+    troubles = [f"{each.journal_id}: {each.trouble}" for each in found if each.trouble]
+    return Report(
+        "journalnode",
+        [
+            Check("formatted", bool(found), f"it has {len(found)} journals"),
+            Check("usable", not troubles, "; ".join(troubles) or "each can be used"),
+        ],
+        {
+            "journals": [each.journal_id for each in found],
+            "without_vote": [each.journal_id for each in found if each.is_joining],
+        },
+    )
 
 
 def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:

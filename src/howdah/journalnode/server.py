@@ -37,6 +37,7 @@ from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
 from howdah.web import segment_transfer
 from howdah.web.fetching import fetch, split_url
+from howdah.web.monitoring.pages import Port
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ class JournalNode:
         self._elections = Elections(directories.default / ELECTIONS_NAME)
         timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
         bytes_per_s = conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC)
-        pages = Pages(conf, self.journals, bytes_per_s, timeout_s)
+        pages = Pages(conf, self.journals, bytes_per_s, timeout_s, self._ports)
         self._http = HttpServer(pages.answer, timeout_s=timeout_s)
         self.bound: list[Address] = []
         """IP addresses and ports at which it listens."""
@@ -110,6 +111,10 @@ class JournalNode:
         if self._rpc is not None:
             self._rpc.close()
         self.journals.close()
+
+    def _ports(self) -> dict[int, Port]:
+        rpc = self._rpc
+        return {} if rpc is None else {rpc.port: Port(rpc.figures, rpc.active)}
 
     def _peers(self, own_port: int) -> dict[str, list[Peer]]:
         return {

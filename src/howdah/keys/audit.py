@@ -1,8 +1,8 @@
-"""Keys of the namenode's audit log."""
+"""Keys of the namenode's audit log, and of who calls most (`nntop`)."""
 
 from __future__ import annotations
 
-from howdah.kinds import boolean, integer, listing, optional_string, size, string
+from howdah.kinds import boolean, integer, listing, numbers, optional_string, size, string
 
 HOWDAH_NAMENODE_AUDIT_LOG_FILE = optional_string(
     "howdah.namenode.audit.log.file",
@@ -49,4 +49,24 @@ HADOOP_CALLER_CONTEXT_SIGNATURE_MAX_SIZE = integer(
 )
 HADOOP_CALLER_CONTEXT_SEPARATOR = string(
     "hadoop.caller.context.separator", ",", "What stands before the port."
+)
+
+DFS_NAMENODE_TOP_ENABLED = boolean(
+    "dfs.namenode.top.enabled", True, "Whether the namenode tells who calls most (`nntop`)."
+)
+DFS_NAMENODE_TOP_WINDOWS_MINUTES = numbers(
+    "dfs.namenode.top.windows.minutes",
+    "1,5,25",
+    "The lengths of the windows that are looked back, in minutes.",
+    minimum=1,
+)
+DFS_NAMENODE_TOP_WINDOW_NUM_BUCKETS = integer(
+    "dfs.namenode.top.window.num.buckets",
+    10,
+    "Parts of a window: the oldest one leaves it at a time.",
+    minimum=1,
+    maximum=1000,
+)
+DFS_NAMENODE_TOP_NUM_USERS = integer(
+    "dfs.namenode.top.num.users", 10, "So many users of an operation are told.", minimum=1
 )

@@ -180,8 +180,7 @@ dfs.namenode.send.qop.enabled dfs.namenode.service.handler.count dfs.namenode.sh
 dfs.namenode.slowpeer.collect.interval dfs.namenode.snapshot.skip.capture.accesstime-only-change
 dfs.namenode.snapshot.skiplist.interval dfs.namenode.snapshot.skiplist.max.levels
 dfs.namenode.stale.datanode.minimum.interval dfs.namenode.startup.delay.block.deletion.sec
-dfs.namenode.state.context.enabled dfs.namenode.storage.dir.perm dfs.namenode.top.enabled
-dfs.namenode.top.num.users dfs.namenode.top.window.num.buckets dfs.namenode.top.windows.minutes
+dfs.namenode.state.context.enabled dfs.namenode.storage.dir.perm
 dfs.namenode.upgrade.domain.factor dfs.namenode.write-lock-reporting-threshold-ms
 dfs.namenode.write.stale.datanode.ratio dfs.net.topology.impl
 dfs.nodeplan.steps.supported.packages dfs.permissions.ContentSummary.subAccess

@@ -17,11 +17,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Final, Protocol, cast
 
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.figures.calls import CallFigures
 from howdah.rpc import wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call, Event, Reply, ServerSession, State
@@ -128,17 +130,21 @@ class RpcServer:
         self.idle_threshold = idle_threshold
         self._next_look_s = 0.0
         self.connections: set[_Connection] = set()
+        self.figures: dict[int, CallFigures] = {}
+        """What is counted of the calls, by the port at which it listens."""
         self._listening: list[asyncio.AbstractServer] = []
 
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
+        figures = CallFigures(self.registry.method_names())
         server = await loop.create_server(
-            lambda: _Connection(self), host, port, backlog=backlog, reuse_address=True
+            lambda: _Connection(self, figures), host, port, backlog=backlog, reuse_address=True
         )
         self._listening.append(server)
-        port = server.sockets[0].getsockname()[1]
-        return int(port)
+        port = int(server.sockets[0].getsockname()[1])
+        self.figures[port] = figures
+        return port
 
     def make_room(self, now_s: float) -> None:
         """A connection came: where there are many, those that nobody uses go."""
@@ -169,8 +175,9 @@ class RpcServer:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, server: RpcServer) -> None:
+    def __init__(self, server: RpcServer, figures: CallFigures) -> None:
         self._server = server
+        self._figures = figures
         self._session = ServerSession(server.max_frame_bytes)
         self._transport: asyncio.Transport | None = None
         self._backlog: deque[Event] = deque()
@@ -184,6 +191,7 @@ class _Connection(asyncio.Protocol):
         self._port = 0
         self._handshake: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
+        self._heard_ns = 0
         self._in_flight = 0
         self._waits = False
         self._pending: dict[Deferred, Call] = {}
@@ -197,6 +205,7 @@ class _Connection(asyncio.Protocol):
         most = self._server.max_connections
         if most and len(self._server.connections) >= most:
             log.warning("%s is turned away: %d connections are open", self._address, most)
+            self._figures.refused_connections += 1
             self._transport.abort()
             return
         loop = asyncio.get_running_loop()
@@ -260,6 +269,8 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        self._heard_ns = perf_counter_ns()
+        self._figures.received_bytes += len(data)
         self._backlog.extend(self._session.receive(data))
         self._heard_s = asyncio.get_running_loop().time()
         if self._handshake is not None and self._session.state is State.READY:
@@ -352,6 +363,8 @@ class _Connection(asyncio.Protocol):
             loop.call_soon(self._finish, call, error)
 
     def _dispatch(self, call: Call) -> None:
+        call.began_ns = perf_counter_ns()
+        self._figures.queued.add(call.began_ns - self._heard_ns)
         try:
             answer = self._server.registry.dispatch(call, self._address, self._port)
         except errors.HowdahError as error:
@@ -396,7 +409,14 @@ class _Connection(asyncio.Protocol):
         try:
             data = _encode(call, outcome, state_id)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
-            data = _encode(call, defect(call.method, error), state_id)
+            outcome = defect(call.method, error)
+            data = _encode(call, outcome, state_id)
+        # A call whose turn never came took no time of this server.
+        took_ns = perf_counter_ns() - call.began_ns if call.began_ns else 0
+        if isinstance(outcome, Message):
+            self._figures.answered(call.method, call.user, took_ns)
+        else:
+            self._figures.failed(outcome.remote_class, took_ns)
         barrier = self._server.barrier
         if barrier.hold():
             self._unsent_bytes += len(data)
@@ -425,6 +445,7 @@ class _Connection(asyncio.Protocol):
             data = out[0] if len(out) == 1 else b"".join(out)
             self._unsent_bytes -= len(data)
             if self._transport is not None:
+                self._figures.sent_bytes += len(data)
                 self._transport.write(data)
         if self._closing and not self._unsent_bytes:
             self.end()

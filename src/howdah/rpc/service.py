@@ -245,6 +245,10 @@ class Registry:
         self._guard = guard
         self._observer = observer
 
+    def method_names(self) -> frozenset[str]:
+        """Of all protocols together."""
+        return frozenset(name for each in self.services.values() for name in each.methods)
+
     def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
         """Run the call's handler. `address` and `port` are the caller's.
 

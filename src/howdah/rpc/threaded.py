@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.figures.calls import CallFigures
 from howdah.rpc import wire
 from howdah.rpc.service import Answer, Deferred, Registry, defect
 from howdah.rpc.session import Call, Reply, ServerSession, State
@@ -81,6 +82,10 @@ class ThreadedRpcServer:
         self._lock = threading.Lock()
         self._open: set[_Connection] = set()
         self._closing = False
+        self.port = int(listener.getsockname()[1])
+        self.figures = CallFigures(registry.method_names())
+        """What is counted of the calls."""
+        self._counting = threading.Lock()
         self.accepted = 0
         """Connections that came, also those that were refused."""
         self._acceptor = threading.Thread(target=self._accept, name="rpc acceptor", daemon=True)
@@ -263,14 +268,26 @@ class ThreadedRpcServer:
             connection.since_s = time.monotonic()
 
     def _answer(self, call: Call, address: str) -> bytes:
+        began_ns = time.perf_counter_ns()
+        failure: errors.HowdahError | None = None
         try:
             outcome = _complete(self._registry.dispatch(call, address))
-            return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
+            data = wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
         except errors.HowdahError as error:
-            return wire.encode_error(call.call_id, call.client_id, call.retry_count, error)
+            failure = error
         except Exception as error:  # noqa: BLE001 - it must not end the caller's connection
-            told = defect(call.method, error)
-            return wire.encode_error(call.call_id, call.client_id, call.retry_count, told)
+            failure = defect(call.method, error)
+        if failure is not None:
+            data = wire.encode_error(call.call_id, call.client_id, call.retry_count, failure)
+        took_ns = time.perf_counter_ns() - began_ns
+        with self._counting:
+            self.figures.received_bytes += len(call.body)
+            self.figures.sent_bytes += len(data)
+            if failure is None:
+                self.figures.answered(call.method, call.user, took_ns)
+            else:
+                self.figures.failed(failure.remote_class, took_ns)
+        return data
 
 
 def _complete(answer: Answer) -> Message:

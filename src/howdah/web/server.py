@@ -25,7 +25,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
@@ -135,10 +135,13 @@ class HttpServer:
         timeout_s: float,
         run: Run = here,
         max_connections: int = MAX_CONNECTIONS,
+        beside: Mapping[str, Callable[[Request], Response]] | None = None,
     ) -> None:
         """`timeout_s`: so long one read or write within a request may wait for the other side;
-        0 is for ever."""
+        0 is for ever. `beside` answers some paths on the connection's thread, also while a
+        loop does not turn."""
         self.handler = handler
+        self._beside = beside or {}
         self.timeout_s = timeout_s or _FOREVER_S
         self._run = run
         self._max_connections = max_connections
@@ -251,8 +254,9 @@ class HttpServer:
             self._close(channel)
 
     def _answer(self, channel: Channel, request: Request) -> None:
+        beside = self._beside.get(request.path)
         try:
-            found = self._run(lambda: self.handler(request))
+            found = self._run(lambda: self.handler(request)) if beside is None else beside(request)
         except Gone:
             raise
         except Exception as error:  # noqa: BLE001 - the client gets an answer

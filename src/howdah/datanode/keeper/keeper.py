@@ -61,7 +61,7 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
-from howdah.datanode.keeper.pages import Files, Pages, beans
+from howdah.datanode.keeper.pages import Files, Pages, beans, monitoring
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
@@ -106,6 +106,8 @@ class Keeper:
         self._status = 0
         self._data_pid = 0
         self._for_restart = False
+        self._namenodes: Callable[[], list[tuple[str, str, bool]]] = list
+        """As `Nameservices.states`, once there are any."""
 
     def run(self) -> int:
         """Start, serve, stop; the exit status, or `AGAIN`."""
@@ -193,6 +195,7 @@ class Keeper:
                 self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()
             ),
             self._make_files,
+            watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
         )
         self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
         self._cached = CachedBlocks()
@@ -237,6 +240,7 @@ class Keeper:
             command=self._command,
             report=lambda: self._nameservices.report_now(full=True),
         )
+        self._namenodes = self._nameservices.states
         self._nameservices.start()
         self._directory_scanner.start()
 
@@ -396,6 +400,14 @@ class Keeper:
         self._scanners.pool_left(pool_id)
         self._directory_scanner.pool_left(pool_id)
         self._command(LeavePool(pool_id))
+
+    def _data_process_lives(self) -> bool:
+        """Asked from any thread; the main thread takes its exit status when it ends."""
+        try:
+            how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._data_pid, how) is None
+        except ChildProcessError:
+            return False
 
     def _too_many_failures(self, volumes: VolumeSet) -> str:
         """Why the datanode has to stop, or nothing."""

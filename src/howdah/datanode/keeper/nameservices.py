@@ -293,6 +293,15 @@ class Nameservices:
         found = (nameservice.pool.namespace for nameservice in self.all)
         return [namespace for namespace in found if namespace is not None]
 
+    def states(self) -> list[tuple[str, str, bool]]:
+        """The nameservice and the address of each namenode, and whether it has registered this
+        datanode and had its first report."""
+        return [
+            (nameservice.name, actor.name, actor.is_served)
+            for nameservice in self.all
+            for actor in nameservice.actors
+        ]
+
     def report_now(self, *, full: bool, namenode: str = "") -> None:
         """`namenode` is the address of the only one that is to have it."""
         for actor in self._actors():

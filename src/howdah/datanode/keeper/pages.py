@@ -21,6 +21,8 @@ from howdah.kinds import Address
 from howdah.web import configuration, jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring.health import Check, Report
+from howdah.web.monitoring.pages import Monitoring
 from howdah.web.server import Exchange, HttpServer
 from howdah.web.webhdfs.parameters import is_webhdfs
 
@@ -84,6 +86,32 @@ def beans(
     ]
 
 
+def monitoring(
+    is_data_process_alive: Callable[[], bool],
+    namenodes: Callable[[], list[tuple[str, str, bool]]],
+) -> Monitoring:
+    """`namenodes` has the nameservice and the address of each, and whether it has registered
+    this datanode."""
+
+    def alive() -> Report:
+        lives = is_data_process_alive()
+        said = "it lives" if lives else "it has died, and the datanode ends"
+        return Report("datanode", [Check("data process", lives, said)])
+
+    def ready() -> Report:
+        found = namenodes()
+        served = [address for _, address, is_served in found if is_served]
+        waits = [address for _, address, is_served in found if not is_served]
+        said = f"registered with {', '.join(served) or 'no namenode'}"
+        return Report(
+            "datanode",
+            [*alive().checks, Check("registered", bool(served), said)],
+            {"namenodes": served, "waits_for": waits},
+        )
+
+    return Monitoring("DataNode", alive=alive, ready=ready)
+
+
 def configured(conf: Configuration) -> Iterator[Property]:
     """Every key with a value: those that are set, and the defaults of those that are known."""
     for name in keys.KNOWN.keys() | dict(conf.items()).keys():
@@ -107,7 +135,10 @@ class Pages:
         conf: Configuration,
         found: Callable[[], list[jmx.Bean]],
         make_files: Callable[[], Files] | None = None,
+        *,
+        watch: Monitoring,
     ) -> None:
+        self._watch = watch
         self._make_files = make_files
         self._files: Files | None = None
         self._lock = threading.Lock()
@@ -138,6 +169,6 @@ class Pages:
             return plain(405, "only GET and HEAD are answered")
         if request.path == configuration.PATH:
             return configuration.respond_conf(request, configured(self._conf))
-        if request.path == jmx.PATH:
-            return jmx.respond_beans(request, self._found())
+        if self._watch.wants(request):
+            return self._watch.answer(request, self._found())
         return plain(404, f"there is no {request.path} here")

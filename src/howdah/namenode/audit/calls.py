@@ -46,17 +46,19 @@ Describe = Callable[[Any, Any], Subject]
 class Rule:
     """What is logged of a method. `shown` is the path whose owner, group and mode are shown,
     `is_allowed` whether an answer means that the call was done; None: it has no line. Only where
-    `keeps_answer` is set does `describe` get the answer."""
+    `keeps_answer` is set does `describe` get the answer. `cmd` is the command where it is the
+    same for every request, else empty."""
 
     describe: Describe
     shown: Callable[[Any], str] | None = None
     is_allowed: Callable[[Any], bool | None] | None = None
     keeps_answer: bool = False
+    cmd: str = ""
 
 
 def _plain(cmd: str) -> Rule:
     subject = Subject(cmd)
-    return Rule(lambda request, answer: subject)
+    return Rule(lambda request, answer: subject, cmd=cmd)
 
 
 def _path(cmd: str, field: str = "src", *, shows: bool = False) -> Rule:
@@ -64,7 +66,9 @@ def _path(cmd: str, field: str = "src", *, shows: bool = False) -> Rule:
         found: str = getattr(request, field)
         return found
 
-    return Rule(lambda request, answer: Subject(cmd, path(request)), path if shows else None)
+    return Rule(
+        lambda request, answer: Subject(cmd, path(request)), path if shows else None, cmd=cmd
+    )
 
 
 def _list(texts: Any) -> str:

@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from howdah import defects, errors, keys
 from howdah.config import Configuration
@@ -152,3 +152,12 @@ def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:
         lambda done: run_in_background(lambda: values(conf.reloaded()), done),
         settings_with,
     )
+
+
+def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A callback of the loop failed (`howdah.defects`, rule 5)."""
+    error = context.get("exception")
+    if isinstance(error, Exception):
+        defects.note(str(context.get("message", "a callback")), error, "the loop goes on")
+    else:
+        loop.default_exception_handler(context)

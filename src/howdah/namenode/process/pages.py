@@ -14,12 +14,13 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAContext
+from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.status import Surroundings, namenode_status
 from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.storage.version import NamenodeVersion
-from howdah.web import configuration, image_transfer, jmx
+from howdah.web import configuration, image_transfer
 from howdah.web.configuration import Property
 from howdah.web.http import Request
 from howdah.web.server import Answer, Later
@@ -47,6 +48,7 @@ class Pages:
         fsck: FsckPages,
         is_upgrade_finalized: Callable[[], bool],
         warnings: tuple[str, ...],
+        watch: Watch,
         webhdfs: WebHdfs | None = None,
     ) -> None:
         """`warnings` are shown on the status page. Without `webhdfs` that is switched off."""
@@ -60,6 +62,7 @@ class Pages:
         self._fsck = fsck
         self._is_upgrade_finalized = is_upgrade_finalized
         self._warnings = warnings
+        self._watch = watch
         self._webhdfs = webhdfs
         self._started_ms = core.clock.wall_ms()
         self.port = 0
@@ -72,12 +75,10 @@ class Pages:
             return self._images(request)
         if request.path == fsck_pages.PATH and request.method == "GET":
             return self._fsck.answer(request)
-        if request.method in ("GET", "HEAD"):
-            if request.path == jmx.PATH:
-                status = self.status()
-                return Later(lambda: jmx.respond_jmx(request, status))
-            if request.path == configuration.PATH:
-                return Later(lambda: configuration.respond_conf(request, configured(self._conf)))
+        if self._watch.pages.wants(request):
+            return Later(self._watch.respond(request, self.status()))
+        if request.method in ("GET", "HEAD") and request.path == configuration.PATH:
+            return Later(lambda: configuration.respond_conf(request, configured(self._conf)))
         status = self.status()
         return Later(lambda: respond(request, status))
 

@@ -19,15 +19,13 @@ import os
 import random
 import signal
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import uvloop
 
-from howdah import daemons, defects, errors, exposure, keys
+from howdah import daemons, errors, exposure, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.audit.configured import audit_log
 from howdah.namenode.audit.lines import Shown
@@ -56,6 +54,7 @@ from howdah.namenode.journal.directories import (
     failed_directories,
 )
 from howdah.namenode.lifeline.server import LifelineServer
+from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.nameservice.high_availability import (
     HighAvailability,
     ha_settings,
@@ -64,12 +63,17 @@ from howdah.namenode.nameservice.high_availability import (
 from howdah.namenode.nameservice.listening import check, endpoints
 from howdah.namenode.nameservice.peers import Peers
 from howdah.namenode.nameservice.place import place_of, shared_log_of
-from howdah.namenode.process.background import BackgroundFiles, read_hosts, reconfiguration
+from howdah.namenode.process.background import (
+    BackgroundFiles,
+    note_defect,
+    read_hosts,
+    reconfiguration,
+)
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.groups import KnownGroups
 from howdah.namenode.process.loading import Loaded, load
-from howdah.namenode.process.lookups import Loop
+from howdah.namenode.process.lookups import Loop, SystemClock
 from howdah.namenode.process.name_storage import NameDirectories
 from howdah.namenode.process.pages import Pages
 from howdah.namenode.process.racks import rack_map
@@ -100,6 +104,7 @@ from howdah.storage.atomic import replace_file
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
 from howdah.storage.retention import Retention
+from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import HttpServer, on_loop
 
 log = logging.getLogger(__name__)
@@ -111,16 +116,6 @@ a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this.
 LEASES_OF_PATIENCE = 5
 """For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
 and answers leave nevertheless."""
-
-
-class SystemClock:
-    """The machine's clocks."""
-
-    def wall_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def monotonic_ms(self) -> int:
-        return time.monotonic_ns() // 1_000_000
 
 
 class Namenode:
@@ -272,6 +267,8 @@ class Namenode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
+        self._watch = Watch(conf, core, self.context, self._trouble)
+        self._watch.serve(self._rpc)
         images = ImageServer(
             cluster.storage_text(),
             cluster.namespace_id,
@@ -299,6 +296,7 @@ class Namenode:
             ),
             storage.is_upgrade_finalized,
             (stranger_warning,) if stranger_warning else (),
+            self._watch,
             webhdfs_of(
                 *(conf, core, self.registry, known_groups, barrier),
                 *(daemons.poster(loop), loop.call_soon, self._on_loop),
@@ -306,7 +304,12 @@ class Namenode:
             ),
         )
         timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
-        self._http = HttpServer(self._pages.answer, timeout_s=timeout_s, run=self._on_loop)
+        self._http = HttpServer(
+            self._pages.answer,
+            timeout_s=timeout_s,
+            run=self._on_loop,
+            beside={HEALTH_PATH: self._watch.pages.health},
+        )
 
         # What happens by itself: in every role, and in each.
         self.duties = Duties(
@@ -365,6 +368,7 @@ class Namenode:
 
     def tick(self) -> None:
         """What is due by itself."""
+        self._watch.tick()
         self.duties.tick()
         self.roles.tick()
         self._observer_reads.tick()
@@ -504,15 +508,6 @@ class Namenode:
                 "http": f"{http_host}:{http_port}",
             }
             replace_file(ready_file, json.dumps(ready).encode())
-
-
-def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A callback of the loop failed (`howdah.defects`, rule 5)."""
-    error = context.get("exception")
-    if isinstance(error, Exception):
-        defects.note(str(context.get("message", "a callback")), error, "the loop goes on")
-    else:
-        loop.default_exception_handler(context)
 
 
 def active_parts(

@@ -1,0 +1,123 @@
+"""What the namenode counts of itself, and its pages for monitoring (shell: it reads clocks).
+
+Once a second the loop takes the users' counts out of the calls' figures and puts them into the
+windows of `nntop`; a call itself adds to plain integers only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from howdah import keys
+from howdah.config import Configuration
+from howdah.figures.top_users import TopUsers, TopWindow
+from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.states import HAContext, HAState
+from howdah.namenode.monitoring.activity import operation_of
+from howdah.namenode.monitoring.families import of_status, of_top
+from howdah.rpc.server import RpcServer
+from howdah.web import jmx
+from howdah.web.http import Request, Response
+from howdah.web.monitoring.health import Check, Pulse, Report
+from howdah.web.monitoring.pages import Monitoring, Port
+from howdah.web.status import NamenodeStatus
+
+_TAKE_S: Final = 1.0
+_SERVING: Final = (HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER)
+
+
+class Watch:
+    """Of one namenode. All is called on its loop, but `health` and what `respond` returns."""
+
+    def __init__(
+        self, conf: Configuration, core: Core, context: HAContext, trouble: Callable[[], str]
+    ) -> None:
+        """`trouble` says why the namenode should not be the active one."""
+        self._core = core
+        self._context = context
+        self._trouble = trouble
+        self._rpc: RpcServer | None = None
+        self._take_at_s = 0.0
+        self.pulse = Pulse(time.monotonic())
+        self.top = (
+            TopUsers(
+                [60_000 * each for each in conf.get(keys.DFS_NAMENODE_TOP_WINDOWS_MINUTES)],
+                conf.get(keys.DFS_NAMENODE_TOP_WINDOW_NUM_BUCKETS),
+                conf.get(keys.DFS_NAMENODE_TOP_NUM_USERS),
+            )
+            if conf.get(keys.DFS_NAMENODE_TOP_ENABLED)
+            else None
+        )
+        self.pages = Monitoring("NameNode", alive=self._alive, ready=self._ready, ports=self._ports)
+
+    def serve(self, rpc: RpcServer) -> None:
+        """Whose calls are counted."""
+        self._rpc = rpc
+
+    def tick(self) -> None:
+        """The loop turns."""
+        now_s = time.monotonic()
+        self.pulse.beat(now_s)
+        if self.top is not None and now_s >= self._take_at_s:
+            self._take_at_s = now_s + _TAKE_S
+            self._take(self.top)
+
+    def respond(self, request: Request, status: NamenodeStatus) -> Callable[[], Response]:
+        """Makes the answer to what `pages` wants, on any thread."""
+        windows = self.windows()
+        return lambda: self.pages.answer(
+            request,
+            jmx.beans(status),
+            lambda: [*of_status(status), of_top(windows)],
+        )
+
+    def windows(self) -> list[TopWindow]:
+        """Who called most, as of now."""
+        if self.top is None:
+            return []
+        self._take(self.top)
+        return self.top.top(self._core.clock.monotonic_ms())
+
+    def _take(self, top: TopUsers) -> None:
+        found: dict[str, dict[str, int]] = {}
+        for figures in () if self._rpc is None else self._rpc.figures.values():
+            for method, each in figures.methods.items():
+                if not each.users:
+                    continue
+                users, each.users = each.users, {}
+                operation = operation_of(method)
+                if operation is not None:
+                    into = found.setdefault(operation, {})
+                    for user, count in users.items():
+                        into[user] = into.get(user, 0) + count
+        top.add(self._core.clock.monotonic_ms(), found)
+
+    def _ports(self) -> Mapping[int, Port]:
+        rpc = self._rpc
+        if rpc is None:
+            return {}
+        return {
+            port: Port(figures, len(rpc.connections)) for port, figures in list(rpc.figures.items())
+        }
+
+    def _alive(self) -> Report:
+        return Report("namenode", [self.pulse.check(time.monotonic())])
+
+    def _ready(self) -> Report:
+        state = self._context.state
+        safe_mode = self._core.safe_mode
+        trouble = self._trouble()
+        return Report(
+            "namenode",
+            [
+                Check("serves", state in _SERVING, f"it is {state.value}"),
+                Check("resources", not trouble, trouble or "there is room for edits"),
+            ],
+            {
+                "ha_state": state.value,
+                "safe_mode": safe_mode.on,
+                "safe_mode_status": safe_mode.status() if safe_mode.on else "",
+            },
+        )

@@ -1,0 +1,78 @@
+"""Beans of the calls of a port: RpcActivityForPort and RpcDetailedActivityForPort (pure).
+
+Times are in milliseconds; a mean is of the last ten seconds in which something came
+(`figures.times.Rate`), as Hadoop's is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from howdah.figures.calls import CallFigures
+from howdah.figures.times import Rate, Times
+
+INTERVAL_NS: Final = 10_000_000_000
+Bean = dict[str, object]
+
+
+class RpcBeans:
+    """Of one server; it remembers what it told last, for the means."""
+
+    def __init__(self, service: str) -> None:
+        """`service` is Hadoop's name of the server, such as `NameNode`."""
+        self._service = service
+        self._rates: dict[tuple[int, str], Rate] = {}
+        self._requests: dict[int, Rate] = {}
+
+    def beans(
+        self, port: int, figures: CallFigures, connections: int, now_ns: int
+    ) -> Iterator[Bean]:
+        """Two of a port. `connections` are open."""
+        done = Times()
+        methods = list(figures.methods.items())
+        failures = list(figures.failures.items())
+        for times in (*(each.times for _, each in methods), *(each for _, each in failures)):
+            done.count += times.count
+            done.total_ns += times.total_ns
+        head = {
+            "tag.port": str(port),
+            "tag.Context": "rpc",
+            "tag.NumOpenConnectionsPerUser": "{}",
+        }
+        yield {
+            "name": f"Hadoop:service={self._service},name=RpcActivityForPort{port}",
+            "modelerType": f"RpcActivityForPort{port}",
+            **head,
+            "ReceivedBytes": figures.received_bytes,
+            "SentBytes": figures.sent_bytes,
+            **self._rate(port, "RpcQueueTime", figures.queued, now_ns),
+            **self._rate(port, "RpcProcessingTime", done, now_ns),
+            "RpcCallSuccesses": figures.successes,
+            "TotalRequests": done.count,
+            "NumOpenConnections": connections,
+            "NumDroppedConnections": figures.refused_connections,
+        }
+        yield {
+            "name": f"Hadoop:service={self._service},name=RpcDetailedActivityForPort{port}",
+            "modelerType": f"RpcDetailedActivityForPort{port}",
+            "tag.port": str(port),
+            "tag.Context": "rpcdetailed",
+            **{
+                key: value
+                for name, times in (
+                    *((name, each.times) for name, each in methods),
+                    *failures,
+                )
+                for key, value in self._rate(
+                    port, name[:1].upper() + name[1:], times, now_ns
+                ).items()
+            },
+        }
+
+    def _rate(self, port: int, name: str, times: Times, now_ns: int) -> Bean:
+        rate = self._rates.get((port, name))
+        if rate is None:
+            rate = self._rates.setdefault((port, name), Rate(INTERVAL_NS))
+        mean_ns = rate.mean_ns(times.count, times.total_ns, now_ns)
+        return {f"{name}NumOps": times.count, f"{name}AvgTime": mean_ns / 1e6}
