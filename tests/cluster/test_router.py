@@ -221,6 +221,52 @@ def test_a_mount_point_is_added_shown_and_removed(
     assert not fs.exists("/more")
 
 
+def test_many_mount_points_are_added_in_one_call(fs: FileSystem, admin: Callable[..., str]) -> None:
+    one = ["/many/one", "east", "/router/m1", "-readonly", "-owner", "eve"]
+    two = ["/many/two", "east,west", "/router/m2", "-order", "RANDOM"]
+    assert admin("-addAll", *one, ",", *two) == "Successfully added all mount points \n"
+    assert names(fs, "/many") == ["one", "two"]
+    table = admin("-ls", "-d", "/many").splitlines()
+    assert table[2].split()[:3] == ["/many/one", "east->/router/m1", "eve"]
+    assert "Read-Only" in table[2]
+    assert "RANDOM" in table[3]
+    three = ["/many/three", "west", "/router/m3"]
+    said = admin("-addAll", *one, ",", *three)
+    assert said == "255: Cannot add mount points: [/many/one]\n"
+    assert names(fs, "/many") == ["one", "three", "two"]
+    assert admin("-addAll", *one, ",", *one).endswith("Multiple inputs for mount: /many/one\n")
+    admin("-rm", "/many/one", "/many/two", "/many/three")
+
+
+def test_what_a_router_has_to_read_anew_it_says(
+    routers: Routers, admin: Callable[..., str]
+) -> None:
+    place = routers.admin_addresses["router"]
+    said = admin("-refreshSuperUserGroupsConfiguration")
+    assert said == f"Successfully updated superuser proxy groups on router {place}\n"
+    assert "this router has no call queue" in admin("-refreshCallQueue")
+    said = admin("-refreshRouterArgs", place, "RefreshFairnessPolicyController")
+    assert "255: " in said
+    assert "Identifier 'RefreshFairnessPolicyController' does not exist" in said
+    assert "does not have this command" in admin("-setStorageTypeQuota", "/east", "-storageType")
+
+
+def test_a_lease_is_renewed_where_the_file_is(
+    routers: Routers, rpc: RpcClient, fs: FileSystem
+) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    with fs.create("/west/leased", overwrite=True) as out:
+        out.write(b"1")
+        assert fs.client.namespaces() == ["west"]
+        with fs.create("/east/leased", overwrite=True):
+            assert fs.client.namespaces() == ["east", "west"]
+    with fs.append("/west/leased"):
+        assert fs.client.namespaces() == ["west"]
+    for named in (["west"], ["unknown"], []):
+        request = pb.RenewLeaseRequestProto(clientName="nobody", namespaces=named)
+        rpc.call("renewLease", request, pb.RenewLeaseResponseProto)
+
+
 def test_the_state_store_is_dumped(admin: Callable[..., str]) -> None:
     dumped = admin("-dumpState")
     assert "---- MountTable ----" in dumped

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ahowdah/proto/refresh.proto\x12\x06howdah\"\x1f\n\x1dRefreshServiceAclRequestProto\" \n\x1eRefreshServiceAclResponseProto\")\n\'RefreshUserToGroupsMappingsRequestProto\"*\n(RefreshUserToGroupsMappingsResponseProto\"1\n/RefreshSuperUserGroupsConfigurationRequestProto\"2\n0RefreshSuperUserGroupsConfigurationResponseProto\"\x1e\n\x1cRefreshCallQueueRequestProto\"\x1f\n\x1dRefreshCallQueueResponseProto\",\n\x1cGetGroupsForUserRequestProto\x12\x0c\n\x04user\x18\x01 \x02(\t\"/\n\x1dGetGroupsForUserResponseProto\x12\x0e\n\x06groups\x18\x01 \x03(\t2\x8f\x01\n)RefreshAuthorizationPolicyProtocolService\x12\x62\n\x11refreshServiceAcl\x12%.howdah.RefreshServiceAclRequestProto\x1a&.howdah.RefreshServiceAclResponseProto2\xc2\x02\n\"RefreshUserMappingsProtocolService\x12\x80\x01\n\x1brefreshUserToGroupsMappings\x12/.howdah.RefreshUserToGroupsMappingsRequestProto\x1a\x30.howdah.RefreshUserToGroupsMappingsResponseProto\x12\x98\x01\n#refreshSuperUserGroupsConfiguration\x12\x37.howdah.RefreshSuperUserGroupsConfigurationRequestProto\x1a\x38.howdah.RefreshSuperUserGroupsConfigurationResponseProto2\x82\x01\n\x1fRefreshCallQueueProtocolService\x12_\n\x10refreshCallQueue\x12$.howdah.RefreshCallQueueRequestProto\x1a%.howdah.RefreshCallQueueResponseProto2\x81\x01\n\x1eGetUserMappingsProtocolService\x12_\n\x10getGroupsForUser\x12$.howdah.GetGroupsForUserRequestProto\x1a%.howdah.GetGroupsForUserResponseProto')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ahowdah/proto/refresh.proto\x12\x06howdah\"\x1f\n\x1dRefreshServiceAclRequestProto\" \n\x1eRefreshServiceAclResponseProto\")\n\'RefreshUserToGroupsMappingsRequestProto\"*\n(RefreshUserToGroupsMappingsResponseProto\"1\n/RefreshSuperUserGroupsConfigurationRequestProto\"2\n0RefreshSuperUserGroupsConfigurationResponseProto\"\x1e\n\x1cRefreshCallQueueRequestProto\"\x1f\n\x1dRefreshCallQueueResponseProto\",\n\x1cGetGroupsForUserRequestProto\x12\x0c\n\x04user\x18\x01 \x02(\t\"/\n\x1dGetGroupsForUserResponseProto\x12\x0e\n\x06groups\x18\x01 \x03(\t\">\n\x1aGenericRefreshRequestProto\x12\x12\n\nidentifier\x18\x01 \x01(\t\x12\x0c\n\x04\x61rgs\x18\x02 \x03(\t\"Z\n\x1bGenericRefreshResponseProto\x12\x12\n\nexitStatus\x18\x01 \x01(\x05\x12\x13\n\x0buserMessage\x18\x02 \x01(\t\x12\x12\n\nsenderName\x18\x03 \x01(\t\"_\n%GenericRefreshResponseCollectionProto\x12\x36\n\tresponses\x18\x01 \x03(\x0b\x32#.howdah.GenericRefreshResponseProto2\x8f\x01\n)RefreshAuthorizationPolicyProtocolService\x12\x62\n\x11refreshServiceAcl\x12%.howdah.RefreshServiceAclRequestProto\x1a&.howdah.RefreshServiceAclResponseProto2\xc2\x02\n\"RefreshUserMappingsProtocolService\x12\x80\x01\n\x1brefreshUserToGroupsMappings\x12/.howdah.RefreshUserToGroupsMappingsRequestProto\x1a\x30.howdah.RefreshUserToGroupsMappingsResponseProto\x12\x98\x01\n#refreshSuperUserGroupsConfiguration\x12\x37.howdah.RefreshSuperUserGroupsConfigurationRequestProto\x1a\x38.howdah.RefreshSuperUserGroupsConfigurationResponseProto2\x82\x01\n\x1fRefreshCallQueueProtocolService\x12_\n\x10refreshCallQueue\x12$.howdah.RefreshCallQueueRequestProto\x1a%.howdah.RefreshCallQueueResponseProto2\x81\x01\n\x1eGetUserMappingsProtocolService\x12_\n\x10getGroupsForUser\x12$.howdah.GetGroupsForUserRequestProto\x1a%.howdah.GetGroupsForUserResponseProto2}\n\x1dGenericRefreshProtocolService\x12\\\n\x07refresh\x12\".howdah.GenericRefreshRequestProto\x1a-.howdah.GenericRefreshResponseCollectionProto')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -51,12 +51,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETGROUPSFORUSERREQUESTPROTO']._serialized_end=404
   _globals['_GETGROUPSFORUSERRESPONSEPROTO']._serialized_start=406
   _globals['_GETGROUPSFORUSERRESPONSEPROTO']._serialized_end=453
-  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_start=456
-  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_end=599
-  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=602
-  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=924
-  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_start=927
-  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_end=1057
-  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=1060
-  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=1189
+  _globals['_GENERICREFRESHREQUESTPROTO']._serialized_start=455
+  _globals['_GENERICREFRESHREQUESTPROTO']._serialized_end=517
+  _globals['_GENERICREFRESHRESPONSEPROTO']._serialized_start=519
+  _globals['_GENERICREFRESHRESPONSEPROTO']._serialized_end=609
+  _globals['_GENERICREFRESHRESPONSECOLLECTIONPROTO']._serialized_start=611
+  _globals['_GENERICREFRESHRESPONSECOLLECTIONPROTO']._serialized_end=706
+  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_start=709
+  _globals['_REFRESHAUTHORIZATIONPOLICYPROTOCOLSERVICE']._serialized_end=852
+  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=855
+  _globals['_REFRESHUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=1177
+  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_start=1180
+  _globals['_REFRESHCALLQUEUEPROTOCOLSERVICE']._serialized_end=1310
+  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_start=1313
+  _globals['_GETUSERMAPPINGSPROTOCOLSERVICE']._serialized_end=1442
+  _globals['_GENERICREFRESHPROTOCOLSERVICE']._serialized_start=1444
+  _globals['_GENERICREFRESHPROTOCOLSERVICE']._serialized_end=1569
 # @@protoc_insertion_point(module_scope)

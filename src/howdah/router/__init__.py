@@ -14,5 +14,6 @@ table is in a *state store* that several routers share.
 - `store`      the state store: a directory of files, or ZooKeeper
 - `answering`  what becomes of what the work for a call raises
 - `admin`      RouterAdminProtocol, and who may use it
+- `refreshing` pure: what a router is asked to read anew
 - `settings`, `server`  the process
 """

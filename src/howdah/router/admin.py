@@ -77,10 +77,8 @@ class RouterAdmin:
         handlers = {}
         for method in DESCRIPTOR.methods:
             name = snake_case(method.name)
-            if method.name != "refreshSuperUserGroupsConfiguration":
-                handlers[name] = self._beginning(method.name, getattr(self, f"_{name}"))
-        refused = ("refreshSuperUserGroupsConfiguration",)
-        return Service(PROTOCOL, 1, DESCRIPTOR, SimpleNamespace(**handlers), refused=refused)
+            handlers[name] = self._beginning(method.name, getattr(self, f"_{name}"))
+        return Service(PROTOCOL, 1, DESCRIPTOR, SimpleNamespace(**handlers))
 
     def _beginning(
         self, method: str, work: Callable[[Any, Caller], Coroutine[Any, Any, Message]]
@@ -287,6 +285,13 @@ class RouterAdmin:
     ) -> Message:
         await self._reload()
         return pb.RefreshMountTableEntriesResponseProto(result=True)
+
+    async def _refresh_super_user_groups_configuration(
+        self, request: Message, caller: Caller
+    ) -> Message:
+        """Nobody may act for somebody else here, so there is nothing to read anew."""
+        await self._check_superuser(caller)
+        return pb.RefreshSuperUserGroupsConfigurationResponseProto(status=True)
 
     # -- safe mode ---------------------------------------------------------------------------
 

@@ -9,12 +9,15 @@ import contextlib
 import grp
 import os
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from howdah import keys
 from howdah.config import Configuration
+from howdah.kinds import Address
+from howdah.proto import refresh_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.admin import PROTOCOL
+from howdah.router.refreshing import CALL_QUEUE, GENERIC
 from howdah.router.store.choice import store_at, store_place
 from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.router.table.mount_table import MountEntry
@@ -77,6 +80,20 @@ class Administration:
         answer = self._rpc.call("addMountTableEntry", request, pb.AddMountTableEntryResponseProto)
         return answer.status
 
+    def add_all(self, entries: list[MountEntry]) -> list[str]:
+        """The sources of those that could not be added."""
+        now_ms = int(time.time() * 1000)
+        request = pb.AddMountTableEntriesRequestProto(
+            entry=[
+                entry_to_proto(replace(each, created_ms=now_ms, modified_ms=now_ms))
+                for each in entries
+            ]
+        )
+        answer = self._rpc.call(
+            "addMountTableEntries", request, pb.AddMountTableEntriesResponseProto
+        )
+        return [] if answer.status else list(answer.failedEntriesKeys)
+
     def update(self, entry: MountEntry) -> bool:
         entry = replace(entry, modified_ms=int(time.time() * 1000))
         request = pb.UpdateMountTableEntryRequestProto(entry=entry_to_proto(entry))
@@ -105,6 +122,20 @@ class Administration:
             pb.RefreshMountTableEntriesResponseProto,
         )
         return answer.result
+
+    # -- what is read anew -------------------------------------------------------------------
+
+    def refresh_super_user_groups(self) -> bool:
+        return self._rpc.call(
+            "refreshSuperUserGroupsConfiguration",
+            pb.RefreshSuperUserGroupsConfigurationRequestProto(),
+            pb.RefreshSuperUserGroupsConfigurationResponseProto,
+        ).status
+
+    def refresh_call_queue(self) -> None:
+        with contextlib.closing(RpcClient(self.address, CALL_QUEUE)) as rpc:
+            request = refresh_pb2.RefreshCallQueueRequestProto()
+            rpc.call("refreshCallQueue", request, refresh_pb2.RefreshCallQueueResponseProto)
 
     # -- safe mode and nameservices --------------------------------------------------------
 
@@ -137,6 +168,35 @@ class Administration:
             "getDisabledNameservices", request, pb.GetDisabledNameservicesResponseProto
         )
         return list(answer.nameServiceIds)
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What one handler on a server says of a generic refresh."""
+
+    sender: str | None
+    message: str | None
+    code: int
+
+    def __str__(self) -> str:
+        sender = "" if self.sender is None else f"{self.sender}: "
+        return f"{sender}{self.message or ''} (exit {self.code})"
+
+
+def generic_refresh(address: Address, identifier: str, arguments: list[str]) -> list[Refreshed]:
+    """Have whatever is registered under a name on any server of Hadoop's read its settings
+    anew. Raises what the server raises, and Unreachable."""
+    with contextlib.closing(RpcClient(address, GENERIC)) as rpc:
+        request = refresh_pb2.GenericRefreshRequestProto(identifier=identifier, args=arguments)
+        kind = refresh_pb2.GenericRefreshResponseCollectionProto
+        return [
+            Refreshed(
+                each.senderName if each.HasField("senderName") else None,
+                each.userMessage if each.HasField("userMessage") else None,
+                each.exitStatus,
+            )
+            for each in rpc.call("refresh", request, kind).responses
+        ]
 
 
 def dumped_store(conf: Configuration) -> list[tuple[str, list[tuple[str, str]]]]:

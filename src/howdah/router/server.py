@@ -25,6 +25,7 @@ from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import MountTable
@@ -74,7 +75,8 @@ class Router:
         )
         admin = RouterAdmin(self.core, self._store, self.reload, permissions=settings.permissions)
         self._admin = RpcServer(
-            Registry([admin.service()]), max_frame_bytes=settings.max_frame_bytes
+            Registry([admin.service(), *refresh_services()]),
+            max_frame_bytes=settings.max_frame_bytes,
         )
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0

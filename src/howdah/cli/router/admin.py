@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.kinds import parse_size
+from howdah.kinds import parse_address, parse_size
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -23,8 +23,16 @@ _ATTRIBUTES: Final = (
     "[-order HASH|LOCAL|RANDOM|HASH_ALL|SPACE] -owner <owner> -group <group> -mode <mode>"
 )
 _ONE: Final = f"<destination> [-readonly] [-faulttolerant] {_ATTRIBUTES}"
+_EACH: Final = (
+    "<destination{0}> [-readonly] [-faulttolerant] [-order HASH|LOCAL|RANDOM|HASH_ALL|SPACE] "
+    "-owner <owner{0}> -group <group{0}> -mode <mode{0}>"
+)
 USAGE: Final = {
     "-add": f"[-add <source> <nameservice1, nameservice2, ...> {_ONE}]",
+    "-addAll": (
+        f"[-addAll <source1> <nameservice1,nameservice2,...> {_EACH.format(1)} , "
+        f"<source2> <nameservice1,nameservice2,...> {_EACH.format(2)} , ...]"
+    ),
     "-update": (
         "[-update <source> [<nameservice1, nameservice2, ...> <destination>] "
         f"[-readonly true|false] [-faulttolerant true|false] {_ATTRIBUTES}]"
@@ -41,9 +49,14 @@ USAGE: Final = {
     "-nameservice": "[-nameservice enable | disable <nameservice>]",
     "-getDisabledNameservices": "[-getDisabledNameservices]",
     "-refresh": "[-refresh]",
+    "-refreshRouterArgs": "[-refreshRouterArgs <host:ipc_port> <key> [arg1..argn]]",
+    "-refreshSuperUserGroupsConfiguration": "[-refreshSuperUserGroupsConfiguration]",
+    "-refreshCallQueue": "[-refreshCallQueue]",
 }
 _LEAST: Final = {
     "-add": 3,
+    "-addAll": 3,
+    "-refreshRouterArgs": 2,
     "-update": 2,
     "-rm": 1,
     "-getDestination": 1,
@@ -61,12 +74,8 @@ _MOST: Final = {
     "-dumpState": (0, "No arguments allowed"),
 }
 _ABSENT: Final = (
-    "-addAll",
     "-setStorageTypeQuota",
     "-clrStorageTypeQuota",
-    "-refreshRouterArgs",
-    "-refreshSuperUserGroupsConfiguration",
-    "-refreshCallQueue",
 )
 
 
@@ -114,6 +123,8 @@ def _run(command: str, words: list[str], conf: Configuration) -> int:
         raise BadArgument(problem)
     if command == "-dumpState":
         return _dump(conf)
+    if command == "-refreshRouterArgs":
+        return _refresh_arguments(words)
     administration = Administration(conf)
     try:
         return _COMMANDS[command](administration, words)
@@ -247,6 +258,34 @@ def _add(administration: Administration, words: list[str]) -> int:
         print(f"{problem} {source}", file=sys.stderr)
         return FAILED
     print(f"Successfully added mount point {words[0]}")
+    return 0
+
+
+def _add_all(administration: Administration, words: list[str]) -> int:
+    from howdah.router.table.mount_table import MountEntry
+
+    entries: dict[str, MountEntry] = {}
+    rest = [*words, ","]
+    while rest:
+        end = rest.index(",")
+        one, rest = rest[:end], rest[end + 1 :]
+        if len(one) < 3:
+            raise BadArgument(f"Unable to parse arguments: {' '.join(one)}")
+        entry = MountEntry(
+            _source(one[0]),
+            _destinations(one[1], one[2]),
+            owner=administration.user,
+            group=administration.group,
+        )
+        if entry.source in entries:
+            print(f"Multiple inputs for mount: {entry.source}", file=sys.stderr)
+            return FAILED
+        entries[entry.source] = _options(one[3:], flags_have_values=False).applied(entry)
+    failed = administration.add_all(list(entries.values()))
+    if failed:
+        print(f"Cannot add mount points: [{', '.join(failed)}]", file=sys.stderr)
+        return FAILED
+    print("Successfully added all mount points ")
     return 0
 
 
@@ -438,8 +477,39 @@ def _refresh(administration: Administration, words: list[str]) -> int:
     return 0
 
 
+def _refresh_super_user_groups(administration: Administration, words: list[str]) -> int:
+    if not administration.refresh_super_user_groups():
+        return FAILED
+    print(f"Successfully updated superuser proxy groups on router {administration.place}")
+    return 0
+
+
+def _refresh_call_queue(administration: Administration, words: list[str]) -> int:
+    administration.refresh_call_queue()
+    print(f"Refresh call queue successfully for {administration.place}")
+    return 0
+
+
+def _refresh_arguments(words: list[str]) -> int:
+    from howdah.router.administration import generic_refresh
+
+    place, identifier, *arguments = words
+    try:
+        address = parse_address(place)
+    except ValueError as error:
+        raise BadArgument(f"Cannot parse {place}: {error}") from error
+    answers = generic_refresh(address, identifier, arguments)
+    print("Refresh Responses:\n")
+    for each in answers:
+        print(each)
+    # Of several handlers that fail the code is that of no one of them.
+    codes = [each.code for each in answers if each.code]
+    return (codes[0] & 255 if len(codes) == 1 else FAILED) if codes else 0
+
+
 _COMMANDS: Final[dict[str, Callable[[Administration, list[str]], int]]] = {
     "-add": _add,
+    "-addAll": _add_all,
     "-update": _update,
     "-rm": _remove,
     "-ls": _list,
@@ -450,4 +520,6 @@ _COMMANDS: Final[dict[str, Callable[[Administration, list[str]], int]]] = {
     "-nameservice": _nameservice,
     "-getDisabledNameservices": _disabled,
     "-refresh": _refresh,
+    "-refreshSuperUserGroupsConfiguration": _refresh_super_user_groups,
+    "-refreshCallQueue": _refresh_call_queue,
 }
