@@ -4,6 +4,7 @@ equal trees of two namespaces have the same outcome and leave the same trees.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.status import FsStatistics
+from howdah.fs.viewfs.filesystem import ViewFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal.views import Ours, Outcome, Theirs
 
@@ -209,6 +212,15 @@ SCENES: dict[str, tuple[str, list[Call | Unlike]]] = {
     "summaries": (
         "solid",
         [("summary", path) for path in ("/", "/share", "/user", "/user/f", "/nowhere")],
+    ),
+    "room and quotas": (
+        "solid",
+        [
+            *(("usage", path) for path in ("/user", "/user/f", "/share", "/", "/user/none")),
+            # Of "/" and "/share" Hadoop answers for the very object InodeTree.SlashPath alone.
+            *(("room", path) for path in ("/user", "/share/data", "/nowhere")),
+            ("room",),
+        ],
     ),
     "home and trash": (
         "usual",
@@ -503,6 +515,52 @@ def test_the_trash_inside_mount_points_is_where_hadoops_is(
     ]
     found = "\n".join(differences(namespaces, calls, ours, theirs))
     assert found == ""
+
+
+@pytest.mark.req("FS-240")
+def test_what_is_done_counts_where_it_is_done_as_hadoops(namespaces: Namespaces) -> None:
+    """Hadoop counts by scheme, in the whole process; ours by target."""
+    namespaces.fill()
+    ours, theirs = namespaces.views("solid")
+    assert isinstance(ours.fs, ViewFileSystem)
+    of_scheme = theirs.hadoop.fs.FileSystem.getGlobalStorageStatistics().get
+
+    def counted(scheme: str) -> dict[str, int]:
+        names = [field.name for field in dataclasses.fields(FsStatistics)]
+        words = [re.sub("_(.)", lambda found: found[1].upper(), name) for name in names]
+        return {
+            name: of_scheme(scheme).getLong(word) for name, word in zip(names, words, strict=True)
+        }
+
+    calls: list[Call] = [
+        *((name, "/user/f") for name in ("status", "link_status", "checksum", "summary", "read")),
+        *((name, "/user/f") for name in ("usage", "room", "policy", "xattrs", "acl")),
+        *(("listing", path) for path in ("/user", "/share")),
+        *(("access", "/share/data/g", mode) for mode in ("r", "w")),
+        *((name, "/share/data/new") for name in ("mkdirs", "set_permission", "set_times")),
+        *((name, "/share/data/g") for name in ("set_replication", "set_xattr", "set_acl")),
+        ("create", "/user/new"),
+        ("append", "/user/new"),
+        ("truncate", "/user/new"),
+        ("rename", "/user/new", "/user/newer"),
+        ("delete", "/user/newer"),
+        ("delete", "/user/none"),
+        ("delete", "/share"),
+        ("status", "/user/none"),
+    ]
+    differing = []
+    for call in calls:
+        before = ours.fs.statistics(), counted("hdfs"), counted("viewfs")
+        ours(*call), theirs(*call)
+        after = ours.fs.statistics(), counted("hdfs"), counted("viewfs")
+        mine = {name: getattr(after[0], name) - getattr(before[0], name) for name in before[1]}
+        their = {name: after[1][name] - before[1][name] for name in before[1]}
+        if mine != their or before[2] != after[2]:
+            differing.append((call, mine, their))
+    assert differing == []
+    by_target = ours.fs.statistics_by_target()
+    assert set(by_target) == {namespaces.one.uri, namespaces.two.uri}
+    assert all(each.write_ops for each in by_target.values())
 
 
 LAID_OVER = {

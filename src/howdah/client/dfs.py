@@ -23,6 +23,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.providers import namenode_calls
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.tally import Count, Tally
 from howdah.config import Configuration
 from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
@@ -64,7 +65,7 @@ class _Identity:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.client_name = f"howdah_{uuid.uuid4().hex[:12]}_{os.getpid()}"
         self.leases = LeaseRenewer(
-            lambda: namenode.renew_lease(self.client_name),
+            lambda: namenode.renew_lease(self.client_name, self.namespaces()),
             settings.lease_renewal_s,
             hard_limit_s=settings.lease_hard_limit_s,
             lost=self._lost_lease,
@@ -73,6 +74,13 @@ class _Identity:
         # holds it.
         self.lock = threading.RLock()
         self.open_files: set[DFSOutputStream] = set()
+
+    def namespaces(self) -> list[str]:
+        """Where the open files are, as a router said; none if it did not of one of them, for
+        then the leases of all are renewed. Hadoop: DFSClient.getNamespaces."""
+        with self.lock:
+            found = {each.namespace for each in self.open_files}
+        return [] if "" in found else sorted(found)
 
     def _lost_lease(self, why: str) -> None:
         with self.lock:
@@ -87,6 +95,7 @@ class DFSClient:
     def __init__(self, namenode: NamenodeProxy, settings: ClientSettings) -> None:
         self.namenode = namenode
         self.settings = settings
+        self.tally = Tally()
         self._identity = PerProcess(lambda: _Identity(namenode, settings))
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
@@ -109,6 +118,10 @@ class DFSClient:
     def client_name(self) -> str:
         """The name under which this process holds leases."""
         return self._identity.get().client_name
+
+    def namespaces(self) -> list[str]:
+        """The nameservices behind a router in which files are open for writing."""
+        return self._identity.get().namespaces()
 
     def server_defaults(self) -> types_pb2.FsServerDefaultsProto:
         """The namenode's defaults, asked for once."""
@@ -185,6 +198,7 @@ class DFSClient:
             flags=flags,
             favored_nodes=tuple(favored_nodes),
             lazy_persist=_is_lazy_persist(status),
+            namespace=status.namespace,
         )
         return self._opened(file, progress)
 
@@ -224,6 +238,7 @@ class DFSClient:
             replication=status.block_replication or 1,
             flags=flags,
             lazy_persist=_is_lazy_persist(status),
+            namespace=status.namespace,
         )
         return self._opened(file, progress)
 
@@ -245,8 +260,19 @@ class DFSClient:
 
     def _forget(self, identity: _Identity, stream: DFSOutputStream) -> None:
         with identity.lock:
-            identity.open_files.discard(stream)
+            if stream in identity.open_files:
+                identity.open_files.remove(stream)
+                self.tally.add(Count.BYTES_WRITTEN, stream.bytes_written)
         identity.leases.remove(stream)
+
+    def counted(self) -> list[int]:
+        """The totals of `tally`, in the order of `Count`, with what was written to files that
+        are still open."""
+        identity = self._identity.get()
+        with identity.lock:
+            totals = list(self.tally.totals())
+            totals[Count.BYTES_WRITTEN] += sum(each.bytes_written for each in identity.open_files)
+        return totals
 
     def open(self, path: str) -> DFSInputStream:
         """Open a file for reading; brings the locations of its first blocks."""
@@ -266,6 +292,7 @@ class DFSClient:
             self.client_name,
             self._reader_factories,
             self.hedged_reads,
+            self.tally,
         )
 
     @made_once

@@ -198,6 +198,13 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
             pb.GetContentSummaryResponseProto,
         ).summary
 
+    def get_quota_usage(self, path: str) -> types_pb2.QuotaUsageProto:
+        return self.call(
+            "getQuotaUsage",
+            pb.GetQuotaUsageRequestProto(path=path),
+            pb.GetQuotaUsageResponseProto,
+        ).usage
+
     def set_permission(self, path: str, mode: int) -> None:
         request = pb.SetPermissionRequestProto(src=path, permission=_permission(mode))
         self.call("setPermission", request, pb.SetPermissionResponseProto)
@@ -304,10 +311,12 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         answer = self.call("getAdditionalDatanode", request, pb.GetAdditionalDatanodeResponseProto)
         return LocatedBlock.from_proto(answer.block)
 
-    def renew_lease(self, client_name: str) -> None:
+    def renew_lease(self, client_name: str, namespaces: Sequence[str] = ()) -> None:
+        """`namespaces` are those in which the files are, where a router told of them: it renews
+        there alone. Namenodes do not look at them."""
         self.call(
             "renewLease",
-            pb.RenewLeaseRequestProto(clientName=client_name),
+            pb.RenewLeaseRequestProto(clientName=client_name, namespaces=namespaces),
             pb.RenewLeaseResponseProto,
         )
 

@@ -34,7 +34,9 @@ from howdah.fs.status import (
     DatanodeReport,
     FileChecksum,
     FileStatus,
+    FsStatistics,
     FsStatus,
+    QuotaUsage,
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
@@ -269,9 +271,15 @@ class FileSystem(AttributeOperations, PythonFiles):
         """Raise `AccessDenied` unless the caller has `os.R_OK | os.W_OK | os.X_OK` of `mode`."""
         self._unsupported("access")
 
-    def get_status(self) -> FsStatus:
-        """Capacity, used and remaining bytes."""
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
+        """Capacity, used and remaining bytes; on a view of several filesystems those of the
+        one that has `path`."""
         self._unsupported("get_status")
+
+    def statistics(self) -> FsStatistics:
+        """Bytes and operations since this filesystem was connected; of a view the sum of those
+        that it has reached."""
+        self._unsupported("statistics")
 
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
@@ -440,6 +448,17 @@ class FileSystem(AttributeOperations, PythonFiles):
             length += sum(entry.length for entry in entries)
             consumed += sum(entry.length * max(entry.replication, 1) for entry in entries)
         return ContentSummary(length, files, directories, consumed)
+
+    def quota_usage(self, path: PathLike) -> QuotaUsage:
+        """What everything below `path` takes, and what it may take."""
+        found = self.content_summary(path)
+        return QuotaUsage(
+            found.file_count + found.directory_count,
+            found.space_consumed,
+            found.quota,
+            found.space_quota,
+            found.type_quotas,
+        )
 
     def du(self, path: PathLike) -> int:
         """Bytes of all files below `path`, each counted once."""

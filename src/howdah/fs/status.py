@@ -1,6 +1,6 @@
 """What a filesystem says about its files, blocks and itself: plain frozen records.
 
-They mirror Hadoop's FileStatus, BlockLocation, ContentSummary, FsStatus,
+They mirror Hadoop's FileStatus, BlockLocation, ContentSummary, QuotaUsage, FsStatus,
 FileChecksum, FsServerDefaults and DatanodeInfo, with units in the field names
 where a number has one. Paths are absolute within their filesystem, without
 scheme and authority. Nothing here knows a protocol.
@@ -129,6 +129,30 @@ class ContentSummary:
     snapshot_directory_count: int = 0
     snapshot_space_consumed: int = 0
     type_quotas: tuple[TypeQuota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUsage:
+    """What a tree takes, and may take. A quota of -1 is none; `names` are files and
+    directories, `space_consumed` counts every replica."""
+
+    names: int
+    space_consumed: int
+    quota: int = -1
+    space_quota: int = -1
+    type_quotas: tuple[TypeQuota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FsStatistics:
+    """What one connected filesystem has done in this process, as it was asked to: whatever
+    became of an operation, it counts. `large_read_ops` are further pages of listings."""
+
+    bytes_read: int = 0
+    bytes_written: int = 0
+    read_ops: int = 0
+    large_read_ops: int = 0
+    write_ops: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ class MemoryFiles(FileSystem):
     ) -> FileChecksum | None:
         return FileChecksum("SIZE", len(self.contents[self.resolve(path)]).to_bytes(4, "big"))
 
-    def get_status(self) -> FsStatus:
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
         return FsStatus(1000, 250, 750)
 
     def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:

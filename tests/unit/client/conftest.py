@@ -462,7 +462,7 @@ class FakeNamenode:
     ) -> None:
         self.calls.append(("updatePipeline", old.generation_stamp, new.generation_stamp))
 
-    def renew_lease(self, client_name: str) -> None:
+    def renew_lease(self, client_name: str, namespaces: Sequence[str] = ()) -> None:
         self.calls.append(("renewLease", client_name))
 
     def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:

@@ -16,6 +16,7 @@ from howdah import errors
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
 from howdah.rpc.client import RpcClient
+from howdah.testing.waiting import wait_until
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 
 FakeCluster = Any
@@ -119,6 +120,31 @@ def test_settings_come_from_hadoops_keys() -> None:
     assert settings.packet_data_bytes == 128 << 10
     assert settings.call_timeout_s == 1.5
     assert settings.replication is None
+
+
+def test_leases_are_renewed_in_the_namespaces_that_a_router_names(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = cluster.namenode.create
+    renewed = []
+
+    def named_create(path: str, *arguments: Any, **named: Any) -> Any:
+        status = plain(path, *arguments, **named)
+        if path != "/unnamed":
+            status.namespace = path[1:]
+        return status
+
+    monkeypatch.setattr(cluster.namenode, "create", named_create)
+    monkeypatch.setattr(
+        cluster.namenode, "renew_lease", lambda name, namespaces=(): renewed.append(namespaces)
+    )
+    client = cluster.client(lease_renewal_s=0.01)
+    east, west = create(client, "/east"), create(client, "/west")
+    wait_until(lambda: ["east", "west"] in renewed, 60)
+    unnamed = create(client, "/unnamed")
+    assert client.namespaces() == []
+    for file in (east, west, unnamed):
+        file.close()
 
 
 def test_leases_are_renewed_at_half_of_the_limit_at_the_latest_and_every_30_seconds() -> None:

@@ -30,6 +30,7 @@ from howdah.client.reading.readers import (
 )
 from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.tally import Tally
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 from howdah.transfer.sockets import PeerClosed
@@ -49,6 +50,7 @@ class ReadContext:
     client_name: str
     factories: Sequence[ReaderFactory]
     hedged: HedgedReads | None = None
+    tally: Tally | None = None
 
 
 class FileReplicas:
@@ -56,7 +58,7 @@ class FileReplicas:
 
     def __init__(self, locations: FileLocations, context: ReadContext) -> None:
         self.locations = locations
-        self.counter = ReadCounter()
+        self.counter = ReadCounter(context.tally)
         settings = context.settings
         self.hints = CachingHints(settings.drop_behind_reads, settings.readahead_bytes)
         self._context = context

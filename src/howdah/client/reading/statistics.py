@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from howdah.client.reading.readers import ReadSource
+from howdah.client.tally import Count, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,9 @@ class ReadStatistics:
 class ReadCounter:
     """The counts while they grow. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Tally | None = None) -> None:
+        """`tally` is that of the client, in which all streams count."""
+        self._tally = tally or Tally()
         self._lock = threading.Lock()
         self._bytes = dict.fromkeys(ReadSource, 0)
         self._hedged_reads = 0
@@ -41,6 +44,7 @@ class ReadCounter:
         self._lock = threading.Lock()
 
     def read(self, source: ReadSource, count: int) -> None:
+        self._tally.add(Count.BYTES_READ, count)
         with self._lock:
             self._bytes[source] += count
 

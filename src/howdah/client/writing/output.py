@@ -64,6 +64,8 @@ class OpenFile:
     favored_nodes: tuple[str, ...] = ()
     lazy_persist: bool = False
     """Datanodes beside the client may keep its replicas in memory for a while."""
+    namespace: str = ""
+    """The nameservice in which it is, where a router said so."""
 
 
 class DFSOutputStream:
@@ -145,6 +147,16 @@ class DFSOutputStream:
     def get_pos(self) -> int:
         return self._position
 
+    @property
+    def namespace(self) -> str:
+        """The nameservice in which the file is, where a router said so."""
+        return self._file.namespace
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that writers handed over since the stream was opened."""
+        return self._position - self._file.length
+
     def current_block_replication(self) -> int:
         """How many datanodes have the current block; between blocks, the file's replication."""
         self._check_open()
@@ -154,7 +166,7 @@ class DFSOutputStream:
         """Counts of what the stream has done; also after it is closed."""
         self._check_process()
         return OutputStatistics(
-            bytes_written=self._position - self._file.length,
+            bytes_written=self.bytes_written,
             hflushes=self._hflushes,
             hsyncs=self._hsyncs,
             **asdict(self._streamer.counts),

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.client.dfs import DFSClient
+from howdah.client.tally import Count
 from howdah.config import Configuration
 from howdah.forks import made_once
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
 from howdah.fs.hdfs.caching import HdfsCaching
+from howdah.fs.hdfs.counting import counts_operations
 from howdah.fs.hdfs.links import follow_links, follow_links_above
 from howdah.fs.hdfs.status import datanode_report, file_status, name_of
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
@@ -31,7 +33,9 @@ from howdah.fs.status import (
     DatanodeReport,
     FileChecksum,
     FileStatus,
+    FsStatistics,
     FsStatus,
+    QuotaUsage,
     ServerDefaults,
     TypeQuota,
 )
@@ -100,6 +104,7 @@ class HdfsDataOutputStream(FSDataOutputStream):
         return self._dfs.statistics()
 
 
+@counts_operations
 class HdfsFileSystem(HdfsCaching):
     """One HDFS, as one user."""
 
@@ -113,6 +118,7 @@ class HdfsFileSystem(HdfsCaching):
         self._umask = paths.parse_umask(conf.get(keys.FS_PERMISSIONS_UMASK_MODE))
         self._client = DFSClient.at(authority, conf, self.user)
         self._namenode = self._client.namenode
+        self._tally = self._client.tally
         self._follows_links = conf.get(keys.FS_CLIENT_RESOLVE_REMOTE_SYMLINKS)
         self._makes_links = conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED)
 
@@ -327,6 +333,7 @@ class HdfsFileSystem(HdfsCaching):
                 yield file_status(proto, paths.join(resolved, name) if name else resolved)
             if not page.remainingEntries or not page.partialListing:
                 return
+            self._tally.add(Count.LARGE_READ_OPS)
             page = self._namenode.get_listing(resolved, page.partialListing[-1].path)
         raise errors.PathNotFound(f"File does not exist: {resolved}").about(resolved)
 
@@ -362,12 +369,18 @@ class HdfsFileSystem(HdfsCaching):
             proto.snapshotFileCount,
             proto.snapshotDirectoryCount,
             proto.snapshotSpaceConsumed,
-            tuple(
-                TypeQuota(
-                    types_pb2.StorageTypeProto.Name(each.type), _quota(each.quota), each.consumed
-                )
-                for each in proto.typeQuotaInfos.typeQuotaInfo
-            ),
+            _type_quotas(proto.typeQuotaInfos),
+        )
+
+    @follow_links_above
+    def quota_usage(self, path: PathLike) -> QuotaUsage:
+        proto = self._namenode.get_quota_usage(self.resolve(path))
+        return QuotaUsage(
+            proto.fileAndDirectoryCount,
+            proto.spaceConsumed,
+            _quota(proto.quota),
+            _quota(proto.spaceQuota),
+            _type_quotas(proto.typeQuotaInfos),
         )
 
     # --- attributes -------------------------------------------------------------------
@@ -443,9 +456,12 @@ class HdfsFileSystem(HdfsCaching):
 
     # --- the filesystem as a whole --------------------------------------------------------
 
-    def get_status(self) -> FsStatus:
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
         stats = self._namenode.get_fs_stats()
         return FsStatus(stats.capacity, stats.used, stats.remaining)
+
+    def statistics(self) -> FsStatistics:
+        return FsStatistics(*self._client.counted())
 
     def set_safe_mode(self, action: str = "get", *, checked: bool = False) -> bool:
         """`enter`, `leave`, `force_exit` or `get`; whether the namenode is in safe mode then.
@@ -495,6 +511,13 @@ class HdfsFileSystem(HdfsCaching):
             else _PATH_CAPABILITIES
         )
         return super().path_capabilities(path) | own
+
+
+def _type_quotas(proto: types_pb2.StorageTypeQuotaInfosProto) -> tuple[TypeQuota, ...]:
+    return tuple(
+        TypeQuota(types_pb2.StorageTypeProto.Name(each.type), _quota(each.quota), each.consumed)
+        for each in proto.typeQuotaInfo
+    )
 
 
 def _quota(value: int) -> int:

@@ -439,7 +439,7 @@ class RawLocalFileSystem(FileSystem):
 
     # --- the filesystem as a whole ----------------------------------------------------
 
-    def get_status(self) -> FsStatus:
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
         """Of the filesystem that the root directory is on."""
         info = os.statvfs(paths.SEPARATOR)
         capacity = info.f_blocks * info.f_frsize

@@ -420,7 +420,7 @@ class MemoryFileSystem(FileSystem):
 
     # --- the filesystem as a whole ----------------------------------------------------
 
-    def get_status(self) -> FsStatus:
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
         """As much room as there can be: nobody knows how much memory there is left."""
         with self._lock:
             used = _bytes_below(self._tree.root)

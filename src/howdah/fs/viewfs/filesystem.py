@@ -36,7 +36,9 @@ from howdah.fs.status import (
     ContentSummary,
     FileChecksum,
     FileStatus,
+    FsStatistics,
     FsStatus,
+    QuotaUsage,
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
@@ -371,6 +373,10 @@ class ViewFileSystem(ViewAttributes):
             snapshot_space_consumed=sum(each.snapshot_space_consumed for each in below),
         )
 
+    def quota_usage(self, path: PathLike) -> QuotaUsage:
+        with self._asking(path, "getQuotaUsage") as (fs, there):
+            return fs.quota_usage(there)
+
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
     ) -> list[BlockLocation]:
@@ -385,14 +391,56 @@ class ViewFileSystem(ViewAttributes):
 
     # --- the filesystem as a whole --------------------------------------------------------
 
-    def get_status(self) -> FsStatus:
-        """The sum of all targets, each filesystem counted once."""
-        found = [fs.get_status() for fs in self.child_filesystems()]
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
+        """Of the target that has a path; of an internal directory the sum of the targets below
+        it, and without a path of all, each filesystem counted once."""
+        if path is None:
+            below = {fs.uri: fs for fs in self.child_filesystems()}
+        else:
+            name = self.resolve(path)
+            resolved = self.table.resolve(name)
+            if not resolved.is_internal:
+                with self._there(resolved) as reached:
+                    return reached.fs.get_status(reached.path)
+            below = {
+                fs.uri: fs
+                for link in self._links_below(name)
+                for target in link.targets
+                for fs in self._target(link, target).child_filesystems()
+            }
+        found = [fs.get_status() for fs in below.values()]
         return FsStatus(
             sum(each.capacity for each in found),
             sum(each.used for each in found),
             sum(each.remaining for each in found),
         )
+
+    def statistics(self) -> FsStatistics:
+        """The sum of the targets that were reached and keep some. `statistics_by_target` has
+        them one by one."""
+        found = self.statistics_by_target().values()
+        return FsStatistics(
+            *(
+                sum(getattr(each, field.name) for each in found)
+                for field in dataclasses.fields(FsStatistics)
+            )
+        )
+
+    def statistics_by_target(self) -> dict[str, FsStatistics]:
+        """What each filesystem below that was reached has done, by its URI. A view itself does
+        nothing, and one that keeps no statistics is left out."""
+        with self._lock:
+            targets = list(self._targets.values())
+        found: dict[str, FsStatistics] = {}
+        for fs in targets:
+            if isinstance(fs, ViewFileSystem):
+                found.update(fs.statistics_by_target())
+                continue
+            try:
+                found[fs.uri] = fs.statistics()
+            except errors.UnsupportedOperation:
+                continue  # local files and memory keep none
+        return found
 
     def mounted(self, path: PathLike) -> list[tuple[str, str, FsStatus]]:
         """The mount points at and below a path, or the one that it is below: each with the URI
@@ -402,11 +450,14 @@ class ViewFileSystem(ViewAttributes):
         if resolved.link is not None:
             links = [resolved.link]
         else:
-            links = [each for each in self.table.all_links() if paths.is_under(each.mount, name)]
+            links = self._links_below(name)
         return [
             (each.mount, each.target_text, self._target(each, each.target).get_status())
             for each in sorted(links, key=lambda link: link.mount)
         ]
+
+    def _links_below(self, name: str) -> list[Link]:
+        return [each for each in self.table.all_links() if paths.is_under(each.mount, name)]
 
     def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
         """Those of the target that a path is in; without a path, of the one that everything

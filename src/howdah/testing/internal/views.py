@@ -151,6 +151,13 @@ class Ours:
         found = self.fs.content_summary(path)
         return found.length, found.file_count, found.directory_count
 
+    def usage(self, path: str) -> Outcome:
+        found = self.fs.quota_usage(path)
+        return found.names, found.space_consumed, found.quota, found.space_quota
+
+    def room(self, path: str | None = None) -> Outcome:
+        return self.fs.get_status(path).capacity
+
     def policy(self, path: str) -> Outcome:
         return self.fs.get_storage_policy(path).name
 
@@ -359,6 +366,15 @@ class Theirs:
     def summary(self, path: str) -> Outcome:
         found = self.fs.getContentSummary(self.path(path))
         return found.getLength(), found.getFileCount(), found.getDirectoryCount()
+
+    def usage(self, path: str) -> Outcome:
+        found = self.fs.getQuotaUsage(self.path(path))
+        names, space = found.getFileAndDirectoryCount(), found.getSpaceConsumed()
+        return names, space, found.getQuota(), found.getSpaceQuota()
+
+    def room(self, path: str | None = None) -> Outcome:
+        found = self.fs.getStatus(self.path(path)) if path else self.fs.getStatus()
+        return found.getCapacity()
 
     def policy(self, path: str) -> Outcome:
         return self.fs.getStoragePolicy(self.path(path)).getName()

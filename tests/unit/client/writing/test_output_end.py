@@ -358,7 +358,7 @@ def test_a_lease_is_renewed_however_long_a_sync_takes(cluster: FakeCluster) -> N
 def test_a_file_whose_lease_is_lost_is_given_up_and_its_writer_told(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(client_name: str) -> None:
+    def away(client_name: str, namespaces: object = ()) -> None:
         raise errors.Unreachable("the namenode is away")
 
     monkeypatch.setattr(cluster.namenode, "renew_lease", away)

@@ -567,3 +567,26 @@ def test_below_its_mount_points_a_view_does_what_one_filesystem_does(
             )
     for mount in MOUNTS:
         assert everything(view, mount) == everything(model, mount)
+
+
+def test_room_is_that_of_the_target_that_has_the_path(places: Places, view: ViewFileSystem) -> None:
+    one, two = (places.fs(name) for name in ("one", "two"))
+    one.write_bytes("/u/a", b"123")
+    two.write_bytes("/b", b"12345")
+    assert [view.get_status(path).used for path in ("/user/a", "/share/data")] == [3, 5]
+    assert [view.get_status(path).used for path in ("/", "/share", None)] == [8, 5, 8]
+    with pytest.raises(errors.PathNotFound):
+        view.get_status("/nowhere")
+
+
+def test_quotas_are_asked_of_targets_alone(places: Places, view: ViewFileSystem) -> None:
+    places.fs("one").write_bytes("/u/a", b"123")
+    assert view.quota_usage("/user").names == 2
+    with pytest.raises(errors.NotInMountPoint, match="getQuotaUsage"):
+        view.quota_usage("/share")
+
+
+def test_what_keeps_no_statistics_counts_for_nothing(view: ViewFileSystem) -> None:
+    assert view.list_status("/user") == []
+    assert view.statistics_by_target() == {}
+    assert view.statistics() == howdah.FsStatistics()
