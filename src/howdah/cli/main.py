@@ -60,6 +60,11 @@ COMMANDS: dict[str, Command] = {
         "say how that cluster is", "howdah.cli.cluster:status", reads_environment=False
     ),
     "down": Command("stop that cluster", "howdah.cli.cluster:down", reads_environment=False),
+    "init": Command(
+        "write a configuration for so many machines",
+        "howdah.cli.installing.init:main",
+        reads_environment=False,
+    ),
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
     "fs": Command("the same as dfs", "howdah.cli.dfs:main", False),
     "getconf": Command("print configuration values", "howdah.cli.getconf:main"),
@@ -86,7 +91,9 @@ COMMANDS: dict[str, Command] = {
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
-    "doctor": Command("say what is wrong with an installation", "howdah.cli.doctor:main"),
+    "doctor": Command(
+        "say what is wrong with an installation", "howdah.cli.installing.doctor:main"
+    ),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
     "groups": Command("print the groups of users", "howdah.cli.queries.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),

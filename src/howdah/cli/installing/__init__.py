@@ -1,0 +1,1 @@
+"""Commands of those who set a cluster up: `init` writes its configuration, `doctor` judges it."""

@@ -1,0 +1,271 @@
+"""What the configuration files of a cluster say (pure).
+
+1. One machine, or two: a single namenode on the first, with as many directories as were named.
+2. Three machines or more, unless it is not wished: two or three namenodes on the first ones, with
+   journal nodes on the first three (five from five machines on, if asked for), failover
+   controllers that elect on the journal nodes (or in a ZooKeeper), and the clients' side of it.
+3. Every machine has a datanode, and all have the same files: a server finds out by its address
+   which one it is.
+4. Values that are given win over those that follow from the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah.errors import InvalidConfiguration
+
+DEFAULT_BASE: Final = "/var/lib/howdah"
+DEFAULT_CONF: Final = "/etc/howdah"
+NAMESERVICE: Final = "howdah"
+MOST_NAMENODES: Final = 3
+JOURNAL_NODES: Final = 3
+ENOUGH_FOR_TAKEOVERS: Final = 3
+"""Machines; with fewer no majority of journal nodes is left when one is lost."""
+RACK_TABLE: Final = "topology.table"
+RACK_SCRIPT: Final = "topology.sh"
+HOSTS_FILE: Final = "hosts.include"
+EXCLUDE_FILE: Final = "hosts.exclude"
+CORE: Final = "core-site.xml"
+HDFS: Final = "hdfs-site.xml"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
+_HOST: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]")
+_RACK: Final = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_PROVIDER: Final = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+_CORE_KEYS: Final = ("fs.", "hadoop.", "io.", "ipc.", "net.", "ha.")
+"""What keys begin with that belong to core-site.xml."""
+_SCRIPT: Final = """\
+#!/bin/sh
+# Prints the rack of each address or name that is given, as {table} beside it says.
+table=$(dirname "$0")/{table}
+for node in "$@"; do
+    awk -v node="$node" '$1 == node {{ rack = $2 }}
+        END {{ print rack ? rack : "/default-rack" }}' "$table"
+done
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wished. Paths are those on the machines of the cluster."""
+
+    machines: tuple[str, ...]
+    name: str = NAMESERVICE
+    highly_available: bool | None = None
+    """None: from three machines on."""
+    namenodes: int | None = None
+    journal_nodes: int = JOURNAL_NODES
+    name_dirs: tuple[str, ...] = ()
+    data_dirs: tuple[str, ...] = ()
+    base: str = DEFAULT_BASE
+    conf_dir: str = DEFAULT_CONF
+    replication: int | None = None
+    racks: Mapping[str, str] = field(default_factory=dict)
+    rack_script: bool = False
+    hosts_files: bool = False
+    zookeeper: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Further values of configuration keys, which win."""
+
+    def __post_init__(self) -> None:
+        for is_wrong, message in self._contradictions():
+            if is_wrong:
+                raise InvalidConfiguration(message)
+
+    def _contradictions(self) -> Iterator[tuple[bool, str]]:
+        yield not self.machines, "name at least one machine"
+        yield len(set(self.machines)) < len(self.machines), "a machine is named twice"
+        for host in self.machines:
+            yield not _HOST.fullmatch(host), f"{host!r} is no host name or address"
+        yield (
+            not _NAME.fullmatch(self.name),
+            f"{self.name!r}: the name of a nameservice has letters, digits and -",
+        )
+        count = len(self.machines)
+        yield (
+            self.highly_available is True and count < ENOUGH_FOR_TAKEOVERS,
+            f"high availability takes {ENOUGH_FOR_TAKEOVERS} machines or more, for as many "
+            f"journal nodes; {count} were named",
+        )
+        yield (
+            self.namenodes is not None and self.has_takeovers and not 2 <= self.namenodes <= count,
+            f"{self.namenodes} namenodes: 2 to {count} go on {count} machines",
+        )
+        yield (
+            self.namenodes is not None and not self.has_takeovers and self.namenodes != 1,
+            f"{self.namenodes} namenodes take high availability, and so three machines",
+        )
+        yield (
+            self.has_takeovers and (self.journal_nodes % 2 == 0 or self.journal_nodes > count),
+            f"{self.journal_nodes} journal nodes: an odd number, and no more than machines",
+        )
+        yield (
+            self.has_takeovers and self.journal_nodes < JOURNAL_NODES,
+            f"{self.journal_nodes} journal nodes: {JOURNAL_NODES} bear the loss of one",
+        )
+        yield (
+            self.zookeeper is not None and not self.has_takeovers,
+            "a single namenode holds no election: no ZooKeeper is wanted",
+        )
+        yield (
+            self.replication is not None and not 1 <= self.replication <= max(count, 1),
+            f"{self.replication} replicas: {count} machines can hold 1 to {count}",
+        )
+        for host, rack in self.racks.items():
+            yield host not in self.machines, f"{host} has a rack and is none of the machines"
+            yield not _RACK.fullmatch(rack), f"{rack!r} is no rack: /name, or /hall/name"
+        if self.racks:
+            without = [host for host in self.machines if host not in self.racks]
+            yield bool(without), f"no rack is named for {', '.join(without)}"
+        yield self.rack_script and not self.racks, "a rack script wants racks"
+        for path in (*self.name_dirs, *self.data_dirs, self.base, self.conf_dir):
+            bare = re.sub(r"^\[\w+\]|^file://", "", path)
+            yield not bare.startswith("/"), f"{path!r} is no absolute path"
+
+    @property
+    def has_takeovers(self) -> bool:
+        """Whether there are several namenodes."""
+        if self.highly_available is None:
+            return len(self.machines) >= ENOUGH_FOR_TAKEOVERS
+        return self.highly_available
+
+    @property
+    def namenode_hosts(self) -> tuple[str, ...]:
+        """The machines with a namenode."""
+        if not self.has_takeovers:
+            return self.machines[:1]
+        return self.machines[: self.namenodes or min(MOST_NAMENODES, len(self.machines))]
+
+    @property
+    def journal_hosts(self) -> tuple[str, ...]:
+        """The machines with a journal node."""
+        return self.machines[: self.journal_nodes] if self.has_takeovers else ()
+
+
+def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The text of each file by its name. `addresses` are those of the hosts, as far as they
+    could be looked up: Hadoop's namenodes ask for the racks of addresses, not of names."""
+    values = {**_values(wish), **wish.values}
+    core = {name: text for name, text in values.items() if name.startswith(_CORE_KEYS)}
+    hdfs = {name: text for name, text in values.items() if name not in core}
+    found = {CORE: site_file(core), HDFS: site_file(hdfs)}
+    if wish.racks:
+        rows = [
+            f"{name} {rack}\n"
+            for host, rack in wish.racks.items()
+            for name in dict.fromkeys((host, *addresses.get(host, ())))
+        ]
+        found[RACK_TABLE] = "".join(rows)
+    if wish.rack_script:
+        found[RACK_SCRIPT] = _SCRIPT.format(table=RACK_TABLE)
+    if wish.hosts_files:
+        found[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
+        found[EXCLUDE_FILE] = ""
+    return found
+
+
+def site_file(values: Mapping[str, str]) -> str:
+    """A configuration file as Hadoop reads it."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>"]
+    for name, value in values.items():
+        lines += [
+            "  <property>",
+            f"    <name>{_escape(name)}</name>",
+            f"    <value>{_escape(value)}</value>",
+            "  </property>",
+        ]
+    return "\n".join([*lines, "</configuration>", ""])
+
+
+def next_steps(wish: Wish) -> list[str]:
+    """What to do with the files, in order; a line each."""
+    first, *others = wish.namenode_hosts
+    lines = [
+        f"put these files into {wish.conf_dir} on {_listed(wish.machines)}, and on clients",
+        f"on each machine, as the user of the servers: export HADOOP_CONF_DIR={wish.conf_dir}",
+        "on each machine: howdah doctor",
+    ]
+    if not wish.has_takeovers:
+        lines.append(f"on {first}: howdah namenode -format, once, and then howdah namenode")
+    else:
+        lines += [
+            f"on {_listed(wish.journal_hosts)}: howdah journalnode",
+            f"on {first}: howdah namenode -format, once, and then howdah namenode",
+            f"on {_listed(others)}: howdah namenode -bootstrapStandby, once, and then "
+            "howdah namenode",
+        ]
+        if wish.zookeeper:
+            lines.append(f"on {first}: howdah zkfc -formatZK, once")
+        lines.append(f"on {_listed(wish.namenode_hosts)}: howdah zkfc")
+    lines.append(f"on {_listed(wish.machines)}: howdah datanode")
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _values(wish: Wish) -> dict[str, str]:
+    first = wish.namenode_hosts[0]
+    values = {
+        "fs.defaultFS": f"hdfs://{wish.name if wish.has_takeovers else f'{first}:8020'}",
+        "hadoop.tmp.dir": f"{wish.base}/tmp",
+        "fs.trash.interval": "1440",
+        "dfs.replication": str(wish.replication or min(3, len(wish.machines))),
+        "dfs.namenode.name.dir": ",".join(wish.name_dirs or (f"{wish.base}/name",)),
+        "dfs.datanode.data.dir": ",".join(wish.data_dirs or (f"{wish.base}/data",)),
+    }
+    if wish.racks:
+        by = "ScriptBasedMapping" if wish.rack_script else "TableMapping"
+        values["net.topology.node.switch.mapping.impl"] = f"org.apache.hadoop.net.{by}"
+        if wish.rack_script:
+            values["net.topology.script.file.name"] = f"{wish.conf_dir}/{RACK_SCRIPT}"
+        else:
+            values["net.topology.table.file.name"] = f"{wish.conf_dir}/{RACK_TABLE}"
+    if wish.hosts_files:
+        values["dfs.hosts"] = f"{wish.conf_dir}/{HOSTS_FILE}"
+        values["dfs.hosts.exclude"] = f"{wish.conf_dir}/{EXCLUDE_FILE}"
+    if len(wish.data_dirs) > 2:
+        values["dfs.datanode.failed.volumes.tolerated"] = "1"
+    if len(wish.machines) > 1:
+        values["dfs.datanode.address"] = "0.0.0.0:9866"
+        values["dfs.datanode.ipc.address"] = "0.0.0.0:9867"
+        values["dfs.datanode.http.address"] = "0.0.0.0:9864"
+    return {**values, **(_several(wish) if wish.has_takeovers else _single(first))}
+
+
+def _single(host: str) -> dict[str, str]:
+    return {"dfs.namenode.http-address": f"{host}:9870"}
+
+
+def _several(wish: Wish) -> dict[str, str]:
+    name = wish.name
+    ids = {f"nn{number + 1}": host for number, host in enumerate(wish.namenode_hosts)}
+    values = {"dfs.nameservices": name, f"dfs.ha.namenodes.{name}": ",".join(ids)}
+    for each, host in ids.items():
+        values[f"dfs.namenode.rpc-address.{name}.{each}"] = f"{host}:8020"
+        values[f"dfs.namenode.http-address.{name}.{each}"] = f"{host}:9870"
+    nodes = ";".join(f"{host}:8485" for host in wish.journal_hosts)
+    values |= {
+        "dfs.namenode.shared.edits.dir": f"qjournal://{nodes}/{name}",
+        "dfs.journalnode.edits.dir": f"{wish.base}/journal",
+        "dfs.journalnode.rpc-address": "0.0.0.0:8485",
+        "dfs.journalnode.http-address": "0.0.0.0:8480",
+        f"dfs.client.failover.proxy.provider.{name}": _PROVIDER,
+        "dfs.ha.automatic-failover.enabled": "true",
+        # The journal nodes let one namenode write, and ours stop answering when they are not it.
+        "dfs.ha.fencing.methods": "shell(/bin/true)",
+        "dfs.ha.tail-edits.in-progress": "true",
+        "dfs.ha.tail-edits.period": "1s",
+    }
+    if wish.zookeeper:
+        values["ha.zookeeper.quorum"] = wish.zookeeper
+    return values
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,39 @@
+"""Puts the files of a plan on the disk (shell)."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from howdah.errors import PathExists
+from howdah.installation.plan import RACK_SCRIPT
+from howdah.storage.atomic import replace_file
+
+
+def look_up(hosts: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The addresses of hosts; a host that cannot be looked up has none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for host in hosts:
+        with contextlib.suppress(OSError, UnicodeError):
+            infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            found[host] = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
+    return found
+
+
+def write(files: Mapping[str, str], directory: Path, *, replaces: bool) -> list[Path]:
+    """Write each file, whole or not at all; the paths.
+
+    Raises `PathExists` if one is there and `replaces` is False: then nothing is written.
+    """
+    paths = {name: directory / name for name in files}
+    there = [str(path) for path in paths.values() if path.exists()]
+    if there and not replaces:
+        raise PathExists(f"{', '.join(there)}: there already; --force replaces it")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, path in paths.items():
+        replace_file(path, files[name].encode())
+        if name == RACK_SCRIPT:
+            path.chmod(0o755)
+    return list(paths.values())
