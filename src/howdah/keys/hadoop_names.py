@@ -420,8 +420,7 @@ dfs.federation.router.federation.rename.map dfs.federation.router.federation.ren
 dfs.federation.router.federation.rename.trash dfs.federation.router.file.resolver.client.class
 dfs.federation.router.fs-limits.max-component-length dfs.federation.router.handler.count
 dfs.federation.router.handler.queue.size dfs.federation.router.heartbeat-state.interval
-dfs.federation.router.heartbeat.enable dfs.federation.router.http-address
-dfs.federation.router.http-bind-host dfs.federation.router.http.enable
+dfs.federation.router.heartbeat.enable
 dfs.federation.router.https-address dfs.federation.router.https-bind-host
 dfs.federation.router.kerberos.internal.spnego.principal dfs.federation.router.kerberos.principal
 dfs.federation.router.kerberos.principal.hostname dfs.federation.router.keytab.file

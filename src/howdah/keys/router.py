@@ -17,6 +17,15 @@ DFS_FEDERATION_ROUTER_RPC_ADDRESS = address(
 DFS_FEDERATION_ROUTER_RPC_BIND_HOST = optional_string(
     "dfs.federation.router.rpc-bind-host", "The address to bind instead, with the port above."
 )
+DFS_FEDERATION_ROUTER_HTTP_ADDRESS = address(
+    "dfs.federation.router.http-address", "127.0.0.1:50071", "A router's web port: its figures."
+)
+DFS_FEDERATION_ROUTER_HTTP_BIND_HOST = optional_string(
+    "dfs.federation.router.http-bind-host", "The address to bind instead, with the port above."
+)
+DFS_FEDERATION_ROUTER_HTTP_ENABLE = boolean(
+    "dfs.federation.router.http.enable", True, "Whether a router has a web port."
+)
 DFS_FEDERATION_ROUTER_ADMIN_ADDRESS = address(
     "dfs.federation.router.admin-address",
     "127.0.0.1:8111",

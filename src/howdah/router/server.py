@@ -14,10 +14,11 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Final
 
 import uvloop
 
-from howdah import defects, errors, exposure
+from howdah import daemons, defects, errors, exposure
 from howdah.config import Configuration
 from howdah.kinds import Address
 from howdah.router.admin import RouterAdmin
@@ -25,6 +26,7 @@ from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.pages import Pages
 from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at
@@ -34,8 +36,13 @@ from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, current_user
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
+from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.server import HttpServer, on_loop
 
 log = logging.getLogger(__name__)
+
+_HTTP_TIMEOUT_S: Final = 60.0
+_PULSE_S: Final = 0.5
 
 
 class Router:
@@ -78,12 +85,19 @@ class Router:
             Registry([admin.service(), *refresh_services()]),
             max_frame_bytes=settings.max_frame_bytes,
         )
+        self._pages = Pages(self.core, self.nameservices, self._rpc)
+        self._http = HttpServer(
+            self._pages.answer,
+            timeout_s=_HTTP_TIMEOUT_S,
+            run=on_loop(daemons.poster(asyncio.get_running_loop())),
+            beside={HEALTH_PATH: self._pages.watch.health},
+        )
         self._background: list[asyncio.Task[None]] = []
         self._read_at_s = 0.0
         self.bound: list[Address] = []
 
-    async def start(self) -> tuple[Address, Address | None]:
-        """Listen; the addresses for clients and for administrators. Raises OSError."""
+    async def start(self) -> tuple[Address, Address | None, Address | None]:
+        """Listen; the addresses for clients, for administrators and for HTTP. Raises OSError."""
         settings = self._settings
         await asyncio.to_thread(self._store.prepare)
         await self.reload()
@@ -96,14 +110,24 @@ class Router:
             admin_port = await self._admin.start(settings.admin_bind, settings.admin[1])
             self.bound.append((settings.admin_bind, admin_port))
             admin = settings.admin[0], admin_port
+        http: Address | None = None
+        if settings.http is not None:
+            http_port = self._http.start(settings.http_bind, settings.http[1])
+            self.bound.append((settings.http_bind, http_port))
+            http = settings.http[0], http_port
+        self._repeat(_PULSE_S, "the pulse", self._beat)
         self._repeat(settings.heartbeat_interval_s, "heartbeats", self.nameservices.heartbeat)
         self._repeat(settings.store_ttl_s, "the mount table", self._read_again)
         self._repeat(settings.idle_limit_s / 2, "idle connections", self._sweep)
         if settings.quotas:
             self._repeat(settings.quota_interval_s, "quotas", self.measure)
-        return (settings.rpc[0], port), admin
+        return (settings.rpc[0], port), admin, http
+
+    async def _beat(self) -> None:
+        self._pages.beat()
 
     async def stop(self) -> None:
+        self._http.stop()
         for task in self._background:
             task.cancel()
         await self._admin.stop()
@@ -198,7 +222,7 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
         loop.add_signal_handler(number, stop.set)
     router = Router(conf)
     try:
-        rpc, admin = await router.start()
+        rpc, admin, http = await router.start()
         warning = exposure.warning("router", router.bound)
         if warning:
             log.warning("%s", warning)
@@ -212,6 +236,7 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
                 "role": "router",
                 "rpc": "{}:{}".format(*rpc),
                 "admin": "{}:{}".format(*admin) if admin else None,
+                "http": "{}:{}".format(*http) if http else None,
             }
             replace_file(ready_file, json.dumps(ready).encode())
         await stop.wait()

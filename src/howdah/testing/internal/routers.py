@@ -39,6 +39,7 @@ class Routers:
             "dfs.federation.router.store.driver.file.directory": str(directory / "store"),
             "dfs.federation.router.rpc-address": "127.0.0.1:0",
             "dfs.federation.router.admin-address": "127.0.0.1:0",
+            "dfs.federation.router.http-address": "127.0.0.1:0",
             "dfs.federation.router.cache.ttl": "1s",
             "dfs.federation.router.heartbeat.interval": "1s",
         }
