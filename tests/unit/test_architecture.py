@@ -85,6 +85,7 @@ SHELLS = {
         "calls",
         "namenodes.connections",
         "namenodes.nameservices",
+        "pages",
         "server",
         "settings",
         "store.choice",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from howdah.figures.times import BUCKETS, Times
+from howdah.figures.times import Times
 
 MAX_USERS: Final = 1000
 """So many users are told apart between two looks of `top_users`; others count as one."""
@@ -43,11 +43,9 @@ class CallFigures:
         self.received_bytes = 0
         self.sent_bytes = 0
         self.refused_connections = 0
-        self.successes = 0
 
     def answered(self, method: str, user: str, ns: int) -> None:
         """A call was answered, `ns` nanoseconds after its turn came."""
-        self.successes += 1
         try:
             figures = self.methods[method]
         except KeyError:
@@ -56,10 +54,7 @@ class CallFigures:
         times = figures.times
         times.count += 1
         times.total_ns += ns
-        if ns > times.longest_ns:
-            times.longest_ns = ns
-        number = (ns >> 10).bit_length()
-        times.buckets[number if number < BUCKETS else BUCKETS] += 1
+        times.buckets[(ns >> 10).bit_length()] += 1
         users = figures.users
         try:
             users[user] += 1
@@ -75,6 +70,11 @@ class CallFigures:
                 name = "OtherException"
             times = self.failures.setdefault(name, Times())
         times.add(ns)
+
+    @property
+    def successes(self) -> int:
+        """Calls that were done."""
+        return sum(each.times.count for each in list(self.methods.values()))
 
     @property
     def requests(self) -> int:

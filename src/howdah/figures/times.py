@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-BUCKETS: Final = 26
-"""Bounds from 1.024 microseconds to 34 s, and one bucket for what is longer."""
-BOUNDS_S: Final = tuple(1024 * 2**number / 1e9 for number in range(BUCKETS))
-"""The upper bound of each bucket but the last."""
+BOUNDS_S: Final = tuple(1024 * 2**number / 1e9 for number in range(26))
+"""The upper bounds of the first buckets, from 1.024 microseconds to 34 s; those behind them are
+one to whoever reads."""
+_BUCKETS: Final = 64
+"""So many that no time needs a comparison."""
 
 
 class Times:
@@ -23,22 +24,18 @@ class Times:
     (1, 1500000)
     """
 
-    __slots__ = ("buckets", "count", "longest_ns", "total_ns")
+    __slots__ = ("buckets", "count", "total_ns")
 
     def __init__(self) -> None:
         self.count = 0
         self.total_ns = 0
-        self.longest_ns = 0
-        self.buckets = [0] * (BUCKETS + 1)
+        self.buckets = [0] * _BUCKETS
 
     def add(self, ns: int) -> None:
         """One more, which took `ns` nanoseconds, at least 0."""
         self.count += 1
         self.total_ns += ns
-        if ns > self.longest_ns:
-            self.longest_ns = ns
-        number = (ns >> 10).bit_length()
-        self.buckets[number if number < BUCKETS else BUCKETS] += 1
+        self.buckets[(ns >> 10).bit_length()] += 1
 
 
 class Rate:
@@ -62,3 +59,19 @@ class Rate:
         if is_over:
             self._count, self._total_ns, self._began_ns = count, total_ns, now_ns
         return self._mean_ns or 0.0
+
+
+class Rates:
+    """Means by name, each of the last ten seconds in which something came."""
+
+    INTERVAL_NS: Final = 10_000_000_000
+
+    def __init__(self) -> None:
+        self._rates: dict[str, Rate] = {}
+
+    def mean_ns(self, name: str, count: int, total_ns: int, now_ns: int) -> float:
+        """As `Rate.mean_ns`."""
+        rate = self._rates.get(name)
+        if rate is None:
+            rate = self._rates.setdefault(name, Rate(self.INTERVAL_NS))
+        return rate.mean_ns(count, total_ns, now_ns)

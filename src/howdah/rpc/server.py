@@ -146,6 +146,11 @@ class RpcServer:
         self.figures[port] = figures
         return port
 
+    @property
+    def waiting_calls(self) -> int:
+        """Of all connections: calls that have come and have not had their turn."""
+        return sum(each.waiting for each in list(self.connections))
+
     def make_room(self, now_s: float) -> None:
         """A connection came: where there are many, those that nobody uses go."""
         if len(self.connections) <= self.idle_threshold or now_s < self._next_look_s:
@@ -178,6 +183,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: RpcServer, figures: CallFigures) -> None:
         self._server = server
         self._figures = figures
+        self._queued = figures.queued
         self._session = ServerSession(server.max_frame_bytes)
         self._transport: asyncio.Transport | None = None
         self._backlog: deque[Event] = deque()
@@ -222,6 +228,11 @@ class _Connection(asyncio.Protocol):
         )
         if self._transport is not None:
             self._transport.abort()
+
+    @property
+    def waiting(self) -> int:
+        """Calls that have not had their turn."""
+        return len(self._backlog)
 
     @property
     def is_expected(self) -> bool:
@@ -363,8 +374,8 @@ class _Connection(asyncio.Protocol):
             loop.call_soon(self._finish, call, error)
 
     def _dispatch(self, call: Call) -> None:
-        call.began_ns = perf_counter_ns()
-        self._figures.queued.add(call.began_ns - self._heard_ns)
+        call.began_ns = began_ns = perf_counter_ns()
+        self._queued.add(began_ns - self._heard_ns)
         try:
             answer = self._server.registry.dispatch(call, self._address, self._port)
         except errors.HowdahError as error:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import fnmatch
 import json
+from collections.abc import Mapping
+from statistics import median, pstdev
 from typing import Final
 
 from howdah.web.http import Request, Response, answer, plain
@@ -19,7 +21,28 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
 
 PATH: Final = "/jmx"
 _SERVICE: Final = "Hadoop:service=NameNode,name="
+_NAMESYSTEM: Final = "org.apache.hadoop.hdfs.server.namenode.FSNamesystem"
 Bean = dict[str, object]
+_ERASURE_CODED: Final[Mapping[str, object]] = {
+    "LowRedundancyECBlockGroups": 0,
+    "CorruptECBlockGroups": 0,
+    "MissingECBlockGroups": 0,
+    "BytesInFutureECBlockGroups": 0,
+    "PendingDeletionECBlocks": 0,
+    "TotalECBlockGroups": 0,
+    "EnabledEcPolicies": "",
+}
+_ABSENT: Final[Mapping[str, object]] = {
+    # Erasure coding, encryption, provided storage, tokens, and locks that somebody waits for.
+    **_ERASURE_CODED,
+    "HighestPriorityLowRedundancyECBlocks": 0,
+    "NumEncryptionZones": 0,
+    "ProvidedCapacityTotal": 0,
+    "CurrentTokensCount": 0,
+    "LockQueueLength": 0,
+    "ReadLockLongHoldCount": 0,
+    "WriteLockLongHoldCount": 0,
+}
 
 
 def respond_jmx(request: Request, status: NamenodeStatus) -> Response:
@@ -69,8 +92,34 @@ def beans(status: NamenodeStatus) -> list[Bean]:
             "org.apache.hadoop.hdfs.server.namenode.FSNamesystem",
             _namesystem_state(status),
         ),
+        _bean("NameNode", "NameNode", {"tag.Context": "dfs", "NameNodeState": _number(status)}),
+        _bean("ReplicatedBlocksState", _NAMESYSTEM, _replicated(status)),
+        _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
+        _bean(
+            "SnapshotInfo",
+            "org.apache.hadoop.hdfs.server.namenode.snapshot.SnapshotManager",
+            {
+                "SnapshottableDirectories": status.snapshottable_directories,
+                "Snapshots": status.snapshots,
+            },
+        ),
+        _bean("StartupProgress", "StartupProgress", _startup(status)),
         _bean("HowdahDefects", "howdah.defects", _defects(status)),
     ]
+
+
+def _number(status: NamenodeStatus) -> int:
+    """The state as Hadoop's HAServiceState numbers it; what is none of these is 0."""
+    return {"active": 1, "standby": 2, "observer": 3, "stopping": 4}.get(status.ha_state, 0)
+
+
+def _startup(status: NamenodeStatus) -> Bean:
+    """The pages are there when image and edits are loaded: what is left is safe mode."""
+    done: Bean = {"tag.Context": "dfs", "PercentComplete": 0.75 if status.safe_mode else 1.0}
+    for phase in ("LoadingFsImage", "LoadingEdits", "SavingCheckpoint"):
+        done[f"{phase}PercentComplete"] = 1.0
+    done["SafeModePercentComplete"] = 0.0 if status.safe_mode else 1.0
+    return done
 
 
 def _bean(name: str, kind: str, attributes: Bean) -> Bean:
@@ -145,6 +194,14 @@ def _info(status: NamenodeStatus) -> Bean:
         "TotalFiles": status.inodes,
         "NumberOfMissingBlocks": status.missing_blocks,
         "NumberOfMissingBlocksWithReplicationFactorOne": status.missing_single_blocks,
+        "NumberOfBadlyDistributedBlocks": status.misplaced_blocks,
+        "HighestPriorityLowRedundancyReplicatedBlocks": status.last_replica_blocks,
+        "HighestPriorityLowRedundancyECBlocks": 0,
+        "ProvidedCapacity": 0,
+        "NumberOfSnapshottableDirs": status.snapshottable_directories,
+        "NodeUsage": json.dumps({"nodeUsage": _usage(status)}),
+        "DistinctVersionCount": len({node.version for node in _live(status)}),
+        "CompileInfo": f"howdah {status.version}",
         "CorruptFiles": "[]",
         "Threads": 1,
         "LiveNodes": json.dumps({node.name: _live_node(node) for node in _live(status)}),
@@ -181,6 +238,20 @@ def _info(status: NamenodeStatus) -> Bean:
     }
 
 
+def _usage(status: NamenodeStatus) -> dict[str, str]:
+    """How unevenly datanodes are full, in percent."""
+    found = [_percent(node.used_bytes, node.capacity_bytes) for node in _live(status)] or [0.0]
+    return {
+        name: f"{value:.2f}%"
+        for name, value in (
+            ("min", min(found)),
+            ("median", median(found)),
+            ("max", max(found)),
+            ("stdDev", pstdev(found)),
+        )
+    }
+
+
 def _journal(directory: EditsDirectoryStatus) -> dict[str, str]:
     """One entry of NameJournalStatus, where every value is text."""
     newest = max((node.txid for node in directory.nodes), default=0)
@@ -200,8 +271,8 @@ def _journal(directory: EditsDirectoryStatus) -> dict[str, str]:
 def _namesystem(status: NamenodeStatus) -> Bean:
     capacity, used, left = _room(status)
     return {
-        "tag.HAState": "active",
-        "tag.TotalSyncTimes": "",
+        "tag.Context": "dfs",
+        "tag.HAState": status.ha_state,
         "MissingBlocks": status.missing_blocks,
         "MissingReplOneBlocks": status.missing_single_blocks,
         "ExpiredHeartbeats": len(_dead(status)),
@@ -237,6 +308,15 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         **_volume_failures(status),
         "Snapshots": status.snapshots,
         "SnapshottableDirectories": status.snapshottable_directories,
+        **_ABSENT,
+        **{
+            f"{name}GB": round(value / (1 << 30), 2)
+            for name, value in (
+                ("CapacityTotal", capacity),
+                ("CapacityUsed", used),
+                ("CapacityRemaining", left),
+            )
+        },
     }
 
 
@@ -259,6 +339,21 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "NumStaleDataNodes": sum(node.stale for node in _live(status)),
         **_admin_counts(status),
         **_volume_failures(status),
+        "LowRedundancyBlocks": status.under_replicated_blocks,
+        "PendingReconstructionBlocks": status.pending_blocks,
+        "ScheduledReplicationBlocks": status.scheduled_blocks,
+        "PendingSPSPaths": status.marks_waiting,
+        "NumStaleStorages": sum(node.stale_storages for node in _live(status)),
+        "SnapshotStats": json.dumps(
+            {
+                "SnapshottableDirectories": status.snapshottable_directories,
+                "Snapshots": status.snapshots,
+            }
+        ),
+        "FsLockQueueLength": 0,
+        "NumEncryptionZones": 0,
+        "ProvidedCapacityTotal": 0,
+        "CurrentTokensCount": 0,
     }
 
 

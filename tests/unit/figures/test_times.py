@@ -6,21 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.figures.times import BOUNDS_S, BUCKETS, Rate, Times
+from howdah.figures.times import BOUNDS_S, Rate, Times
 
 
-@given(st.lists(st.integers(0, 1 << 45)))
+@given(st.lists(st.integers(0, 1 << 62)))
 def test_each_time_is_in_the_bucket_below_whose_bound_it_is(taken_ns: list[int]) -> None:
     times = Times()
     for ns in taken_ns:
         times.add(ns)
     assert (times.count, times.total_ns) == (len(taken_ns), sum(taken_ns))
-    assert times.longest_ns == max(taken_ns, default=0)
     for number, bound_s in enumerate(BOUNDS_S):
         below = sum(ns < round(bound_s * 1e9) for ns in taken_ns)
         assert sum(times.buckets[: number + 1]) == below
     assert sum(times.buckets) == len(taken_ns)
-    assert len(times.buckets) == BUCKETS + 1
 
 
 def test_mean_is_of_the_last_interval_in_which_something_came() -> None:

@@ -75,6 +75,11 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
         "NameNodeInfo",
         "FSNamesystem",
         "FSNamesystemState",
+        "NameNode",
+        "ReplicatedBlocksState",
+        "ECBlockGroupsState",
+        "SnapshotInfo",
+        "StartupProgress",
         "HowdahDefects",
     ]
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import mmap
 import struct
+import threading
 
 _WORD = struct.Struct("=q")
 _CONNECTIONS, _COPIES, _LOCKED, _FIRST_FIGURE = 0, 1, 2, 3
-FIGURES = 16
-"""Words for figures that only grow; what they mean is `memory.figures`'s."""
+FIGURES = 64
+"""Words for figures that only grow; what they mean is said by `memory.figures`, from 0, and
+`latency.activity`, from 16."""
 _FIRST_VOLUME = _FIRST_FIGURE + FIGURES
 
 
@@ -29,6 +31,7 @@ class Gauges:
     def __init__(self, volumes: int) -> None:
         """`volumes` there are at the start; so many may come while it runs as `SPARE` says."""
         self.volumes = volumes + SPARE
+        self._adding = threading.Lock()
         self._memory = mmap.mmap(-1, (_FIRST_VOLUME + self.volumes) * _WORD.size)
 
     def _get(self, index: int) -> int:
@@ -71,6 +74,7 @@ class Gauges:
         return self._get(_FIRST_FIGURE + number)
 
     def add_to_figure(self, number: int, change: int) -> None:
-        """One thread at a time."""
+        """Any thread, of the one process that this figure is of."""
         assert 0 <= number < FIGURES, f"there is no figure {number}"
-        self._set(_FIRST_FIGURE + number, self._get(_FIRST_FIGURE + number) + change)
+        with self._adding:
+            self._set(_FIRST_FIGURE + number, self._get(_FIRST_FIGURE + number) + change)

@@ -61,8 +61,9 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
-from howdah.datanode.keeper.pages import Files, Pages, beans, monitoring
+from howdah.datanode.keeper.pages import Files, Pages, beans, families, monitoring
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
+from howdah.datanode.latency.activity import Activity, Count
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import scan_all
@@ -72,6 +73,7 @@ from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.figures.times import Rates
 from howdah.kinds import Address, Key
 from howdah.nameservices import datanode_nameservices, lifeline_addresses
 from howdah.storage.atomic import replace_file
@@ -164,6 +166,7 @@ class Keeper:
             time.monotonic() - started_s,
         )
         gauges = Gauges(len(volumes.all))
+        self._activity = Activity(gauges.add_to_figure)
         self._inventory = Inventory(
             volumes,
             replicas,
@@ -189,13 +192,20 @@ class Keeper:
             local_listener.close()
         ipc_listener.close()
         self._handle_signals()
+        rates = Rates()
         self._pages = Pages(
             conf,
             lambda: beans(
-                self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()
+                self._inventory,
+                gauges,
+                self._settings.memory_bytes,
+                self._uuid,
+                self._name(),
+                rates,
             ),
             self._make_files,
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
+            families=lambda: families(gauges),
         )
         self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
         self._cached = CachedBlocks()
@@ -345,6 +355,8 @@ class Keeper:
         match message:
             case ReplicaOpened() | ReplicaReceived() | ReplicaDeleted():
                 self._inventory.apply(message)
+                if isinstance(message, ReplicaDeleted):
+                    self._activity.count(Count.BlocksRemoved)
                 self._nameservices.tell(message)
             case DeletionEnded() | CopiesCounted():
                 self._inventory.apply(message)

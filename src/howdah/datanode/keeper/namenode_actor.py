@@ -41,7 +41,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from google.protobuf.message import Message
 
@@ -74,6 +74,7 @@ from howdah.datanode.keeper.inventory import Inventory, VolumeState
 from howdah.datanode.keeper.lifeline import LifelineSender
 from howdah.datanode.keeper.report_schedule import ReportSchedule
 from howdah.datanode.keeper.reports import Namespace
+from howdah.datanode.latency.activity import Activity, Work
 from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
@@ -84,6 +85,14 @@ log = logging.getLogger(__name__)
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
 M = TypeVar("M", bound=Message)
+
+
+_WORK: Final = {
+    "sendHeartbeat": Work.Heartbeats,
+    "blockReport": Work.BlockReports,
+    "blockReceivedAndDeleted": Work.IncrementalBlockReports,
+}
+"""What is measured of the calls that a namenode answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,7 @@ class NamenodeActor:
         self._directories = directories
         self._inventory = inventory
         self._gauges = gauges
+        self._activity = Activity(gauges.add_to_figure)
         self._settings = settings
         self._command = command
         self._on_served = served
@@ -331,10 +341,15 @@ class NamenodeActor:
                 self._changed.wait(left_s)
 
     def _call(self, method: str, request: Message, response_type: type[M]) -> M:
+        began_ns = time.perf_counter_ns()
         try:
-            return self._client.call(method, request, response_type)
+            answer = self._client.call(method, request, response_type)
         except errors.UnregisteredNode as error:
             raise _Unknown from error
+        work = _WORK.get(method)
+        if work is not None:
+            self._activity.took(work, time.perf_counter_ns() - began_ns)
+        return answer
 
     # --- joining ---
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from howdah import defects, errors, keys
+from howdah import __version__, defects, errors, keys
 from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.latency.activity import Count, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
+from howdah.figures.times import Rates
 from howdah.kinds import Address
 from howdah.web import configuration, jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring.families import Family, Total, one
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
 from howdah.web.server import Exchange, HttpServer
@@ -32,8 +37,68 @@ _SERVICE: Final = "Hadoop:service=DataNode,name="
 _TIMEOUT_S: Final = 60.0
 
 
+def _failures(inventory: Inventory) -> jmx.Bean:
+    failures = inventory.failures()
+    return {
+        "LastVolumeFailureDate": 0 if failures is None else failures.last_ms,
+        "EstimatedCapacityLostTotal": 0 if failures is None else failures.lost_bytes,
+        "FailedStorageLocations": [] if failures is None else list(failures.locations),
+    }
+
+
+_NANOSECONDS: Final = {
+    Work.DiskWrite: "FlushNanos",
+    Work.Fsync: "FsyncNanos",
+    Work.MirrorSend: "SendDataPacketTransferNanos",
+}
+"""What Hadoop tells in nanoseconds; the rest is in milliseconds."""
+
+
+def activity(figure: Callable[[int], int], rates: Rates, now_ns: int) -> jmx.Bean:
+    """Attributes of DataNodeActivity: numbers and means of what was done."""
+    found: jmx.Bean = {each.name: read_count(figure, each) for each in Count}
+    for work in Work:
+        count, total_ns = read_work(figure, work)
+        mean_ns = rates.mean_ns(work.name, count, total_ns, now_ns)
+        name = _NANOSECONDS.get(work, work.name)
+        found[f"{name}NumOps"] = count
+        found[f"{name}AvgTime"] = mean_ns if work in _NANOSECONDS else mean_ns / 1e6
+    found["FsyncCount"] = read_work(figure, Work.Fsync)[0]
+    return found
+
+
+def families(gauges: Gauges) -> Iterator[Family]:
+    """For Prometheus: how often each work was done, and how long it took together."""
+    yield Family(
+        "howdah_datanode_work_seconds",
+        "summary",
+        "What takes a datanode time, by kind of work.",
+        tuple(
+            ({"work": work.name}, Total(count, total_ns / 1e9))
+            for work in Work
+            for count, total_ns in (read_work(gauges.figure, work),)
+        ),
+    )
+    for what in Count:
+        yield one(
+            "howdah_datanode_" + re.sub("(?=[A-Z])", "_", what.name).lower().strip("_"),
+            "counter",
+            "Since the start of the datanode.",
+            read_count(gauges.figure, what),
+        )
+    yield one("howdah_datanode_connections", "gauge", "Data connections.", gauges.connections)
+    yield one(
+        "howdah_datanode_locked_bytes", "gauge", "Memory that replicas take.", gauges.locked_bytes
+    )
+
+
 def beans(
-    inventory: Inventory, gauges: Gauges, memory_bytes: int, uuid: str, name: str
+    inventory: Inventory,
+    gauges: Gauges,
+    memory_bytes: int,
+    uuid: str,
+    name: str,
+    rates: Rates,
 ) -> list[jmx.Bean]:
     """What monitoring of Hadoop's datanodes asks for, as far as it is counted. `name` is
     `host:port` of the data port."""
@@ -46,11 +111,14 @@ def beans(
         {
             "name": f"{_SERVICE}DataNodeActivity-{name.replace(':', '-')}",
             "modelerType": f"DataNodeActivity-{name.replace(':', '-')}",
+            "tag.Context": "dfs",
             **attributes(figures),
+            **activity(gauges.figure, rates, time.monotonic_ns()),
         },
         {
             "name": f"{_SERVICE}FSDatasetState",
             "modelerType": "FSDatasetState",
+            "tag.Context": "FSDatasetState",
             "Capacity": sum(usage.capacity_bytes for usage in usages),
             "DfsUsed": sum(usage.used_bytes for usage in usages),
             "Remaining": sum(usage.remaining_bytes for usage in usages),
@@ -58,6 +126,7 @@ def beans(
             "NumFailedVolumes": len(states) - len(working),
             "CacheCapacity": memory_bytes,
             "CacheUsed": gauges.locked_bytes,
+            **_failures(inventory),
         },
         {
             "name": f"{_SERVICE}DataNodeInfo",
@@ -76,6 +145,11 @@ def beans(
                 }
             ),
             "DatanodeUuid": uuid,
+            "Version": __version__,
+            "SoftwareVersion": __version__,
+            "DataPort": name.rpartition(":")[2],
+            "XmitsInProgress": gauges.copies,
+            "SecurityEnabled": False,
         },
         {
             "name": f"{_SERVICE}HowdahDefects",
@@ -137,7 +211,9 @@ class Pages:
         make_files: Callable[[], Files] | None = None,
         *,
         watch: Monitoring,
+        families: Callable[[], Iterable[Family]] = tuple,
     ) -> None:
+        self._families = families
         self._watch = watch
         self._make_files = make_files
         self._files: Files | None = None
@@ -170,5 +246,5 @@ class Pages:
         if request.path == configuration.PATH:
             return configuration.respond_conf(request, configured(self._conf))
         if self._watch.wants(request):
-            return self._watch.answer(request, self._found())
+            return self._watch.answer(request, self._found(), self._families)
         return plain(404, f"there is no {request.path} here")

@@ -48,6 +48,7 @@ from howdah.datanode.channel.messages import (
     Transfer,
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
+from howdah.datanode.latency.activity import Activity
 from howdah.datanode.latency.meters import DiskMeter, DiskOp, OutlierReports, PeerMeter
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process import reconfiguration
@@ -101,6 +102,7 @@ class DataProcess:
         self._store.in_memory.connect(
             inheritance.gauges.add_to_figure, inheritance.gauges.set_locked_bytes
         )
+        self._store.activity = Activity(inheritance.gauges.add_to_figure)
         self._lazy_writer = LazyWriter(self._store, inheritance.settings.lazy_writer_interval_s)
         self._cache = BlockCache(
             self._store,

@@ -33,6 +33,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ReplicaSuspect,
 )
+from howdah.datanode.latency.activity import Activity
 from howdah.datanode.latency.meters import PeerMeter
 from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.replicas.files import (
@@ -84,6 +85,7 @@ class BlockStore:
         self.writers = Writers(stop_timeout_s)
         self.short_circuit = ShortCircuitRegistry()
         """Local readers with files of their own; told before a finalized replica changes."""
+        self.activity = Activity()
         self.peers: PeerMeter | None = None
         """How long other datanodes take to take packets, where that is measured."""
         self.trouble = Trouble(

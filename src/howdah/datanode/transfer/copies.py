@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from howdah import errors
 from howdah.datanode.channel.messages import Transfer
+from howdah.datanode.latency.activity import Count
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
@@ -70,6 +71,7 @@ class Copies:
         try:
             sent = self._copy(command)
             log.info("sent %s (%d bytes) to %s", command.block, sent, names)
+            self._store.activity.count(Count.BlocksReplicated)
         except (errors.HowdahError, OSError) as error:
             log.warning("cannot copy %s to %s: %s", command.block, names, error)
         finally:

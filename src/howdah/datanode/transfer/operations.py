@@ -13,8 +13,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from typing import Final
 
 from howdah import errors
+from howdah.datanode.latency.activity import Count, Work
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
@@ -55,6 +57,14 @@ log = logging.getLogger(__name__)
 GROWTH_WAIT_S = 3.0
 """How long a read waits for bytes that another node has already acknowledged."""
 _GROWTH_POLL_S = 0.002
+_WORK: Final = {
+    ReadBlock: Work.ReadBlockOp,
+    WriteBlock: Work.WriteBlockOp,
+    BlockChecksum: Work.BlockChecksumOp,
+    CopyBlock: Work.CopyBlockOp,
+    ReplaceBlock: Work.ReplaceBlockOp,
+}
+"""What is measured of each operation, from its request to its end."""
 
 
 class Operations:
@@ -110,11 +120,22 @@ class Operations:
 
     def _serve(self, request: Request) -> bool:
         """True if the connection can carry another operation."""
+        work = _WORK.get(type(request))
+        if work is None:
+            return self._work(request)
+        began_ns = time.perf_counter_ns()
+        try:
+            return self._work(request)
+        finally:
+            self._store.activity.took(work, time.perf_counter_ns() - began_ns)
+
+    def _work(self, request: Request) -> bool:
         match request:
             case ReadBlock():
                 return self._read(request)
             case WriteBlock():
                 BlockReceiver(self._connection, request, self._store, self._settings).run()
+                self._store.activity.count(Count.BlocksWritten)
                 return True
             case BlockChecksum():
                 return self._answer("opBlockChecksum", lambda: self._checksum(request))
@@ -175,7 +196,9 @@ class Operations:
 
     def _send(self, sender: BlockSender, request: ReadBlock, opened: OpenReplica) -> None:
         with self._store.trouble.reading(request.block.pool_id, opened):
-            sender.send(self._connection)
+            sent_bytes = sender.send(self._connection)
+        self._store.activity.count(Count.BytesRead, sent_bytes)
+        self._store.activity.count(Count.BlocksRead)
 
     def _verdict(self, request: ReadBlock, opened: OpenReplica) -> bool:
         """The reader's; it, and the next operation, may be here already."""

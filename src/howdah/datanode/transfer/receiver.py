@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from howdah import errors
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import CorruptFound
+from howdah.datanode.latency.activity import Count, Tally, Work
 from howdah.datanode.replicas import reopening
 from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.replicas.store import BlockStore
@@ -88,6 +89,8 @@ class BlockReceiver:
         self._first = True
         self._finalize_failure: Exception | None = None
         self._name = f"{request.block} from {connection.peer}"
+        self._disk = Tally(store.activity, Work.DiskWrite, Count.BytesWritten)
+        self._passing = Tally(store.activity, Work.MirrorSend)
 
     def stop(self, why: str) -> None:
         """End this write from another thread, whatever it waits for."""
@@ -161,6 +164,8 @@ class BlockReceiver:
             if self._mirror is not None:
                 self._mirror.close()
             self._leave_cache()
+            self._disk.pass_on()
+            self._passing.pass_on()
 
     def _leave_cache(self) -> None:
         try:
@@ -295,7 +300,9 @@ class BlockReceiver:
     def _pass_on(self, mirror: Mirror, span: memoryview, packets: int) -> None:
         peers = self._store.peers
         if peers is None or len(self._request.targets) != 1:
+            began_ns = time.perf_counter_ns()
             mirror.send(span)
+            self._passing.add(began_ns)
             return
         begin_s = time.monotonic()
         mirror.send(span)
@@ -313,11 +320,17 @@ class BlockReceiver:
         try:
             if not self._is_copy:
                 self._reach(self._point(packets))
+            last = packets[-1].header
+            began_ns = time.perf_counter_ns()
             writer.write(packets)
+            first_offset = packets[0].header.offset_in_block
+            self._disk.add(began_ns, last.offset_in_block + last.data_length_bytes - first_offset)
             if sync:
                 writer.replica.synced = True
-                if not packets[-1].header.last_in_block:
+                if not last.last_in_block:
+                    began_ns = time.perf_counter_ns()
                     writer.sync()
+                    self._store.activity.took(Work.Fsync, time.perf_counter_ns() - began_ns)
             responder.written(packets)
         except errors.HowdahError:
             raise

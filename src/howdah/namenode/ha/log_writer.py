@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.journal.directories import DirectorySet
-from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.journal import Journal
 from howdah.namenode.journal.journal_set import JournalSet, Member
 from howdah.namenode.journal.shared_log import SharedJournal
@@ -60,6 +60,8 @@ class LogWriter:
         self._has_ended = False
         self.shared: SharedJournal | None = None
         """The shared log, while this namenode is its writer."""
+        self.figures = LogFigures()
+        """Of all that this namenode has written."""
         self.journal: DirectorySet | None = None
         """Also after the log was closed: how its directories were then."""
 
@@ -116,7 +118,13 @@ class LogWriter:
         def failed(why: str) -> None:
             self._post(lambda: self._failed(written, why))
 
-        written = EditLog(journal, self._core.last_txid, on_durable=durable, on_failure=failed)
+        written = EditLog(
+            journal,
+            self._core.last_txid,
+            on_durable=durable,
+            on_failure=failed,
+            figures=self.figures,
+        )
         return _Begun(written, directories, shared)
 
     def hand_over(self) -> None:

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.figures.times import Times
 from howdah.namenode.journal.journal import Batch, Journal
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
@@ -39,6 +41,15 @@ class _Roll:
     last_txid: int
 
 
+class LogFigures:
+    """What was written since the start of the process. The writing thread adds."""
+
+    def __init__(self) -> None:
+        self.transactions = 0
+        self.syncs = Times()
+        """From the taking of a batch until it is durable in every journal."""
+
+
 class EditLog:
     """Writes to one journal. All but the two callbacks belongs to the loop."""
 
@@ -49,12 +60,15 @@ class EditLog:
         *,
         on_durable: Callable[[int], None],
         on_failure: Callable[[str], None],
+        figures: LogFigures | None = None,
     ) -> None:
         """Begin a new segment behind `last_txid`, durably.
 
         `on_durable(txid)` and `on_failure(why)` are called on the writing thread. The journal
-        belongs to the log from here on. Raises OSError if it cannot begin.
+        belongs to the log from here on. Raises OSError if it cannot begin. `figures` count
+        what is written.
         """
+        self._figures = figures or LogFigures()
         self.last_txid = last_txid
         self.durable_txid = last_txid
         self._journal = journal
@@ -151,13 +165,16 @@ class EditLog:
         return batches
 
     def _write(self, batches: Sequence[Batch | _Roll]) -> None:
+        began_ns = time.perf_counter_ns()
         for piece in _joined(batches):
             if isinstance(piece, _Roll):
                 self._journal.end_segment(piece.last_txid)
                 self._begin(piece.last_txid + 1)
             else:
                 self._journal.append(piece)
+                self._figures.transactions += piece.count
         self._journal.make_durable()
+        self._figures.syncs.add(time.perf_counter_ns() - began_ns)
 
     def _begin(self, first_txid: int) -> None:
         self._journal.begin_segment(first_txid)

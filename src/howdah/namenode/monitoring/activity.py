@@ -1,17 +1,54 @@
-"""NameNodeActivity and the names of `nntop` (pure): what was done since the start."""
+"""NameNodeActivity, what FSNamesystem has beside the status, and the names of `nntop` (pure)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
+from howdah.figures.calls import CallFigures
+from howdah.figures.times import Rates, Times
+from howdah.figures.top_users import TopWindow
 from howdah.namenode.audit.calls import RULES
+from howdah.web.monitoring.families import Family, one
+
+Bean = dict[str, object]
 
 OPERATIONS: Final[Mapping[str, str]] = {
     method: rule.cmd or ("rename" if method == "rename2" else method)
     for method, rule in RULES.items()
 }
 """The operation that the audit log, and with it `nntop`, has for each method."""
+
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "CreateFileOps": ("create",),
+    "FilesCreated": ("create", "mkdirs"),
+    "FilesAppended": ("append",),
+    "FilesTruncated": ("truncate",),
+    "GetBlockLocations": ("getBlockLocations", "getLocatedFileInfo"),
+    "FilesRenamed": ("rename", "rename2"),
+    "GetListingOps": ("getListing", "getBatchedListing"),
+    "DeleteFileOps": ("delete",),
+    "FileInfoOps": ("getFileInfo", "getFileLinkInfo"),
+    "AddBlockOps": ("addBlock",),
+    "GetAdditionalDatanodeOps": ("getAdditionalDatanode",),
+    "CreateSymlinkOps": ("createSymlink",),
+    "GetLinkTargetOps": ("getLinkTarget",),
+    "AllowSnapshotOps": ("allowSnapshot",),
+    "DisallowSnapshotOps": ("disallowSnapshot",),
+    "CreateSnapshotOps": ("createSnapshot",),
+    "DeleteSnapshotOps": ("deleteSnapshot",),
+    "RenameSnapshotOps": ("renameSnapshot",),
+    "ListSnapshottableDirOps": ("getSnapshottableDirListing",),
+    "SnapshotDiffReportOps": ("getSnapshotDiffReport", "getSnapshotDiffReportListing"),
+    "BlockReceivedAndDeletedOps": ("blockReceivedAndDeleted",),
+}
+"""Attributes that are the number of calls of some methods, done ones only."""
+_TIMED: Final[Mapping[str, str]] = {
+    "StorageBlockReport": "blockReport",
+    "CacheReport": "cacheReport",
+}
 
 
 def operation_of(method: str) -> str | None:
@@ -21,3 +58,94 @@ def operation_of(method: str) -> str | None:
     'getfileinfo'
     """
     return OPERATIONS.get(method)
+
+
+def activity(
+    ports: Iterable[CallFigures],
+    transactions: int,
+    syncs: Times,
+    rates: Rates,
+    *,
+    started_ms: int,
+    now_ns: int,
+) -> Bean:
+    """The bean NameNodeActivity. `transactions` were written since the start, with `syncs`."""
+    times = _by_method(ports)
+    found: Bean = {
+        "name": "Hadoop:service=NameNode,name=NameNodeActivity",
+        "modelerType": "NameNodeActivity",
+        "tag.ProcessName": "NameNode",
+        "tag.Context": "dfs",
+    }
+    for attribute, methods in _COUNTED.items():
+        found[attribute] = sum(times[method].count for method in methods if method in times)
+    for name, method in _TIMED.items():
+        each = times.get(method, Times())
+        found[f"{name}NumOps"] = each.count
+        found[f"{name}AvgTime"] = rates.mean_ns(name, each.count, each.total_ns, now_ns) / 1e6
+    mean_ns = rates.mean_ns("Syncs", syncs.count, syncs.total_ns, now_ns)
+    found |= {
+        "TransactionsNumOps": transactions,
+        "SyncsNumOps": syncs.count,
+        "SyncsAvgTime": mean_ns / 1e6,
+        "TransactionsBatchedInSync": max(0, transactions - syncs.count),
+        "TotalFileOps": sum(times[method].count for method in OPERATIONS if method in times),
+        "NNStartedTimeInMillis": started_ms,
+    }
+    return found
+
+
+def namesystem_extras(windows: Iterable[TopWindow], syncs: Times, *, wall_ms: int) -> Bean:
+    """What FSNamesystemState and FSNamesystem have beside the status."""
+    return {
+        "TopUserOpCounts": top_user_op_counts(windows, wall_ms),
+        "TotalSyncCount": syncs.count,
+        "tag.TotalSyncTimes": f"{syncs.total_ns // 1_000_000} ",
+    }
+
+
+def top_user_op_counts(windows: Iterable[TopWindow], wall_ms: int) -> str:
+    """JSON, as `nntop` has it."""
+    at = datetime.fromtimestamp(wall_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S%z")
+    return json.dumps(
+        {
+            "timestamp": at,
+            "windows": [
+                {
+                    "windowLenMs": window.length_ms,
+                    "ops": [
+                        {
+                            "opType": each.operation,
+                            "topUsers": [
+                                {"user": user, "count": count} for user, count in each.users
+                            ],
+                            "totalCount": each.total,
+                        }
+                        for each in window.operations
+                    ],
+                }
+                for window in windows
+            ],
+        }
+    )
+
+
+def journal_families(transactions: int, syncs: Times) -> Iterator[Family]:
+    """For Prometheus."""
+    yield one("howdah_edits", "counter", "Edits that this namenode has written.", transactions)
+    yield Family(
+        "howdah_journal_sync_seconds",
+        "histogram",
+        "From the taking of a batch of edits until it is durable in every journal.",
+        (({}, syncs),),
+    )
+
+
+def _by_method(ports: Iterable[CallFigures]) -> dict[str, Times]:
+    found: dict[str, Times] = {}
+    for figures in ports:
+        for method, each in list(figures.methods.items()):
+            into = found.setdefault(method, Times())
+            into.count += each.times.count
+            into.total_ns += each.times.total_ns
+    return found

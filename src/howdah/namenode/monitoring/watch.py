@@ -12,10 +12,17 @@ from typing import Final
 
 from howdah import keys
 from howdah.config import Configuration
+from howdah.figures.times import Rates
 from howdah.figures.top_users import TopUsers, TopWindow
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.states import HAContext, HAState
-from howdah.namenode.monitoring.activity import operation_of
+from howdah.namenode.journal.edit_log import LogFigures
+from howdah.namenode.monitoring.activity import (
+    activity,
+    journal_families,
+    namesystem_extras,
+    operation_of,
+)
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
@@ -32,9 +39,16 @@ class Watch:
     """Of one namenode. All is called on its loop, but `health` and what `respond` returns."""
 
     def __init__(
-        self, conf: Configuration, core: Core, context: HAContext, trouble: Callable[[], str]
+        self,
+        conf: Configuration,
+        core: Core,
+        context: HAContext,
+        log: LogFigures,
+        trouble: Callable[[], str],
     ) -> None:
         """`trouble` says why the namenode should not be the active one."""
+        self._log = log
+        self._rates = Rates()
         self._core = core
         self._context = context
         self._trouble = trouble
@@ -67,11 +81,37 @@ class Watch:
     def respond(self, request: Request, status: NamenodeStatus) -> Callable[[], Response]:
         """Makes the answer to what `pages` wants, on any thread."""
         windows = self.windows()
+        wall_ms = self._core.clock.wall_ms()
         return lambda: self.pages.answer(
             request,
-            jmx.beans(status),
-            lambda: [*of_status(status), of_top(windows)],
+            self._beans(status, windows, wall_ms),
+            lambda: [
+                *of_status(status),
+                of_top(windows),
+                *journal_families(self._log.transactions, self._log.syncs),
+            ],
         )
+
+    def _beans(
+        self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int
+    ) -> list[jmx.Bean]:
+        found = jmx.beans(status)
+        extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
+        for bean in found:
+            if str(bean["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):
+                bean |= extras
+        rpc = self._rpc
+        found.append(
+            activity(
+                [] if rpc is None else list(rpc.figures.values()),
+                self._log.transactions,
+                self._log.syncs,
+                self._rates,
+                started_ms=status.started_ms,
+                now_ns=time.monotonic_ns(),
+            )
+        )
+        return found
 
     def windows(self) -> list[TopWindow]:
         """Who called most, as of now."""
@@ -99,7 +139,8 @@ class Watch:
         if rpc is None:
             return {}
         return {
-            port: Port(figures, len(rpc.connections)) for port, figures in list(rpc.figures.items())
+            port: Port(figures, len(rpc.connections), rpc.waiting_calls)
+            for port, figures in list(rpc.figures.items())
         }
 
     def _alive(self) -> Report:

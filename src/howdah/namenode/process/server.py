@@ -267,7 +267,7 @@ class Namenode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
-        self._watch = Watch(conf, core, self.context, self._trouble)
+        self._watch = Watch(conf, core, self.context, self.log_writer.figures, self._trouble)
         self._watch.serve(self._rpc)
         images = ImageServer(
             cluster.storage_text(),

@@ -36,14 +36,25 @@ _RECORDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """How often something was done, and how many seconds it took together."""
+
+    count: int
+    total_s: float
+
+
+Value = float | Times | Total
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
-    """One name with its samples. `kind` is gauge, counter, histogram or unknown; the value of
-    a histogram is a `Times`, in seconds where it is shown."""
+    """One name with its samples. `kind` is gauge, counter, histogram, summary or unknown; the
+    value of a histogram is a `Times`, in seconds where it is shown, that of a summary a `Total`."""
 
     name: str
     kind: str
     help: str
-    samples: tuple[tuple[Labels, float | Times], ...]
+    samples: tuple[tuple[Labels, Value], ...]
 
 
 def one(name: str, kind: str, help: str, value: float, **labels: str) -> Family:
@@ -65,7 +76,7 @@ def prometheus_name(record: str, attribute: str) -> str:
 
 def of_beans(beans: Iterable[Bean]) -> Iterator[Family]:
     """Families of all numbers in the beans that are metrics in Hadoop."""
-    found: dict[str, list[tuple[Labels, float | Times]]] = {}
+    found: dict[str, list[tuple[Labels, Value]]] = {}
     for bean in beans:
         name = str(bean["name"]).rpartition("name=")[2]
         for pattern, record, label in _RECORDS:
@@ -141,5 +152,5 @@ def buckets(times: Times) -> list[tuple[str, float]]:
     for bound_s, count in zip(BOUNDS_S, counts, strict=False):
         total += count
         found.append((repr(bound_s), float(total)))
-    found.append(("+Inf", float(total + counts[-1])))
+    found.append(("+Inf", float(sum(counts))))
     return found

@@ -32,6 +32,8 @@ class Port:
 
     figures: CallFigures
     connections: int
+    waiting: int = 0
+    """Calls that have come and have not had their turn."""
 
 
 def no_ports() -> Mapping[int, Port]:
@@ -93,7 +95,9 @@ class Monitoring:
             *(
                 bean
                 for number, port in self._ports().items()
-                for bean in self._rpc.beans(number, port.figures, port.connections, now_ns)
+                for bean in self._rpc.beans(
+                    number, port.figures, port.connections, port.waiting, now_ns
+                )
             ),
             *process.beans(self.service, self.service),
         ]

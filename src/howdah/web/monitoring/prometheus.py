@@ -15,12 +15,13 @@ from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
+    SummaryMetricFamily,
     UnknownMetricFamily,
 )
 
 from howdah.figures.times import Times
 from howdah.web.http import Response, answer
-from howdah.web.monitoring.families import Family, buckets
+from howdah.web.monitoring.families import Family, Total, buckets
 
 _KINDS = {
     "gauge": GaugeMetricFamily,
@@ -51,11 +52,22 @@ class _Families:
             if family.kind == "histogram":
                 yield _histogram(family, names)
                 continue
+            if family.kind == "summary":
+                yield _summary(family, names)
+                continue
             metric = _KINDS[family.kind](family.name, family.help, labels=names)
             for labels, value in family.samples:
-                assert not isinstance(value, Times), f"{family.name} is no histogram"
+                assert isinstance(value, int | float), f"{family.name} has numbers"
                 metric.add_metric([labels.get(name, "") for name in names], value)
             yield metric
+
+
+def _summary(family: Family, names: list[str]) -> SummaryMetricFamily:
+    metric = SummaryMetricFamily(family.name, family.help, labels=names)
+    for labels, total in family.samples:
+        assert isinstance(total, Total), f"{family.name} is a summary"
+        metric.add_metric([labels.get(name, "") for name in names], total.count, total.total_s)
+    return metric
 
 
 def _histogram(family: Family, names: list[str]) -> HistogramMetricFamily:

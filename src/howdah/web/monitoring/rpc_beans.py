@@ -7,12 +7,10 @@ Times are in milliseconds; a mean is of the last ten seconds in which something 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from howdah.figures.calls import CallFigures
-from howdah.figures.times import Rate, Times
+from howdah.figures.times import Rates, Times
 
-INTERVAL_NS: Final = 10_000_000_000
 Bean = dict[str, object]
 
 
@@ -22,13 +20,12 @@ class RpcBeans:
     def __init__(self, service: str) -> None:
         """`service` is Hadoop's name of the server, such as `NameNode`."""
         self._service = service
-        self._rates: dict[tuple[int, str], Rate] = {}
-        self._requests: dict[int, Rate] = {}
+        self._rates = Rates()
 
     def beans(
-        self, port: int, figures: CallFigures, connections: int, now_ns: int
+        self, port: int, figures: CallFigures, connections: int, waiting: int, now_ns: int
     ) -> Iterator[Bean]:
-        """Two of a port. `connections` are open."""
+        """Two of a port. `connections` are open, and `waiting` calls are to be served."""
         done = Times()
         methods = list(figures.methods.items())
         failures = list(figures.failures.items())
@@ -52,6 +49,8 @@ class RpcBeans:
             "TotalRequests": done.count,
             "NumOpenConnections": connections,
             "NumDroppedConnections": figures.refused_connections,
+            "CallQueueLength": waiting,
+            "RpcAuthorizationFailures": _count(figures, "AuthorizationException"),
         }
         yield {
             "name": f"Hadoop:service={self._service},name=RpcDetailedActivityForPort{port}",
@@ -71,8 +70,10 @@ class RpcBeans:
         }
 
     def _rate(self, port: int, name: str, times: Times, now_ns: int) -> Bean:
-        rate = self._rates.get((port, name))
-        if rate is None:
-            rate = self._rates.setdefault((port, name), Rate(INTERVAL_NS))
-        mean_ns = rate.mean_ns(times.count, times.total_ns, now_ns)
+        mean_ns = self._rates.mean_ns(f"{port} {name}", times.count, times.total_ns, now_ns)
         return {f"{name}NumOps": times.count, f"{name}AvgTime": mean_ns / 1e6}
+
+
+def _count(figures: CallFigures, failure: str) -> int:
+    times = figures.failures.get(failure)
+    return 0 if times is None else times.count

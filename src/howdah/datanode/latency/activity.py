@@ -1,0 +1,118 @@
+"""What a datanode has done since its start, and how long it took (shell: it reads a clock).
+
+DataNodeMetrics in Hadoop. Each figure is a word of memory that both processes see, and that one
+of them writes: the data process, or for what namenodes are told the keeper, which shows them. A
+write adds to numbers of its own and passes them on once a second, so
+that a packet costs two looks at the clock and no lock.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Callable
+from typing import Final
+
+FIRST: Final = 16
+"""The words before are those of `memory.figures`."""
+_PASS_ON_NS: Final = 1_000_000_000
+
+
+class Work(enum.IntEnum):
+    """What takes time: each has a number and nanoseconds, in two words."""
+
+    ReadBlockOp = 0
+    WriteBlockOp = 1
+    BlockChecksumOp = 2
+    CopyBlockOp = 3
+    ReplaceBlockOp = 4
+    DiskWrite = 5
+    """Writing the packets that came together, with their checksums."""
+    Fsync = 6
+    """What a writer asked to be on the disk."""
+    MirrorSend = 7
+    """Passing packets on to the next datanode of a pipeline."""
+    Heartbeats = 8
+    BlockReports = 9
+    IncrementalBlockReports = 10
+
+
+class Count(enum.IntEnum):
+    """What only grows: one word each."""
+
+    BytesRead = 0
+    BytesWritten = 1
+    BlocksRead = 2
+    BlocksWritten = 3
+    BlocksReplicated = 4
+    BlocksRemoved = 5
+
+
+_FIRST_COUNT: Final = FIRST + 2 * len(Work)
+WORDS: Final = _FIRST_COUNT + len(Count)
+
+
+class Activity:
+    """Adds. Any thread may."""
+
+    def __init__(self, add: Callable[[int, int], None] = lambda number, change: None) -> None:
+        """`add` changes a word, on any thread."""
+        self._add = add
+
+    def took(self, work: Work, ns: int, number: int = 1) -> None:
+        """So much was done in so many nanoseconds."""
+        first = FIRST + 2 * work
+        self._add(first, number)
+        self._add(first + 1, ns)
+
+    def count(self, what: Count, change: int = 1) -> None:
+        self._add(_FIRST_COUNT + what, change)
+
+
+class Tally:
+    """What one thread does often, on its way to the figures."""
+
+    __slots__ = (
+        "_activity",
+        "_bytes",
+        "_number",
+        "_of_bytes",
+        "_passed_on_ns",
+        "_total_ns",
+        "_work",
+    )
+
+    def __init__(self, activity: Activity, work: Work, of_bytes: Count | None = None) -> None:
+        self._activity = activity
+        self._work = work
+        self._of_bytes = of_bytes
+        self._number = self._total_ns = self._bytes = 0
+        self._passed_on_ns = time.perf_counter_ns()
+
+    def add(self, began_ns: int, length_bytes: int = 0) -> None:
+        """One more ends now."""
+        now_ns = time.perf_counter_ns()
+        self._number += 1
+        self._total_ns += now_ns - began_ns
+        self._bytes += length_bytes
+        if now_ns - self._passed_on_ns > _PASS_ON_NS:
+            self._passed_on_ns = now_ns
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        """Have the figures include everything up to now."""
+        if self._number:
+            self._activity.took(self._work, self._total_ns, self._number)
+        if self._of_bytes is not None and self._bytes:
+            self._activity.count(self._of_bytes, self._bytes)
+        self._number = self._total_ns = self._bytes = 0
+
+
+def read_work(figure: Callable[[int], int], work: Work) -> tuple[int, int]:
+    """How often, and nanoseconds. `figure` reads a word."""
+    first = FIRST + 2 * work
+    return figure(first), figure(first + 1)
+
+
+def read_count(figure: Callable[[int], int], what: Count) -> int:
+    return figure(_FIRST_COUNT + what)

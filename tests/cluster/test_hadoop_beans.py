@@ -1,0 +1,224 @@
+"""`/jmx` has what monitoring reads of Hadoop's servers, or a reason why not."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+
+from howdah.testing import MiniCluster
+
+RECORDED = json.loads((Path(__file__).parent / "hadoop_beans.json").read_text())["beans"]
+"""Attributes by service and bean, as Hadoop 3.5.0 has them."""
+
+READ = {
+    # Ambari's alerts of HDFS (alerts.json).
+    "NameNode": {
+        "FSNamesystem": """MissingBlocks BlocksTotal PendingDeletionBlocks tag.HAState
+            LastCheckpointTime TransactionsSinceLastCheckpoint StaleDataNodes
+            UnderReplicatedBlocks CapacityUsed CapacityRemaining CapacityTotal CorruptBlocks
+            FilesTotal NumLiveDataNodes NumDeadDataNodes VolumeFailuresTotal TotalLoad
+            ScheduledReplicationBlocks ExpiredHeartbeats""",
+        # Datadog's check of a namenode (HDFS_NAME_SYSTEM_STATE_METRICS), Zabbix's template.
+        "FSNamesystemState": """CapacityTotal CapacityUsed CapacityRemaining TotalLoad
+            FsLockQueueLength BlocksTotal MaxObjects FilesTotal PendingReplicationBlocks
+            UnderReplicatedBlocks ScheduledReplicationBlocks PendingDeletionBlocks
+            NumLiveDataNodes NumDeadDataNodes NumDecomLiveDataNodes NumDecomDeadDataNodes
+            VolumeFailuresTotal EstimatedCapacityLostTotal NumDecommissioningDataNodes
+            NumStaleDataNodes NumStaleStorages TopUserOpCounts FSState""",
+        # The pages of Hadoop's own namenode, `hdfs dfsadmin`, `hdfs jmxget`.
+        "NameNodeInfo": """Safemode LiveNodes DeadNodes DecomNodes EnteringMaintenanceNodes
+            NameDirStatuses NameJournalStatus JournalTransactionInfo PercentUsed NodeUsage
+            Total Used Free NonDfsUsedSpace BlockPoolUsedSpace CorruptFiles SoftwareVersion
+            ClusterId BlockPoolId UpgradeFinalized RollingUpgradeStatus Threads""",
+        "NameNodeStatus": "NNRole State HostAndPort SlowPeersReport SlowDisksReport",
+        # Netdata's and the common exporters' for Prometheus.
+        "NameNodeActivity": """CreateFileOps GetListingOps AddBlockOps FileInfoOps DeleteFileOps
+            GetBlockLocations FilesRenamed SyncsAvgTime TransactionsNumOps""",
+        "JvmMetrics": """MemHeapUsedM MemHeapCommittedM MemHeapMaxM GcCount ThreadsRunnable
+            LogFatal LogError LogWarn LogInfo""",
+        "RpcActivityForPort*": """RpcQueueTimeAvgTime RpcProcessingTimeAvgTime
+            RpcQueueTimeNumOps RpcProcessingTimeNumOps CallQueueLength NumOpenConnections
+            ReceivedBytes SentBytes NumDroppedConnections RpcAuthorizationFailures""",
+        "RpcDetailedActivityForPort*": "GetFileInfoNumOps GetFileInfoAvgTime MkdirsNumOps",
+        "java.lang:type=OperatingSystem": """SystemCpuLoad AvailableProcessors
+            OpenFileDescriptorCount MaxFileDescriptorCount""",
+        "java.lang:type=Memory": "HeapMemoryUsage",
+        "java.lang:type=Runtime": "Uptime StartTime",
+        "java.lang:type=Threading": "ThreadCount",
+    },
+    "DataNode": {
+        "FSDatasetState": "Capacity DfsUsed Remaining NumFailedVolumes CacheCapacity CacheUsed",
+        "DataNodeInfo": "VolumeInfo XceiverCount Version DatanodeHostname",
+        "DataNodeActivity-*": """BytesRead BytesWritten BlocksRead BlocksWritten BlocksReplicated
+            BlocksRemoved HeartbeatsAvgTime WriteBlockOpAvgTime ReadBlockOpAvgTime FsyncCount
+            FlushNanosAvgTime BlockReportsNumOps""",
+        "JvmMetrics": "MemHeapUsedM MemHeapMaxM GcCount ThreadsRunnable LogError",
+    },
+}
+"""What is asked for by those who are named: never to be excused."""
+
+NOT_COUNTED = "howdah does not count it"
+NO_JVM = "of the Java machine, which is not here"
+EXCUSED = [
+    # (service, bean, attribute, why)
+    ("*", "*", r"tag\.(Hostname|SessionId|ProcessName|serverName|StorageInfo)", NO_JVM),
+    ("*", "JvmMetrics", r"MemNonHeap\w+|Gc\w+|Threads\w+", NO_JVM),
+    ("*", "java.lang:*", r".*", NO_JVM),
+    ("*", "HttpServer2-*", r".*", "of Jetty, which is not here"),
+    ("*", "MetricsSystem*", r".*", "of Hadoop's own metrics system"),
+    ("*", "UgiMetrics", r".*", "there is no Kerberos login to count"),
+    ("NameNode", "DelegationTokenSecretManagerMetrics", r".*", "there are no tokens"),
+    ("NameNode", "RetryCache*", r".*", NOT_COUNTED),
+    ("NameNode", "BlockStats", r".*", "the status has no figures by storage type yet"),
+    ("NameNode", "NNTopUserOpCounts", r".*", "TopUserOpCounts says it"),
+    ("NameNode", "StartupProgress", r"\w+(Count|ElapsedTime|Total)|ElapsedTime",
+     "pages are there when loading has ended"),
+    ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "there is no erasure coding"),
+    ("NameNode", "FSNamesystem*", r"ReconstructionQueuesInitProgress|PendingDataNodeMessageCount|"
+     r"TransactionsSinceLastLogRoll|NumActiveClients|MillisSinceLastLoadedEdits|BlockCapacity|"
+     r"NameDirSize|BlockDeletionStartTime|TotalSyncTimes", NOT_COUNTED),
+    ("NameNode", "NameNodeInfo", r"CorruptFilesCount|NameDirSize|VerifyECWithTopologyResult",
+     NOT_COUNTED),
+    ("NameNode", "NameNodeActivity", r"(EditLog\w+|NumEditLogLoaded|GetEdit|GetImage|PutImage|"
+     r"GetAliasMap|GenerateEDEKTime|WarmUpEDEKTime|ResourceCheckTime)(NumOps|AvgTime|AvgCount)|"
+     r"BlockOps\w+|DeleteBlocksQueued|FilesDeleted|FilesInGetListingOps|FsImageLoadTime|"
+     r"ListSnapshotOps|NumTimesReReplicationNotScheduled|PendingDeleteBlocksCount|"
+     r"PendingEditsCount|SafeModeTime|SuccessfulReReplications|TimeoutReReplications|"
+     r"TransactionsAvgTime", NOT_COUNTED),
+    ("*", "RpcActivityForPort*", r"(DeferredRpcProcessingTime|RpcEnQueueTime|RpcLockWaitTime|"
+     r"RpcResponseTime)(NumOps|AvgTime)|RpcAuthentication\w+|RpcAuthorizationSuccesses|"
+     r"RpcClientBackoff\w*|RpcRequeueCalls|RpcSlowCalls|NumInProcessHandler|"
+     r"TotalRequestsPerSecond", "calls are served on one loop: no locks, handlers or back-off"),
+    ("DataNode", "Rpc*", r".*", "the data process answers these calls, and shows no pages"),
+    ("DataNode", "DataNodeVolume-*", r".*", "measured where profiling is on, and told the "
+     "namenode: SlowDisksReport"),
+    ("DataNode", "FSDatasetState-*", r".*", "FSDatasetState says it"),
+    ("DataNode", "FSDatasetState", r"NumBlocks\w+|LastDirectoryScannerFinishTime|"
+     r"PendingAsyncDeletions", NOT_COUNTED),
+    ("DataNode", "DataNodeInfo", r"ActiveTransferThreadCount|DatanodeNetworkCounts|RpcPort|"
+     r"HttpPort|DNStartedTimeInMillis|NamenodeAddresses|BPServiceActorInfo|ClusterId|"
+     r"DiskBalancerStatus|SendPacketDownstreamAvgInfo|SlowDisks", NOT_COUNTED),
+    ("DataNode", "DataNodeActivity-*", r"Ec\w+", "there is no erasure coding"),
+    ("DataNode", "DataNodeActivity-*", r".*", NOT_COUNTED),
+]  # fmt: skip
+
+
+def served(url: str) -> dict[str, dict[str, Any]]:
+    with urlopen(f"{url}/jmx", timeout=60) as answer:
+        found = json.load(answer)["beans"]
+    return {_short(bean["name"]): bean for bean in found}
+
+
+def _short(name: str) -> str:
+    return name.partition(",name=")[2] if name.startswith("Hadoop:") else name
+
+
+def bean_like(beans: dict[str, dict[str, Any]], pattern: str) -> dict[str, Any]:
+    return next((bean for name, bean in beans.items() if fnmatch.fnmatchcase(name, pattern)), {})
+
+
+@pytest.fixture(scope="module")
+def beans(howdah_cluster: MiniCluster) -> dict[str, dict[str, dict[str, Any]]]:
+    with howdah_cluster.connect() as fs:
+        fs.mkdirs("/beans")
+        fs.get_file_status("/beans")
+        with fs.create("/beans/file", replication=1) as out:
+            out.write(b"x" * 1000)
+        with fs.open("/beans/file") as stream:
+            stream.read()
+    namenode = served(howdah_cluster.http)
+    live = json.loads(namenode["NameNodeInfo"]["LiveNodes"])
+    datanode = served(f"http://{next(iter(live.values()))['infoAddr']}")
+    return {"NameNode": namenode, "DataNode": datanode}
+
+
+@pytest.mark.req("FS-260")
+@pytest.mark.parametrize("service", ["NameNode", "DataNode"])
+def test_what_monitoring_asks_for_is_there(
+    beans: dict[str, dict[str, dict[str, Any]]], service: str
+) -> None:
+    missing = [
+        f"{pattern}: {attribute}"
+        for pattern, attributes in READ[service].items()
+        for attribute in attributes.split()
+        if attribute not in bean_like(beans[service], pattern)
+    ]
+    assert missing == []
+
+
+@pytest.mark.req("FS-260")
+@pytest.mark.parametrize("service", ["NameNode", "DataNode"])
+def test_what_hadoop_has_is_there_or_excused(
+    beans: dict[str, dict[str, dict[str, Any]]], service: str
+) -> None:
+    missing = []
+    for pattern, attributes in RECORDED[service].items():
+        ours = bean_like(beans[service], pattern)
+        for attribute in attributes:
+            if attribute not in ours and not _excuse(service, pattern, attribute):
+                missing.append(f"{pattern}: {attribute}")
+    assert missing == []
+
+
+@pytest.mark.req("FS-260")
+def test_excuses_are_for_something_that_hadoop_has() -> None:
+    asked = [
+        (service, pattern, attribute)
+        for service, found in RECORDED.items()
+        for pattern, attributes in found.items()
+        for attribute in attributes
+    ]
+    idle = [
+        excuse
+        for excuse in EXCUSED
+        if not any(_fits(excuse, *each) for each in asked) and excuse[1] != "Rpc*"
+    ]
+    assert idle == []
+
+
+def _excuse(service: str, bean: str, attribute: str) -> str:
+    return next((each[3] for each in EXCUSED if _fits(each, service, bean, attribute)), "")
+
+
+def _fits(excuse: tuple[str, str, str, str], service: str, bean: str, attribute: str) -> bool:
+    return (
+        fnmatch.fnmatchcase(service, excuse[0])
+        and fnmatch.fnmatchcase(bean, excuse[1])
+        and re.fullmatch(excuse[2], attribute) is not None
+    )
+
+
+@pytest.mark.req("FS-260")
+def test_queries_are_those_of_hadoops_servlet(howdah_cluster: MiniCluster) -> None:
+    def asked(query: str) -> list[dict[str, Any]]:
+        with urlopen(f"{howdah_cluster.http}/jmx?{query}", timeout=60) as answer:
+            found: list[dict[str, Any]] = json.load(answer)["beans"]
+            return found
+
+    one = "Hadoop:service=NameNode,name=FSNamesystem"
+    assert [bean["name"] for bean in asked(f"qry={quote(one)}")] == [one]
+    ports = asked("qry=" + quote("Hadoop:service=NameNode,name=RpcActivityForPort*"))
+    assert [bean["RpcQueueTimeNumOps"] >= 1 for bean in ports] == [True]
+    (figure,) = asked("get=" + quote(f"{one}::BlocksTotal"))
+    assert set(figure) == {"name", "modelerType", "BlocksTotal"}
+    assert asked("qry=" + quote("Hadoop:service=NoSuch,name=*")) == []
+    with pytest.raises(HTTPError) as refused:
+        asked("get=" + quote(f"{one}::NoSuch"))
+    assert refused.value.code == 404
+
+
+@pytest.mark.req("FS-263")
+def test_top_users_are_told_as_nntop_does(beans: dict[str, dict[str, dict[str, Any]]]) -> None:
+    said = json.loads(beans["NameNode"]["FSNamesystemState"]["TopUserOpCounts"])
+    assert [window["windowLenMs"] for window in said["windows"]] == [60_000, 300_000, 1_500_000]
+    operations = {each["opType"]: each for each in said["windows"][-1]["ops"]}
+    assert operations["mkdirs"]["topUsers"][0]["count"] >= 1
+    assert operations["*"]["totalCount"] >= operations["mkdirs"]["totalCount"]
