@@ -234,6 +234,7 @@ PURE = {
         "snapshots.changes",
         "verification.judging",
     },
+    "sync": {"options", "outcome"},
     "web": {
         "configuration",
         "http",
@@ -338,6 +339,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fsspec": BOTTOM | {"fs"},
     "java": {"errors"},
     "spark": BOTTOM | {"fs", "storage", "transfer"},
+    # A mirror is distcp without Spark: its planning, its copying of a file.
+    "sync": BOTTOM | {"fs", "spark"},
     # A cluster on this machine: servers are programs to it, which it formats and asks.
     "local": BOTTOM | {"failover", "java", "namenode", "rpc", "storage"},
     "testing": BOTTOM
@@ -371,6 +374,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "router",
         "spark",
         "storage",
+        "sync",
         "transfer",
         "web",
     },

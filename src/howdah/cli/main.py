@@ -112,6 +112,7 @@ COMMANDS: dict[str, Command] = {
     "dfsrouteradmin": Command("the same as routeradmin", "howdah.cli.router.admin:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
     "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
+    "sync": Command("make one tree a mirror of another", "howdah.cli.sync:main"),
     "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
     "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),

@@ -11,9 +11,10 @@ its requirements (`howdah.spark.sessions.ship` sends howdah).
 
 Rooms, from the bottom to the top: `common`, `locks`, `listing` and `locality` know no job;
 `copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `namespaces` are
-the other three jobs and know nothing of each other. Outside: `sessions` starts a Spark or finds
-one, and `namespace_reports` are questions to ask of a namespace. No room has the name of a
-function of this package, which it would hide.
+the other three jobs and know nothing of each other. What a task of distcp does, and how it is
+planned, knows no session of Spark: `howdah.sync` mirrors with it. Outside: `sessions` starts a
+Spark or finds one, and `namespace_reports` are questions to ask of a namespace. No room has the
+name of a function of this package, which it would hide.
 """
 
 from __future__ import annotations

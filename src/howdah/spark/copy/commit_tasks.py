@@ -145,15 +145,19 @@ class DeleteTask:
             trash = Trash(fs, now=time.time)
             for batch in given:
                 for entry in entries(batch):
-                    path = self.target_path + decode(entry.relative)
-                    try:
-                        counters.entries_deleted += self._delete(fs, trash, path)
-                    except (errors.HowdahError, OSError) as error:
-                        if not self.ignore_failures:
-                            raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
-                        counters.files_failed += 1
+                    self.remove(fs, trash, entry, counters)
 
         yield from result_of(work)
+
+    def remove(self, fs: FileSystem, trash: Trash, entry: Entry, counters: Counters) -> None:
+        """Delete one entry, and count it. Raises `CopyFailed`."""
+        path = self.target_path + decode(entry.relative)
+        try:
+            counters.entries_deleted += self._delete(fs, trash, path)
+        except (errors.HowdahError, OSError) as error:
+            if not self.ignore_failures:
+                raise CopyFailed(f"Unable to delete {fs.uri}{path}: {error}") from error
+            counters.files_failed += 1
 
     def _delete(self, fs: FileSystem, trash: Trash, path: str) -> bool:
         if not self.to_trash:

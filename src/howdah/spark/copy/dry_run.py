@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from howdah.fs import paths
 from howdah.spark.common.failures import FAILURES, error_text
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 SCHEMA: Final = "action string, source binary, target binary, length long, reason string"
 
 
+class Action(NamedTuple):
+    """What would be done with one entry: `copy`, `skip`, `mkdir`, `delete` and so on, and why."""
+
+    name: str
+    source: bytes
+    target: bytes
+    length: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class DryRunTask:
     """A task that turns rows of the listing into actions."""
@@ -29,27 +39,27 @@ class DryRunTask:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        fs = self.copy.target.connect()
-        sources = [place.connect() for place in self.copy.sources]
         types = (pa.string(), pa.binary(), pa.binary(), pa.int64(), pa.string())
         for batch in given:
-            rows = []
-            for entry in entries(batch):
-                target = self.copy.target_path + decode(entry.relative)
-                try:
-                    action, reason = self._action(sources, fs, entry, target)
-                except FAILURES as error:
-                    action, reason = "fail", error_text(error)
-                source = b""
-                if entry.source:
-                    source = sources[entry.filesystem].uri.encode() + entry.source
-                there = fs.uri.encode() + target.encode("utf-8", "surrogateescape")
-                rows.append((action, source, there, entry.length, reason))
+            rows = [self.action(entry) for entry in entries(batch)]
             columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(column, type=kind) for column, kind in zip(columns, types, strict=True)],
                 names=["action", "source", "target", "length", "reason"],
             )
+
+    def action(self, entry: Entry) -> Action:
+        """What would be done with an entry."""
+        fs = self.copy.target.connect()
+        sources = [place.connect() for place in self.copy.sources]
+        target = self.copy.target_path + decode(entry.relative)
+        try:
+            action, reason = self._action(sources, fs, entry, target)
+        except FAILURES as error:
+            action, reason = "fail", error_text(error)
+        source = sources[entry.filesystem].uri.encode() + entry.source if entry.source else b""
+        there = fs.uri.encode() + target.encode("utf-8", "surrogateescape")
+        return Action(action, source, there, entry.length, reason)
 
     def _action(self, sources: list[Any], fs: Any, entry: Entry, target: str) -> tuple[str, str]:
         is_directory = entry.kind == Kind.DIRECTORY
@@ -70,24 +80,30 @@ def report_all(rows: DataFrame, tell: Callable[[str], None]) -> Counters:
     partition."""
     counters = Counters()
     for row in rows.toLocalIterator():
-        source, target = decode(bytes(row["source"])), decode(bytes(row["target"]))
-        length, action = row["length"], row["action"]
-        match action:
-            case "copy" | "append":
-                counters.files_copied += 1
-                counters.bytes_copied += length
-            case "skip":
-                counters.files_skipped += 1
-                counters.bytes_skipped += length
-            case "mkdir" | "keep":
-                counters.directories_copied += 1
-            case "delete":
-                counters.entries_deleted += 1
-            case _:
-                counters.files_failed += 1
-        if action == "keep":
-            continue
-        what = f"{source} --> {target}" if source else target
-        why = f" ({row['reason']})" if row["reason"] else ""
-        tell(paths.shown(f"{action} {what}{why}"))
+        source, target = bytes(row["source"]), bytes(row["target"])
+        action = Action(row["action"], source, target, row["length"], row["reason"])
+        tell_action(counters, action, tell)
     return counters
+
+
+def tell_action(counters: Counters, action: Action, tell: Callable[[str], None]) -> None:
+    """Count an action, and report it by `tell`."""
+    match action.name:
+        case "copy" | "append":
+            counters.files_copied += 1
+            counters.bytes_copied += action.length
+        case "skip":
+            counters.files_skipped += 1
+            counters.bytes_skipped += action.length
+        case "mkdir" | "keep":
+            counters.directories_copied += 1
+        case "delete":
+            counters.entries_deleted += 1
+        case _:
+            counters.files_failed += 1
+    if action.name == "keep":
+        return
+    source, target = decode(action.source), decode(action.target)
+    what = f"{source} --> {target}" if source else target
+    why = f" ({action.reason})" if action.reason else ""
+    tell(paths.shown(f"{action.name} {what}{why}"))

@@ -69,11 +69,11 @@ class CopyTask:
         attempt = context.attemptNumber() if context else 0
         unique = context.taskAttemptId() if context else 0
         mark = FailureMark(self.target.connect(), self.staging.failed)
-        run: _Attempt | None = None
+        run: Attempt | None = None
         failure: Exception | None = None
         try:
             with self.task_log(partition, unique) as log:
-                run = _Attempt(self, partition, attempt, unique, log)
+                run = Attempt(self, partition, attempt, unique, log)
                 for batch in given:
                     for entry in entries(batch):
                         if mark.is_set:
@@ -94,8 +94,9 @@ class CopyTask:
         return TaskLog.of(self.log, self.options, gauge, partition, unique)
 
 
-class _Attempt:
-    """The state of one attempt at a task."""
+class Attempt:
+    """The state of one attempt at a task. Knows nothing of Spark: a mirror's processes have it
+    as well."""
 
     def __init__(
         self, task: CopyTask, partition: int, attempt: int, unique: int, log: TaskLog

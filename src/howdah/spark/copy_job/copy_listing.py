@@ -7,18 +7,18 @@ The driver makes a row for each source, several at a time; tasks list the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.spark.common.filesystems import for_each, prefix, status_of
-from howdah.spark.common.rows import decode, encode
+from howdah.spark.common.filesystems import prefix
+from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy.context import CopyContext
 from howdah.spark.copy.layout import Placed
 from howdah.spark.copy.options import Options
+from howdah.spark.copy.roots import is_unpaired, own_roots, roots_of
 from howdah.spark.copy_job.outcome import DuplicateFile
-from howdah.spark.listing.entries import Entry, Found, Kind
+from howdah.spark.listing.entries import Entry, Kind
 from howdah.spark.listing.rounds import Listing, make_listing
 from howdah.spark.listing.row_stores import NotStored, RowsInFiles, RowsInMemory, RowStore
 from howdah.spark.listing.walking import Walk
@@ -26,8 +26,6 @@ from howdah.spark.locks.tree_lock import TreeLock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from howdah.fs.status import FileStatus
 
 
 class CopyListing:
@@ -70,12 +68,8 @@ class CopyListing:
 
     def make(self) -> Listing:
         """List the sources, and the entries that are at the target only."""
-        named = zip(self._placed, self._context.sources, strict=True)
-        found = for_each(lambda each: self._roots(each[0], each[1][1]), named)
-        roots = [row for rows in found for row in rows]
-        if self.lists_target_alone:
-            roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
-        self.own_roots = [row for row in roots if row.kind == Kind.DIRECTORY and not row.relative]
+        roots = roots_of(self._context, self._options, self._placed, self._path)
+        self.own_roots = own_roots(roots)
         walk, most = self.walk(), self._options.max_maps
         return self.keep(lambda kept: make_listing(self._spark, roots, walk, most, kept))
 
@@ -98,25 +92,7 @@ class CopyListing:
     @property
     def lists_target_alone(self) -> bool:
         """Whether no source is paired with the target's own directory."""
-        is_paired = any(each.source.is_directory and not each.relative for each in self._placed)
-        is_there = self._context.found is Found.DIRECTORY
-        return self._options.wants_missing and is_there and not is_paired
-
-    def _roots(self, placed: Placed, status: FileStatus) -> list[Entry]:
-        """The first rows of a source: itself, and the directory to be listed."""
-        there = None
-        if self._context.target_status is not None and not self._options.atomic:
-            there = self._context.target_status
-            if placed.relative:
-                there = status_of(self._context.target_fs, prefix(self._path) + placed.relative)
-        kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
-        number = placed.source.filesystem
-        entry = Entry.of(kind, number, status, encode(placed.relative), there)
-        is_filtered = self._context.is_filtered(placed.source.uri)
-        rows = [] if placed.skips_itself or is_filtered else [entry]
-        if status.is_directory:
-            rows.append(replace(entry, kind=Kind.ROOT))
-        return rows
+        return is_unpaired(self._context, self._options, self._placed)
 
     @property
     def _trusts_names(self) -> bool:

@@ -92,9 +92,13 @@ class Walk:
             waiting = (entry for batch in given for entry in entries(batch))
         yield from batches(Sums().counting(self._reported(waiting)))
 
+    def walked(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
+        """The rows below the directories to be listed. Raises what keeps one from being listed."""
+        return _Walker(self).walk(waiting)
+
     def _reported(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
         try:
-            yield from _Walker(self).walk(waiting)
+            yield from self.walked(waiting)
         except FAILURES as error:
             yield failed(error)
 

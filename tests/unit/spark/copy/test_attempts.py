@@ -24,7 +24,7 @@ from howdah.spark.compaction.joining import join
 from howdah.spark.copy.commit_tasks import JoinTask
 from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.options import Options
-from howdah.spark.copy.tasks import CopyTask, _Attempt
+from howdah.spark.copy.tasks import Attempt, CopyTask
 from howdah.spark.listing.entries import WHOLE, Entry, Kind, fingerprint_of
 from howdah.transfer.checksum import ChecksumType, crc
 
@@ -69,8 +69,8 @@ def task_of(fs: MemoryFileSystem, **options: Any) -> CopyTask:
     )
 
 
-def attempt_at(task: CopyTask, number: int) -> _Attempt:
-    return _Attempt(task, 0, number, number, task.task_log(0, number))
+def attempt_at(task: CopyTask, number: int) -> Attempt:
+    return Attempt(task, 0, number, number, task.task_log(0, number))
 
 
 class Interrupting:
@@ -152,7 +152,7 @@ class Summed:
         return self._fs.append(path)
 
 
-def adding(fs: MemoryFileSystem, number: int) -> tuple[_Attempt, Summed]:
+def adding(fs: MemoryFileSystem, number: int) -> tuple[Attempt, Summed]:
     """An attempt at a task that adds to files."""
     run, summed = attempt_at(task_of(fs, update=True, append=True), number), Summed(fs)
     run._fs = run._copier._fs = summed  # type: ignore[assignment]

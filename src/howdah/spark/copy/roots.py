@@ -1,0 +1,56 @@
+"""The first rows of a listing: each source itself, and the directories to be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from howdah.fs.status import FileStatus
+from howdah.spark.common.filesystems import for_each, prefix, status_of
+from howdah.spark.common.rows import encode
+from howdah.spark.copy.context import CopyContext
+from howdah.spark.copy.layout import Placed
+from howdah.spark.copy.options import Options
+from howdah.spark.listing.entries import Entry, Found, Kind
+
+
+def roots_of(
+    context: CopyContext, options: Options, placed: Sequence[Placed], path: str
+) -> list[Entry]:
+    """The rows to begin with; `path` is where the target is written."""
+    named = zip(placed, context.sources, strict=True)
+    found = for_each(lambda each: _of_source(context, options, path, each[0], each[1][1]), named)
+    roots = [row for rows in found for row in rows]
+    if is_unpaired(context, options, placed):
+        roots.append(Entry(Kind.MISSING_PENDING, 0, b"", b"", target=Found.DIRECTORY))
+    return roots
+
+
+def own_roots(roots: Iterable[Entry]) -> list[Entry]:
+    """The sources of the attributes of the target's own directory, which are set last."""
+    return [row for row in roots if row.kind == Kind.DIRECTORY and not row.relative]
+
+
+def is_unpaired(context: CopyContext, options: Options, placed: Sequence[Placed]) -> bool:
+    """Whether what only the target has is wanted, and no source is paired with its directory."""
+    is_paired = any(each.source.is_directory and not each.relative for each in placed)
+    return options.wants_missing and context.found is Found.DIRECTORY and not is_paired
+
+
+def _of_source(
+    context: CopyContext, options: Options, path: str, placed: Placed, status: FileStatus
+) -> list[Entry]:
+    """The first rows of a source: itself, and the directory to be listed."""
+    there = None
+    if context.target_status is not None and not options.atomic:
+        there = context.target_status
+        if placed.relative:
+            there = status_of(context.target_fs, prefix(path) + placed.relative)
+    kind = Kind.DIRECTORY if status.is_directory else Kind.FILE
+    number = placed.source.filesystem
+    entry = Entry.of(kind, number, status, encode(placed.relative), there)
+    is_filtered = context.is_filtered(placed.source.uri)
+    rows = [] if placed.skips_itself or is_filtered else [entry]
+    if status.is_directory:
+        rows.append(replace(entry, kind=Kind.ROOT))
+    return rows

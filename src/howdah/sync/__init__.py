@@ -1,0 +1,42 @@
+"""A mirror without Spark: `howdah sync`, for some hundred thousand files.
+
+    >>> from howdah.sync import sync
+    >>> sync("hdfs://a:8020/data", "file:///backup/data")  # doctest: +SKIP
+
+The planning, the copying of a file and the rules for what is the same are those of `distcp`
+(`howdah.spark.copy`, `listing` and `locks`, which know no session of Spark); only who does the
+work differs. `job` lists, hands out and finishes; `pool` has processes of `worker`; `options` are
+distcp's, without those that make sense on a cluster only.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from howdah.spark.copy.options import Attribute, Options
+    from howdah.sync.job import sync
+    from howdah.sync.outcome import Synced
+
+__all__ = ["Attribute", "Options", "Synced", "sync"]
+
+_HOME = {
+    "Attribute": "howdah.spark.copy.options",
+    "Options": "howdah.spark.copy.options",
+    "Synced": "howdah.sync.outcome",
+    "sync": "howdah.sync.job",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

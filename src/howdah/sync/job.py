@@ -1,0 +1,314 @@
+"""`sync`: a whole mirror.
+
+1. Look at sources and target, take the lock of the target (`howdah.spark.locks`), give each
+   source its place. What an earlier run of the same mirror left, if it was killed, is removed.
+2. List sources and target side by side. The listing is in memory, so it has a limit; `distcp`
+   has none.
+3. Copy with several processes: each file under a temporary name in the staging directory of the
+   target, verified by its checksum, then renamed. A run that was killed and is started again
+   copies what the first did not.
+4. With `delete`: delete what only the target has, if all sources are still the ones listed.
+5. Remove the staging directory; set the attributes of directories, the deepest first, since all
+   steps before have changed them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.fs.api import FileSystem
+from howdah.fs.trash import Trash
+from howdah.spark.common.failures import CopyFailed
+from howdah.spark.common.filesystems import for_each, is_object_store, prefix
+from howdah.spark.common.gauge import Amount
+from howdah.spark.common.progress import ProgressLine, line, listing_progress
+from howdah.spark.common.staging import Staging, key_of
+from howdah.spark.copy.commit_tasks import AttributesTask, DeleteTask
+from howdah.spark.copy.context import CopyContext
+from howdah.spark.copy.copier import COMPOSITE
+from howdah.spark.copy.counters import Counters
+from howdah.spark.copy.dry_run import DryRunTask, tell_action
+from howdah.spark.copy.layout import Placed, place
+from howdah.spark.copy.options import Options
+from howdah.spark.copy.preserving import check_support
+from howdah.spark.copy.roots import is_unpaired, own_roots, roots_of
+from howdah.spark.copy.tasks import CopyTask
+from howdah.spark.copy_job.outcome import DuplicateFile
+from howdah.spark.listing.entries import Entry, Found, Kind
+from howdah.spark.listing.walking import Walk
+from howdah.spark.locks.tree_lock import NO_LOCK, TreeLock, locked
+from howdah.sync.options import as_mirror
+from howdah.sync.outcome import Synced
+from howdah.sync.pool import copy_all, pieces
+
+MOST_ENTRIES: Final = 2_000_000
+"""Of a listing: about a gigabyte."""
+_FEWEST, _MOST = 2, 8
+
+_log = logging.getLogger(__name__)
+
+
+def sync(
+    sources: str | Sequence[str],
+    target: str,
+    *,
+    options: Options | None = None,
+    processes: int | None = None,
+    conf: Configuration | None = None,
+    user: str | None = None,
+    tell: Callable[[str], None] = print,
+    warn: Callable[[str], None] = _log.warning,
+    shows_progress: bool = False,
+) -> Synced:
+    """Make the target a mirror of the sources, with several processes of this machine.
+
+    `sources` and `target` are URIs of any filesystem that howdah has, or paths on `fs.defaultFS`;
+    sources may be patterns. `options` are those of `distcp`, and `update` unless `overwrite` is
+    asked for; `bandwidth_mb` is for all processes together. `tell` gets a line for each action of
+    a dry run, `warn` one if another job holds the target. Raises `TreeLocked` if that does not
+    end, `CopyFailed` with source, target and reason, `InvalidInput`, `DuplicateFile`.
+
+    >>> sync("hdfs://a:8020/data", "file:///backup/data")  # doctest: +SKIP
+    """
+    chosen = as_mirror(options)
+    configuration = Configuration.load() if conf is None else conf
+    wanted = [sources] if isinstance(sources, str) else list(sources)
+    count = processes or min(max(os.cpu_count() or _FEWEST, _FEWEST), _MOST)
+    context = CopyContext.look(wanted, target, chosen, configuration, user)
+    with contextlib.ExitStack() as stack:
+        lock = NO_LOCK
+        if not chosen.dry_run:
+            lock = _locked(stack, context, warn)
+            context = context.again()
+        shown = stack.enter_context(ProgressLine(shows_progress))
+        return _Mirror(context, chosen, configuration, count, lock, shown).run(tell)
+
+
+def _locked(
+    stack: contextlib.ExitStack, context: CopyContext, warn: Callable[[str], None]
+) -> TreeLock:
+    try:
+        held = locked(context.target_fs, context.target_path, "sync", tell=warn)
+        return stack.enter_context(held)
+    except errors.AccessDenied as error:
+        raise CopyFailed(f"Cannot write to {context.target_uri}: {error}") from error
+
+
+class _Mirror:
+    def __init__(
+        self,
+        context: CopyContext,
+        options: Options,
+        conf: Configuration,
+        processes: int,
+        lock: TreeLock,
+        shown: ProgressLine,
+    ) -> None:
+        self._context = context
+        self._options = options
+        self._processes = processes
+        self._lock = lock
+        self._shown = shown
+        self._fs = context.target_fs
+        self._path = context.target_path
+        self._began_s = time.monotonic()
+        sources = [source for source, _ in context.sources]
+        self._placed: list[Placed] = place(sources, context.found, context.target_uri, options)
+        for each in (*context.places, context.target):
+            check_support(each.connect(), options.preserve)
+        alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
+        is_file = alone and not self._placed[0].relative
+        key = key_of([source.uri for source in sources], context.target_uri)
+        self._staging = Staging.of(self._path, is_file, key, uuid.uuid4().hex[:12])
+        mode = COMPOSITE
+        if conf.is_set(keys.DFS_CHECKSUM_COMBINE_MODE):
+            mode = str(conf.get(keys.DFS_CHECKSUM_COMBINE_MODE))
+        rate_mb = options.bandwidth_mb
+        self._task = CopyTask(
+            sources=context.places,
+            target=context.target,
+            target_path=prefix(self._path),
+            options=replace(options, bandwidth_mb=None if rate_mb is None else rate_mb / processes),
+            staging=self._staging,
+            replaces_file=context.found is Found.FILE,
+            combine_mode=mode,
+        )
+
+    def run(self, tell: Callable[[str], None]) -> Synced:
+        is_real = not self._options.dry_run
+        if is_real:
+            # What a run left that was killed.
+            self._fs.delete(self._staging.directory, recursive=True)
+        roots = roots_of(self._context, self._options, self._placed, self._path)
+        try:
+            rows = self._list(roots)
+            files = [row for row in rows if row.kind == Kind.FILE]
+            missing = self._missing(rows)
+            if is_real:
+                counters = self._do(rows, missing, roots, files)
+            else:
+                counters = self._rehearse(rows, missing, tell)
+        finally:
+            if is_real:
+                self._remove_staging()
+        is_empty = not any(row.kind in (Kind.FILE, Kind.DIRECTORY) for row in rows)
+        if is_real and is_empty and self._context.found is Found.ABSENT:
+            # The target was made for the staging directory; an empty mirror has none.
+            self._remove_empty(self._path)
+        return Synced(
+            counters,
+            len(files),
+            sum(row.length for row in files),
+            time.monotonic() - self._began_s,
+            self._processes,
+            self._notes(counters),
+        )
+
+    # -- 2. the listing ---------------------------------------------------------------
+
+    def _list(self, roots: Sequence[Entry]) -> list[Entry]:
+        walk = Walk(
+            sources=self._context.places,
+            target=self._context.target,
+            target_path=prefix(self._path),
+            wants_missing=self._options.delete,
+            filters=self._context.filters,
+            ignore_failures=self._options.ignore_failures,
+            threads=self._options.list_threads,
+            own_lock=None if self._options.dry_run else self._lock.path or "",
+            most_entries=sys.maxsize,
+        )
+        say = listing_progress(self._shown)
+        rows: list[Entry] = []
+        places: dict[bytes, Entry] = {}
+        for row in walk.walked(roots):
+            rows.append(row)
+            if len(rows) > MOST_ENTRIES:
+                raise errors.UnsupportedOperation(
+                    f"more than {MOST_ENTRIES:,} entries: howdah distcp copies so many"
+                )
+            if say is not None and len(rows) % 1000 == 0:
+                say(len(rows))
+            if row.kind in (Kind.FILE, Kind.DIRECTORY):
+                other = places.setdefault(row.relative, row)
+                if other is not row:
+                    first, second = sorted((other.path, row.path))
+                    raise DuplicateFile(
+                        f"File {first} and {second} would cause duplicates. Aborting"
+                    )
+        return rows
+
+    def _missing(self, rows: Iterable[Entry]) -> list[Entry]:
+        """What only the target has, each once."""
+        missing = {row.relative: row for row in rows if row.kind == Kind.MISSING}
+        if len(self._placed) > 1 or is_unpaired(self._context, self._options, self._placed):
+            # An entry that one source does not have another one may have.
+            there = {row.relative for row in rows if row.kind in (Kind.FILE, Kind.DIRECTORY)}
+            missing = {key: row for key, row in missing.items() if key not in there}
+        return list(missing.values())
+
+    def _rehearse(
+        self, rows: Iterable[Entry], missing: Iterable[Entry], tell: Callable[[str], None]
+    ) -> Counters:
+        counters = Counters()
+        dry = DryRunTask(self._task)
+        for row in (*(each for each in rows if each.kind != Kind.MISSING), *missing):
+            tell_action(counters, dry.action(row), tell)
+        return counters
+
+    # -- 3. to 5. ---------------------------------------------------------------------
+
+    def _do(
+        self,
+        rows: Sequence[Entry],
+        missing: Sequence[Entry],
+        roots: Sequence[Entry],
+        files: Sequence[Entry],
+    ) -> Counters:
+        work = list(pieces(row for row in rows if row.kind != Kind.MISSING))
+        if work:
+            self._fs.mkdirs(self._staging.own)
+        counters = copy_all(self._task, work, self._processes, self._progress(files))
+        self._shown.say("finishing")
+        counters += self._delete(missing)
+        self._remove_staging()
+        if self._options.preserve:
+            attributes = AttributesTask(self._task, prefix(self._path))
+            below = [row for row in rows if row.kind == Kind.DIRECTORY and row.relative]
+            for row in sorted(below, key=lambda each: -each.relative.count(b"/")):
+                if row.target != Found.FILE:
+                    attributes.give(self._source_of(row), self._fs, row)
+            if self._lock.is_inside:
+                self._lock.release()
+            for root in own_roots(roots):
+                attributes.give(self._source_of(root), self._fs, root)
+        return counters
+
+    def _progress(self, files: Sequence[Entry]) -> Callable[[Counters], None]:
+        total = Amount(len(files), sum(row.length for row in files))
+        done = Amount()
+        mutex = threading.Lock()
+
+        def count(counters: Counters) -> None:
+            nonlocal done
+            with mutex:
+                done += Amount(
+                    counters.files_copied + counters.files_skipped + counters.files_failed,
+                    counters.bytes_copied + counters.bytes_skipped,
+                )
+
+        self._shown.say(lambda seconds: line(done, total, seconds))
+        return count
+
+    def _delete(self, missing: Sequence[Entry]) -> Counters:
+        if not missing:
+            return Counters()
+        self._lock.check()
+        self._context.check_roots()
+        task = DeleteTask(
+            self._context.target,
+            prefix(self._path),
+            to_trash=self._context.has_trash and not self._options.skip_trash,
+            ignore_failures=self._options.ignore_failures,
+        )
+        trash = Trash(self._fs, now=time.time)
+
+        def delete(row: Entry) -> Counters:
+            counted = Counters()
+            task.remove(self._fs, trash, row, counted)
+            return counted
+
+        return sum(for_each(delete, missing), Counters())
+
+    def _source_of(self, row: Entry) -> FileSystem:
+        return self._context.places[row.filesystem].connect()
+
+    def _remove_staging(self) -> None:
+        self._fs.delete(self._staging.own, recursive=True)
+        self._remove_empty(self._staging.directory)
+
+    def _remove_empty(self, path: str) -> None:
+        with contextlib.suppress(errors.DirectoryNotEmpty):
+            self._fs.delete(path)
+
+    def _notes(self, counters: Counters) -> tuple[str, ...]:
+        notes = [self._lock.note] if self._lock.note else []
+        if counters.skipped_by_time:
+            notes.append(
+                f"{counters.skipped_by_time} files were taken for unchanged by length and "
+                "modification time, for want of checksums that both sides have"
+            )
+        if is_object_store(self._fs):
+            notes.append(f"{self._fs.uri} has no directories but those of its files")
+        return tuple(notes)

@@ -1,0 +1,129 @@
+"""`howdah sync` on this machine's files: what it copies, leaves, deletes and refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from howdah.cli.main import main
+from howdah.errors import HowdahError, UnsupportedOperation
+from howdah.spark.copy.options import InvalidOptions, Options
+from howdah.spark.listing.entries import Entry, Kind
+from howdah.sync import options as words
+from howdah.sync import sync
+from howdah.sync.pool import MOST_BYTES, MOST_FILES, pieces
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not path.name.endswith(".crc")
+    }
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    root = tmp_path / "source"
+    for name, content in {"a": b"one", "d/b": b"two", "d/e/c": b"three"}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (root / "empty").mkdir()
+    return root
+
+
+def test_a_mirror_is_made_then_kept_with_what_has_changed(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    made = sync(source.as_uri(), target.as_uri(), processes=2)
+    assert tree(target) == tree(source)
+    assert (target / "empty").is_dir()
+    assert made.counters.files_copied == 3
+    (source / "a").write_bytes(b"other")
+    (target / "extra").write_bytes(b"x")
+    again = sync(source.as_uri(), target.as_uri(), processes=1)
+    assert (again.counters.files_copied, again.counters.files_skipped) == (1, 2)
+    assert tree(target) == {**tree(source), "extra": b"x"}
+    last = sync(
+        source.as_uri(), target.as_uri(), processes=1, options=Options(update=True, delete=True)
+    )
+    assert last.counters.entries_deleted == 1
+    assert tree(target) == tree(source)
+    assert [path.name for path in target.iterdir() if path.name.startswith(".distcp")] == []
+
+
+def test_a_dry_run_tells_and_changes_nothing(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "target"
+    assert main(["sync", "--dry-run", source.as_uri(), target.as_uri()]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(f"copy {source.as_uri()}/a --> ") for line in told)
+    assert not target.exists()
+
+
+def test_filters_and_json(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filters = tmp_path / "filters"
+    filters.write_text(".*/d/e/.*\n")
+    given = ["-m", "1", "-filters", str(filters), "--json"]
+    assert main(["sync", *given, source.as_uri(), (tmp_path / "target").as_uri()]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["counters"]["files_copied"], told["processes"]) == (2, 1)
+    assert "d/e/c" not in tree(tmp_path / "target")
+
+
+def test_a_failure_names_the_file_and_leaves_no_staging(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    (target / "d" / "b").mkdir(parents=True)
+    with pytest.raises(HowdahError, match=r"Can't replace .*/d/b\. Target is dir"):
+        sync(source.as_uri(), target.as_uri(), processes=1)
+    assert [path.name for path in target.iterdir() if path.name.startswith(".distcp")] == []
+
+
+def test_what_needs_a_cluster_is_refused_by_name(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidOptions, match="-atomic is an option of howdah distcp"):
+        words.read(["-atomic", "a", "b"])
+    with pytest.raises(UnsupportedOperation, match="-blocksperchunk"):
+        words.as_mirror(Options(update=True, blocks_per_chunk=1))
+    assert main(["sync", "-diff", "a", "b", source.as_uri(), tmp_path.as_uri()]) == 255
+    assert "-atomic" not in words.usage()
+
+
+def test_arguments_are_those_of_distcp() -> None:
+    found, has_count = words.read(["-delete", "-m4", "-pug", "a", "b"])
+    assert found.options.update
+    assert found.options.delete
+    assert found.options.preserves == "ug"
+    assert (found.options.max_maps, has_count) == (4, True)
+    found, has_count = words.read(["-overwrite", "a", "b"])
+    assert (found.options.overwrite, found.options.update, has_count) == (True, False, False)
+
+
+def test_pieces_have_some_files_or_some_bytes_the_largest_first() -> None:
+    def entry(length: int) -> Entry:
+        return Entry(Kind.FILE, 0, b"/s", b"/s", length=length)
+
+    lengths = [1] * (MOST_FILES + 1) + [MOST_BYTES + 1, MOST_BYTES]
+    found = list(pieces(map(entry, lengths)))
+    assert [len(piece) for piece in found] == [1, 1, MOST_FILES, 1]
+    assert [piece[0].length for piece in found[:2]] == [MOST_BYTES + 1, MOST_BYTES]
+    assert sorted(each.length for piece in found for each in piece) == sorted(lengths)
+    assert list(pieces([])) == []
+
+
+def test_neither_spark_nor_arrow_is_needed(source: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['pyspark'] = sys.modules['pyarrow'] = None\n"
+        "from howdah.cli.main import main\n"
+        "raise SystemExit(main(['sync', '-m', '1', *sys.argv[1:]]))\n"
+    )
+    target = tmp_path / "target"
+    subprocess.run(
+        [sys.executable, "-c", program, source.as_uri(), target.as_uri()], check=True, timeout=60
+    )
+    assert tree(target) == tree(source)
