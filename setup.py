@@ -12,6 +12,9 @@ setup(
             "howdah._kernel",
             sources=["src/howdah/_kernel.c"],
             extra_compile_args=["-O3"],
+            # Python 3.11's, the first with buffers: one wheel serves all that come later.
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            py_limited_api=True,
             optional=True,
         )
     ]
