@@ -332,7 +332,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Clients that speak HTTP to others.
     "gateway": BOTTOM | {"fs", "web"},
     "client": BOTTOM | {"rpc", "transfer"},
-    "fs": BOTTOM | {"client", "rpc", "transfer"},
+    # Of `web` the tables of WebHDFS, which are pure.
+    "fs": BOTTOM | {"client", "rpc", "transfer", "web"},
     "balancer": BOTTOM | {"fs", "rpc", "transfer"},
     "doctor": BOTTOM | {"datanode", "fs"},
     "installation": BOTTOM | {"storage"},
@@ -417,7 +418,7 @@ ROOMS = {
         "scanners",
         "keeper",
     ),
-    "fs": ("typed_data", "hdfs", "local", "memory", "viewfs"),
+    "fs": ("typed_data", "hdfs", "local", "memory", "viewfs", "webhdfs"),
     "namenode": (
         "inodes",
         "snapshots",

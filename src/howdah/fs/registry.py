@@ -28,6 +28,7 @@ _BUILT_IN = {
     "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
     "viewfs": "howdah.fs.viewfs.filesystem:ViewFileSystem",
+    "webhdfs": "howdah.fs.webhdfs.filesystem:WebHdfsFileSystem",
 }
 _LAID_OVER = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 _registered: dict[str, Factory] = {}

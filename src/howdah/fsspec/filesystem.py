@@ -46,9 +46,11 @@ Info = dict[str, Any]
 
 
 def install() -> None:
-    """Let howdah serve `hdfs://` (and `viewfs://`) in fsspec for the rest of the process."""
+    """Let howdah serve `hdfs://`, `viewfs://` and `webhdfs://` in fsspec for the rest of the
+    process."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
     fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
+    fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)
 
 
 class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -503,6 +505,18 @@ class HowdahViewFileSystem(HowdahFileSystem):
         found = super()._configuration(conf)
         key = keys.FS_VIEWFS_MOUNT_LINKS_AS_SYMLINKS
         return found if found.is_set(key) else found.with_values({key.name: "false"})
+
+
+class HowdahWebHdfsFileSystem(HowdahFileSystem):
+    """`webhdfs://host:port/`: HDFS over HTTP, where no port for RPC can be reached.
+
+    fsspec has a class for this scheme, which `install()` puts this one in the place of: this one
+    also finds the active one of several namenodes, and writes without a block in memory.
+    """
+
+    protocol = ("webhdfs",)
+    _scheme = "webhdfs"
+    _own_protocol = "webhdfs"
 
 
 def _raise(error: errors.HowdahError) -> None:

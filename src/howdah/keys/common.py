@@ -106,6 +106,42 @@ DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN = string(
     "^[A-Za-z_][A-Za-z0-9._-]*[$]?$",
     "What `user.name` of WebHDFS may look like.",
 )
+DFS_WEBHDFS_SOCKET_CONNECT_TIMEOUT = duration(
+    "dfs.webhdfs.socket.connect-timeout",
+    "60s",
+    "ms",
+    "How long a client over HTTP waits for a connection; 0 is for ever.",
+)
+DFS_WEBHDFS_SOCKET_READ_TIMEOUT = duration(
+    "dfs.webhdfs.socket.read-timeout",
+    "60s",
+    "ms",
+    "How long a client over HTTP waits for an answer, or for more of it; 0 is for ever.",
+)
+DFS_HTTP_CLIENT_FAILOVER_MAX_ATTEMPTS = integer(
+    "dfs.http.client.failover.max.attempts",
+    15,
+    "Rounds over all namenodes, after the first one, before a call over HTTP gives up.",
+    minimum=0,
+)
+DFS_HTTP_CLIENT_RETRY_MAX_ATTEMPTS = integer(
+    "dfs.http.client.retry.max.attempts",
+    10,
+    "How often a namenode is asked again over HTTP that asks for it.",
+    minimum=0,
+)
+DFS_HTTP_CLIENT_FAILOVER_SLEEP_BASE_MILLIS = duration(
+    "dfs.http.client.failover.sleep.base.millis",
+    "500",
+    "ms",
+    "The first pause of a call over HTTP, doubled each time.",
+)
+DFS_HTTP_CLIENT_FAILOVER_SLEEP_MAX_MILLIS = duration(
+    "dfs.http.client.failover.sleep.max.millis",
+    "15000",
+    "ms",
+    "The longest pause of a call over HTTP.",
+)
 NET_TOPOLOGY_NODE_SWITCH_MAPPING_IMPL = string(
     "net.topology.node.switch.mapping.impl",
     "org.apache.hadoop.net.ScriptBasedMapping",

@@ -73,7 +73,7 @@ def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) ->
         fs.create(f"{root}/a")
 
 
-@pytest.mark.parametrize("scheme", ["webhdfs", "har", "nobody"])
+@pytest.mark.parametrize("scheme", ["swebhdfs", "har", "nobody"])
 def test_schemes_of_hadoop_are_not_left_to_fsspec(scheme: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=f"No filesystem for scheme '{scheme}'"):
         connect(f"{scheme}://host/a")
@@ -100,6 +100,6 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         connect("gs://bucket/a")
 
 
-def test_webhdfs_is_told_to_be_named_otherwise() -> None:
+def test_swebhdfs_is_told_to_be_named_otherwise() -> None:
     with pytest.raises(errors.UnsupportedOperation, match=r"as in hdfs://host:8020/path"):
-        connect("webhdfs://host:9870/a")
+        connect("swebhdfs://host:9871/a")

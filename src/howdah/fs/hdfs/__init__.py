@@ -1,8 +1,8 @@
 """HDFS as a FileSystem: its interface as calls of a DFS client.
 
-`filesystem` is the class; `attributes`, `links`, `snapshots`, `walk` and `administration`
-are its parts; `status` makes records of protocol messages. Arrows: `filesystem -> its parts
--> status -> the client`.
+`filesystem` is the class; `namespace`, `attributes`, `links`, `snapshots`, `walk` and
+`administration` are its parts; `status` makes records of protocol messages.
+Arrows: `filesystem -> its parts -> status -> the client`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.fs.hdfs.snapshots import HdfsSnapshots
+from howdah.fs.hdfs.namespace import HdfsNamespace
 from howdah.fs.paths import PathLike
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -59,7 +59,7 @@ class CacheDirective:
         return self.expiry_ms > NEVER_MS // 2
 
 
-class HdfsCaching(HdfsSnapshots):
+class HdfsCaching(HdfsNamespace):
     """The part of `HdfsFileSystem` that is about cache pools and directives."""
 
     def add_cache_pool(

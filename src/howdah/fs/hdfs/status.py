@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.fs.status import DatanodeReport, FileStatus
+from howdah.fs.status import DatanodeReport, FileStatus, ServerDefaults
 from howdah.proto import types_pb2
 
 
@@ -56,4 +56,16 @@ def datanode_report(proto: types_pb2.DatanodeInfoProto) -> DatanodeReport:
         xceiver_count=proto.xceiverCount,
         block_count=proto.numBlocks,
         software_version=proto.softwareVersion,
+    )
+
+
+def server_defaults(proto: types_pb2.FsServerDefaultsProto) -> ServerDefaults:
+    return ServerDefaults(
+        proto.blockSize,
+        proto.bytesPerChecksum,
+        types_pb2.ChecksumTypeProto.Name(proto.checksumType).removeprefix("CHECKSUM_"),
+        proto.replication,
+        proto.writePacketSize,
+        proto.fileBufferSize,
+        proto.trashInterval,
     )

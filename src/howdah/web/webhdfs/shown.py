@@ -225,13 +225,13 @@ def acl_status(status: types_pb2.AclStatusProto) -> Json:
             "owner": status.owner,
             "group": status.group,
             "stickyBit": status.sticky,
-            "entries": [_acl_entry(entry) for entry in status.entries],
+            "entries": [acl_entry(entry) for entry in status.entries],
             "permission": f"{status.permission.perm & 0o1777:o}",
         }
     }
 
 
-def _acl_entry(entry: types_pb2.AclEntryProto) -> str:
+def acl_entry(entry: types_pb2.AclEntryProto) -> str:
     letters = "".join(
         letter if entry.permissions & bit else "-"
         for letter, bit in zip("rwx", (4, 2, 1), strict=True)

@@ -9,7 +9,7 @@ from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.hdfs.snapshots import HdfsSnapshots
 from howdah.fs.viewfs.filesystem import ViewFileSystem
 
 
@@ -28,8 +28,8 @@ class _SnapshotCommand(Command):
         directory, *self.names = parsed.arguments
         return [directory]
 
-    def hdfs(self, item: Item) -> HdfsFileSystem | ViewFileSystem:
-        if not isinstance(item.fs, HdfsFileSystem | ViewFileSystem):
+    def hdfs(self, item: Item) -> HdfsSnapshots | ViewFileSystem:
+        if not isinstance(item.fs, HdfsSnapshots | ViewFileSystem):
             raise CommandProblem(f"{item.fs.uri} has no snapshots")
         return item.fs
 

@@ -209,7 +209,7 @@ class Filesystems:
             if default.scheme != location.scheme or not default.authority:
                 raise CommandProblem(f"Incomplete URI, no host: {uri}{location.path}")
             return self._of(default)
-        if location.scheme not in ("hdfs", "howdah", "viewfs"):
+        if location.scheme not in ("hdfs", "howdah", "viewfs", "webhdfs"):
             raise CommandProblem(f'No FileSystem for scheme "{location.scheme}"')
         import howdah
 

@@ -1,0 +1,378 @@
+"""Connections over HTTP/1.1 that are kept, and one request on one of them (shell).
+
+`h11` reads heads and what comes in chunks, and writes requests; the body of an answer whose
+length is known goes from the socket into the caller's memory. A connection carries one request
+at a time. Whoever took an `Exchange` closes it; the connection is kept for the next one if the
+answer was read to its end, for `IDLE_S` and in one process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import h11
+
+from howdah import errors
+from howdah.forks import PerProcess
+
+IDLE_S: Final = 10.0
+"""Servers let go of a silent connection after 30 s (ours) or more."""
+KEPT_FOR_EACH: Final = 16
+CONTINUE_S: Final = 10.0
+"""A server that does not say `100 Continue` in this time gets the body nevertheless."""
+_RECEIVE_BYTES: Final = 256 * 1024
+_MAX_HEAD_BYTES: Final = 64 * 1024
+_AGENT: Final = "howdah"
+
+
+class AnswerLost(errors.HowdahError, ConnectionError):
+    """The connection ended after the request was sent: nobody knows whether it was heard, and
+    to ask again might do it twice."""
+
+    java_class = "java.net.SocketException"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server listens."""
+
+    is_secure: bool
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}"
+
+    @property
+    def header(self) -> str:
+        return str(self).partition("://")[2]
+
+
+class BrokenOff(errors.Unreachable):
+    """A connection was not made, or ended, before an answer was whole. `host` is the server's."""
+
+    def __init__(self, place: Place, what: str, cause: Exception | None = None) -> None:
+        super().__init__(what)
+        self.host = place.host
+        if cause is not None:
+            self.numbered_as(cause)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of an answer; names of `headers` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+
+
+def redirection(head: Head, origin: Place) -> tuple[Place, str]:
+    """Where an answer sends to, and the target there. Raises ProtocolViolation; what is not as
+    secure as `origin` is refused."""
+    location = head.headers.get("location", "")
+    try:
+        parts = urlsplit(location)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        raise errors.ProtocolViolation(f"{origin} sends to {location!r}: {error}") from error
+    scheme = "https" if origin.is_secure else "http"
+    if parts.scheme != scheme or not host:
+        raise errors.ProtocolViolation(f"{origin} sends to {location!r}, which is no {scheme} URL")
+    target = parts.path or "/"
+    place = Place(origin.is_secure, host, port or (443 if origin.is_secure else 80))
+    return place, f"{target}?{parts.query}" if parts.query else target
+
+
+class Connections:
+    """The connections of one client. Thread-safe and fork-safe."""
+
+    def __init__(
+        self,
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
+        """`tls` makes what secure connections are made by; a time-out of 0 is for ever."""
+        self._connect_timeout_s = connect_timeout_s or None
+        self.read_timeout_s = read_timeout_s or None
+        self._tls = tls
+        self._context: ssl.SSLContext | None = None
+        # Appending to and popping from a list is one step each, so no lock is needed.
+        self._idle: PerProcess[dict[Place, list[tuple[float, socket.socket]]]] = PerProcess(dict)
+        self._closed = False
+
+    def exchange(self, place: Place, *, fresh: bool = False) -> Exchange:
+        """A connection for one request: one that was kept, unless it is to be `fresh`. Raises
+        Unreachable."""
+        if not fresh:
+            kept = self._idle.get().get(place, [])
+            while kept:
+                try:
+                    since_s, connection = kept.pop()
+                except IndexError:
+                    break
+                if time.monotonic() - since_s < IDLE_S and _is_silent(connection):
+                    return Exchange(self, place, connection, was_kept=True)
+                connection.close()
+        return Exchange(self, place, self._connected(place), was_kept=False)
+
+    def _connected(self, place: Place) -> socket.socket:
+        try:
+            connection = socket.create_connection(
+                (place.host, place.port), timeout=self._connect_timeout_s
+            )
+        except socket.gaierror as error:
+            raise errors.UnknownHost.named(place.host, error) from error
+        except (OSError, OverflowError, ValueError) as error:
+            # The last two: a port or a name that is none. Both may come from others.
+            raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if place.is_secure:
+                connection = self._secured(place, connection)
+            connection.settimeout(self.read_timeout_s)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _secured(self, place: Place, connection: socket.socket) -> socket.socket:
+        if self._tls is None:
+            raise errors.UnsupportedOperation(f"{place}: this client speaks no TLS")
+        if self._context is None:
+            self._context = self._tls()
+        try:
+            return self._context.wrap_socket(connection, server_hostname=place.host)
+        except (ssl.SSLError, OSError) as error:
+            raise BrokenOff(place, f"no secure connection to {place}: {error}", error) from error
+
+    def keep(self, place: Place, connection: socket.socket) -> None:
+        """Another request may go over this connection."""
+        kept = self._idle.get().setdefault(place, [])
+        if self._closed or len(kept) >= KEPT_FOR_EACH:
+            connection.close()
+        else:
+            kept.append((time.monotonic(), connection))
+
+    def close(self) -> None:
+        """Let go of all that is kept. What is under way goes on."""
+        self._closed = True
+        for kept in self._idle.get().values():
+            while kept:
+                kept.pop()[1].close()
+
+
+def _is_silent(connection: socket.socket) -> bool:
+    """Whether nothing came, which could only be the end of the connection."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return not poll.poll(0)
+
+
+class Exchange:
+    """One request and its answer. Not for several threads, but for `break_off`."""
+
+    def __init__(
+        self, pool: Connections, place: Place, connection: socket.socket, *, was_kept: bool
+    ) -> None:
+        self.place = place
+        self.was_kept = was_kept
+        self.is_answered = False
+        """Whether anything of an answer has come."""
+        self._pool = pool
+        self._socket = connection
+        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
+        self._left_bytes: int | None = None
+        """Of the answer's body; None where the head does not tell."""
+        self._ahead = memoryview(b"")
+        self._may_keep = False
+        self._is_over = False
+        self._closed = False
+
+    # The request.
+
+    def begin(self, method: str, target: str, headers: Mapping[str, str]) -> None:
+        """Send a head. Raises Unreachable."""
+        lines = {"Host": self.place.header, "User-Agent": _AGENT, **headers}
+        request = h11.Request(
+            method=method,
+            target=target.encode("ascii", "strict"),
+            headers=[(name, value) for name, value in lines.items()],
+        )
+        self._send(self._h11.send(request) or b"")
+
+    def send(self, data: bytes | memoryview) -> None:
+        """A piece of the body. Raises Unreachable."""
+        # h11's types want bytes; whatever has a length passes through as it is.
+        parts = self._h11.send_with_data_passthrough(h11.Data(data=data))  # type: ignore[arg-type]
+        self._send(b"".join(parts or ()))
+
+    def end(self) -> None:
+        """The request is whole. Raises Unreachable."""
+        self._send(self._h11.send(h11.EndOfMessage()) or b"")
+
+    def _send(self, data: bytes) -> None:
+        try:
+            if data:
+                self._socket.sendall(data)
+        except TimeoutError as error:
+            raise errors.CallTimeout(f"{self.place} takes nothing any more") from error
+        except OSError as error:
+            raise self._ended(error) from error
+
+    # The answer.
+
+    def refused(self) -> Head | None:
+        """After `Expect: 100-continue`: None if the body may come, else the answer that came
+        instead. Raises Unreachable, CallTimeout."""
+        self._socket.settimeout(CONTINUE_S)
+        try:
+            found = self._next_head(until_continue=True)
+        except errors.CallTimeout:
+            return None
+        finally:
+            self._socket.settimeout(self._pool.read_timeout_s)
+        return found
+
+    def head(self) -> Head:
+        """Raises Unreachable, CallTimeout, ProtocolViolation."""
+        found = self._next_head(until_continue=False)
+        assert found is not None, "an informational answer ends nothing here"
+        return found
+
+    def _next_head(self, *, until_continue: bool) -> Head | None:
+        while True:
+            event = self._event()
+            if isinstance(event, h11.InformationalResponse):
+                if event.status_code == 100 and until_continue:
+                    return None
+                continue
+            if not isinstance(event, h11.Response):
+                raise BrokenOff(self.place, f"{self.place} closed the connection without an answer")
+            return self._begun(event)
+
+    def _begun(self, event: h11.Response) -> Head:
+        headers: dict[str, str] = {}
+        for name, value in event.headers:
+            headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+        connection = headers.get("connection", "").lower()
+        self._may_keep = event.http_version == b"1.1" and "close" not in connection
+        is_chunked = "transfer-encoding" in headers
+        length = headers.get("content-length")
+        if event.status_code in (204, 304):
+            self._left_bytes, self._is_over = 0, True
+        elif length is not None and not is_chunked:
+            # From here on without the parser: its copies cost more than the socket.
+            self._left_bytes = int(length)
+            self._ahead = memoryview(bytes(self._h11.trailing_data[0]))
+            self._is_over = self._left_bytes == 0
+        return Head(event.status_code, headers)
+
+    def _event(self) -> object:
+        while True:
+            try:
+                event = self._h11.next_event()
+            except h11.RemoteProtocolError as error:
+                if not self.is_answered:
+                    raise BrokenOff(
+                        self.place, f"{self.place} closed the connection without an answer"
+                    ) from error
+                raise errors.ProtocolViolation(f"{self.place} answers no HTTP: {error}") from error
+            if event is not h11.NEED_DATA:
+                return event
+            self._h11.receive_data(self._received())
+
+    def _received(self) -> bytes:
+        try:
+            data = self._socket.recv(_RECEIVE_BYTES)
+        except TimeoutError as error:
+            raise errors.CallTimeout(f"{self.place} does not answer in time") from error
+        except OSError as error:
+            raise self._ended(error) from error
+        self.is_answered = self.is_answered or bool(data)
+        return data
+
+    def readinto(self, view: memoryview) -> int:
+        """What comes next of the answer's body; 0 at its end. Raises Unreachable, CallTimeout,
+        also for one that is cut off."""
+        if not len(view) or self._is_over:
+            return 0
+        if self._left_bytes is None:
+            return self._from_parser(view)
+        view = view[: self._left_bytes]
+        if self._ahead:
+            count = min(len(view), len(self._ahead))
+            view[:count] = self._ahead[:count]
+            self._ahead = self._ahead[count:]
+        else:
+            count = self._into(view)
+        self._left_bytes -= count
+        self._is_over = self._left_bytes == 0
+        return count
+
+    def _into(self, view: memoryview) -> int:
+        try:
+            count = self._socket.recv_into(view)
+        except TimeoutError as error:
+            raise errors.CallTimeout(f"{self.place} sends nothing any more") from error
+        except OSError as error:
+            raise self._ended(error) from error
+        if not count:
+            raise BrokenOff(
+                self.place,
+                f"{self.place} closed the connection {self._left_bytes} bytes before the end",
+            )
+        return count
+
+    def _from_parser(self, view: memoryview) -> int:
+        while not self._ahead:
+            event = self._event()
+            if isinstance(event, h11.EndOfMessage):
+                self._is_over = True
+                return 0
+            if not isinstance(event, h11.Data):
+                raise BrokenOff(self.place, f"{self.place} closed the connection in an answer")
+            self._ahead = memoryview(bytes(event.data))
+        count = min(len(view), len(self._ahead))
+        view[:count] = self._ahead[:count]
+        self._ahead = self._ahead[count:]
+        return count
+
+    def body(self, max_bytes: int) -> bytes:
+        """All of it. Raises as `readinto`, and ProtocolViolation for a longer one."""
+        found = bytearray()
+        piece = memoryview(bytearray(min(_RECEIVE_BYTES, (self._left_bytes or 64 * 1024) + 1)))
+        while count := self.readinto(piece):
+            found += piece[:count]
+            if len(found) > max_bytes:
+                raise errors.ProtocolViolation(f"{self.place} answers more than {max_bytes} bytes")
+        return bytes(found)
+
+    def _ended(self, error: OSError) -> BrokenOff:
+        return BrokenOff(self.place, f"the connection to {self.place} ended: {error}", error)
+
+    # The end.
+
+    def break_off(self) -> None:
+        """From another thread: end whatever waits for this connection."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """The connection is kept, if another request may follow on it."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._is_over and self._may_keep and self._h11.our_state in (h11.DONE, h11.MUST_CLOSE):
+            self._pool.keep(self.place, self._socket)
+        else:
+            self._socket.close()

@@ -1,0 +1,312 @@
+"""Calls of ClientProtocol as requests of WebHDFS: what `reads` and `changes` do, the other way
+round (pure).
+
+A client that has no RPC asks for the same things with the same messages: each method that has
+an operation is a row of `REQUESTS`, and `answers` makes the response out of the JSON. A method
+without one raises UnsupportedOperation, which names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import types_pb2
+from howdah.web.webhdfs.parameters import LONG_MAX, PREFIX
+from howdah.web.webhdfs.shown import acl_entry, signed, xattr_name
+
+Pairs = tuple[tuple[str, str], ...]
+
+REPEATABLE: Final = frozenset(
+    (
+        *("MKDIRS", "SETREPLICATION", "SETOWNER", "SETPERMISSION", "SETTIMES", "SETACL"),
+        *("MODIFYACLENTRIES", "REMOVEACLENTRIES", "REMOVEDEFAULTACL", "REMOVEACL"),
+        *("ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "SETSTORAGEPOLICY", "UNSETSTORAGEPOLICY"),
+        *("SETQUOTA", "SETQUOTABYSTORAGETYPE", "CREATE", "APPEND"),
+    )
+)
+"""Changes that may be asked for twice: the second time changes nothing, and says the same. Of
+CREATE and APPEND that is true of the namenode, which only says where to send the bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A request before it has an address. `query` is without the operation and the user."""
+
+    method: str
+    operation: str
+    path: str
+    query: Pairs = field(default=())
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be sent again when nobody knows whether it was heard."""
+        return self.method == "GET" or self.operation in REPEATABLE
+
+    def target(self, user: str | None) -> str:
+        """Path and query, as a request line has them."""
+        named: Pairs = () if user is None else (("user.name", user),)
+        query = urlencode((("op", self.operation), *named, *self.query), quote_via=quote)
+        return f"{PREFIX}{quote(self.path, safe='/', errors='surrogatepass')}?{query}"
+
+
+def wanted(method: str, request: Message) -> Wanted:
+    """What to ask for instead of a call. Raises UnsupportedOperation."""
+    make = REQUESTS.get(method)
+    if make is None:
+        raise errors.UnsupportedOperation(f"WebHDFS has no operation for {method}")
+    return make(request)
+
+
+def _pairs(**values: str | int | bool | None) -> Pairs:
+    """Parameters that have a value; a point in a name is written as two underscores."""
+    found = []
+    for name, value in values.items():
+        if value is None:
+            continue
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        found.append((name.replace("__", "."), text))
+    return tuple(found)
+
+
+def _octal(permission: types_pb2.FsPermissionProto) -> str:
+    return f"{permission.perm & 0o1777:o}"
+
+
+Make = Callable[[Any], Wanted]
+
+
+def _get(operation: str, path: str = "src") -> Make:
+    return lambda request: Wanted("GET", operation, getattr(request, path))
+
+
+def _whole(operation: str) -> Make:
+    return lambda request: Wanted("GET", operation, "/")
+
+
+def _on_path(operation: str, path: str = "src", method: str = "PUT") -> Make:
+    return lambda request: Wanted(method, operation, getattr(request, path))
+
+
+def _listing(request: Any) -> Wanted:
+    if request.needLocation:
+        raise errors.UnsupportedOperation("WebHDFS lists no locations")
+    start_after = request.startAfter.decode("utf-8", "surrogateescape")
+    return Wanted("GET", "LISTSTATUS_BATCH", request.src, _pairs(startafter=start_after or None))
+
+
+def _block_locations(request: Any) -> Wanted:
+    query = _pairs(offset=request.offset, length=min(request.length, LONG_MAX))
+    return Wanted("GET", "GET_BLOCK_LOCATIONS", request.src, query)
+
+
+def _check_access(request: Any) -> Wanted:
+    bits = int(request.mode)
+    letters = "".join(
+        letter if bits & bit else "-" for letter, bit in zip("rwx", (4, 2, 1), strict=True)
+    )
+    return Wanted("GET", "CHECKACCESS", request.path, _pairs(fsaction=letters))
+
+
+def _mkdirs(request: Any) -> Wanted:
+    if not request.createParent:
+        raise errors.UnsupportedOperation("WebHDFS makes the parents of a directory, too")
+    query = _pairs(permission=_octal(request.masked))
+    if request.HasField("unmasked"):
+        query += _pairs(unmaskedpermission=_octal(request.unmasked))
+    return Wanted("PUT", "MKDIRS", request.src, query)
+
+
+def _rename(request: Any) -> Wanted:
+    return Wanted("PUT", "RENAME", request.src, _pairs(destination=request.dst))
+
+
+def _rename2(request: Any) -> Wanted:
+    chosen = ["OVERWRITE"] * request.overwriteDest + ["TO_TRASH"] * request.moveToTrash
+    options = ",".join(chosen) or "NONE"
+    query = _pairs(destination=request.dst, renameoptions=options)
+    return Wanted("PUT", "RENAME", request.src, query)
+
+
+def _delete(request: Any) -> Wanted:
+    return Wanted("DELETE", "DELETE", request.src, _pairs(recursive=request.recursive))
+
+
+def _concat(request: Any) -> Wanted:
+    for source in request.srcs:
+        if "," in source:
+            raise errors.UnsupportedOperation(f"WebHDFS cannot name {source}: it has a comma")
+    return Wanted("POST", "CONCAT", request.trg, _pairs(sources=",".join(request.srcs)))
+
+
+def _truncate(request: Any) -> Wanted:
+    return Wanted("POST", "TRUNCATE", request.src, _pairs(newlength=request.newLength))
+
+
+def _create_symlink(request: Any) -> Wanted:
+    query = _pairs(destination=request.target, createparent=request.createParent)
+    return Wanted("PUT", "CREATESYMLINK", request.link, query)
+
+
+def _set_replication(request: Any) -> Wanted:
+    query = _pairs(replication=request.replication)
+    return Wanted("PUT", "SETREPLICATION", request.src, query)
+
+
+def _set_owner(request: Any) -> Wanted:
+    query = _pairs(owner=request.username or None, group=request.groupname or None)
+    return Wanted("PUT", "SETOWNER", request.src, query)
+
+
+def _set_permission(request: Any) -> Wanted:
+    query = _pairs(permission=_octal(request.permission))
+    return Wanted("PUT", "SETPERMISSION", request.src, query)
+
+
+def _set_times(request: Any) -> Wanted:
+    query = _pairs(modificationtime=signed(request.mtime), accesstime=signed(request.atime))
+    return Wanted("PUT", "SETTIMES", request.src, query)
+
+
+# ACLs, attributes and policies.
+
+
+def _with_acl(operation: str, *, with_permissions: bool = True) -> Make:
+    def make(request: Any) -> Wanted:
+        entries = ",".join(
+            acl_entry(entry) if with_permissions else acl_entry(entry).rpartition(":")[0]
+            for entry in request.aclSpec
+        )
+        return Wanted("PUT", operation, request.src, _pairs(aclspec=entries))
+
+    return make
+
+
+def _xattr_value(value: bytes) -> str:
+    return "0x" + value.hex()
+
+
+def _set_xattr(request: Any) -> Wanted:
+    flags = ",".join(
+        ["CREATE"] * bool(request.flag & types_pb2.XATTR_CREATE)
+        + ["REPLACE"] * bool(request.flag & types_pb2.XATTR_REPLACE)
+    )
+    query = _pairs(
+        xattr__name=xattr_name(request.xAttr),
+        xattr__value=_xattr_value(request.xAttr.value) if request.xAttr.value else None,
+        flag=flags,
+    )
+    return Wanted("PUT", "SETXATTR", request.src, query)
+
+
+def _get_xattrs(request: Any) -> Wanted:
+    names: Iterable[str] = map(xattr_name, request.xAttrs)
+    query = (*(("xattr.name", name) for name in names), ("encoding", "hex"))
+    return Wanted("GET", "GETXATTRS", request.src, query)
+
+
+def _remove_xattr(request: Any) -> Wanted:
+    return Wanted("PUT", "REMOVEXATTR", request.src, _pairs(xattr__name=xattr_name(request.xAttr)))
+
+
+def _set_quota(request: Any) -> Wanted:
+    names, space = signed(request.namespaceQuota), signed(request.storagespaceQuota)
+    if request.HasField("storageType"):
+        kind = types_pb2.StorageTypeProto.Name(request.storageType)
+        query = _pairs(storagetype=kind, storagespacequota=space)
+        return Wanted("PUT", "SETQUOTABYSTORAGETYPE", request.path, query)
+    query = _pairs(namespacequota=names, storagespacequota=space)
+    return Wanted("PUT", "SETQUOTA", request.path, query)
+
+
+def _set_policy(request: Any) -> Wanted:
+    query = _pairs(storagepolicy=request.policyName)
+    return Wanted("PUT", "SETSTORAGEPOLICY", request.src, query)
+
+
+# Snapshots.
+
+
+def _create_snapshot(request: Any) -> Wanted:
+    query = _pairs(snapshotname=request.snapshotName or None)
+    return Wanted("PUT", "CREATESNAPSHOT", request.snapshotRoot, query)
+
+
+def _rename_snapshot(request: Any) -> Wanted:
+    query = _pairs(oldsnapshotname=request.snapshotOldName, snapshotname=request.snapshotNewName)
+    return Wanted("PUT", "RENAMESNAPSHOT", request.snapshotRoot, query)
+
+
+def _delete_snapshot(request: Any) -> Wanted:
+    query = _pairs(snapshotname=request.snapshotName)
+    return Wanted("DELETE", "DELETESNAPSHOT", request.snapshotRoot, query)
+
+
+def _snapshot_diff(request: Any) -> Wanted:
+    query = _pairs(oldsnapshotname=request.fromSnapshot, snapshotname=request.toSnapshot)
+    return Wanted("GET", "GETSNAPSHOTDIFF", request.snapshotRoot, query)
+
+
+def _snapshot_diff_listing(request: Any) -> Wanted:
+    query = _pairs(
+        oldsnapshotname=request.fromSnapshot,
+        snapshotname=request.toSnapshot,
+        snapshotdiffstartpath=request.cursor.startPath.decode("utf-8", "surrogateescape"),
+        snapshotdiffindex=request.cursor.index,
+    )
+    return Wanted("GET", "GETSNAPSHOTDIFFLISTING", request.snapshotRoot, query)
+
+
+REQUESTS: Final[Mapping[str, Make]] = {
+    "allowSnapshot": _on_path("ALLOWSNAPSHOT", "snapshotRoot"),
+    "checkAccess": _check_access,
+    "concat": _concat,
+    "createSnapshot": _create_snapshot,
+    "createSymlink": _create_symlink,
+    "delete": _delete,
+    "deleteSnapshot": _delete_snapshot,
+    "disallowSnapshot": _on_path("DISALLOWSNAPSHOT", "snapshotRoot"),
+    "getAclStatus": _get("GETACLSTATUS"),
+    "getBlockLocations": _block_locations,
+    "getContentSummary": _get("GETCONTENTSUMMARY", "path"),
+    "getFileInfo": _get("GETFILESTATUS"),
+    "getFileLinkInfo": _get("GETFILELINKSTATUS"),
+    "getFsStats": _whole("GETSTATUS"),
+    "getLinkTarget": _get("GETLINKTARGET", "path"),
+    "getListing": _listing,
+    "getQuotaUsage": _get("GETQUOTAUSAGE", "path"),
+    "getServerDefaults": _whole("GETSERVERDEFAULTS"),
+    "getSnapshotDiffReport": _snapshot_diff,
+    "getSnapshotDiffReportListing": _snapshot_diff_listing,
+    "getSnapshotListing": _get("GETSNAPSHOTLIST", "snapshotRoot"),
+    "getSnapshottableDirListing": _whole("GETSNAPSHOTTABLEDIRECTORYLIST"),
+    "getStoragePolicies": _whole("GETALLSTORAGEPOLICY"),
+    "getStoragePolicy": _get("GETSTORAGEPOLICY", "path"),
+    "getXAttrs": _get_xattrs,
+    "listXAttrs": _get("LISTXATTRS"),
+    "mkdirs": _mkdirs,
+    "modifyAclEntries": _with_acl("MODIFYACLENTRIES"),
+    "removeAcl": _on_path("REMOVEACL"),
+    "removeAclEntries": _with_acl("REMOVEACLENTRIES", with_permissions=False),
+    "removeDefaultAcl": _on_path("REMOVEDEFAULTACL"),
+    "removeXAttr": _remove_xattr,
+    "rename": _rename,
+    "rename2": _rename2,
+    "renameSnapshot": _rename_snapshot,
+    "satisfyStoragePolicy": _on_path("SATISFYSTORAGEPOLICY"),
+    "setAcl": _with_acl("SETACL"),
+    "setOwner": _set_owner,
+    "setPermission": _set_permission,
+    "setQuota": _set_quota,
+    "setReplication": _set_replication,
+    "setStoragePolicy": _set_policy,
+    "setTimes": _set_times,
+    "setXAttr": _set_xattr,
+    "truncate": _truncate,
+    "unsetStoragePolicy": _on_path("UNSETSTORAGEPOLICY", method="POST"),
+}

@@ -1,0 +1,220 @@
+"""Calls over HTTP against servers that answer as a test says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs.webhdfs.connections import (
+    AnswerLost,
+    Connections,
+    Exchange,
+    Head,
+    Place,
+    redirection,
+)
+from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from howdah.web.http import Request, Response, answer
+from howdah.web.server import Answer, HttpServer
+from howdah.web.webhdfs.faults import refused
+
+STANDBY = refused(errors.StandbyError("Operation category READ is not supported in state standby"))
+TRUE = answer(200, b'{"boolean":true}', "application/json")
+
+
+@contextmanager
+def serving(handler: Callable[[Request], Answer]) -> Iterator[str]:
+    server = HttpServer(handler, timeout_s=20)
+    port = server.start("127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop()
+
+
+@contextmanager
+def several(*handlers: Callable[[Request], Answer]) -> Iterator[WebHdfsFileSystem]:
+    """The namenodes of one nameservice."""
+    with ExitStack() as stack:
+        values = {
+            "dfs.nameservices": "ns",
+            "dfs.ha.namenodes.ns": ",".join(f"nn{n}" for n in range(len(handlers))),
+            "dfs.http.client.failover.sleep.base.millis": "1",
+            "dfs.http.client.failover.max.attempts": "2",
+        }
+        for number, handler in enumerate(handlers):
+            values[f"dfs.namenode.rpc-address.ns.nn{number}"] = f"host{number}:8020"
+            address = stack.enter_context(serving(handler))
+            values[f"dfs.namenode.http-address.ns.nn{number}"] = address
+        yield stack.enter_context(WebHdfsFileSystem("ns", Configuration(values), "bob"))
+
+
+@pytest.mark.req("FS-254")
+def test_the_active_one_is_found_and_kept() -> None:
+    asked: list[int] = []
+
+    def standby(request: Request) -> Response:
+        asked.append(0)
+        return STANDBY
+
+    def active(request: Request) -> Response:
+        asked.append(1)
+        return TRUE
+
+    with several(standby, active) as fs:
+        assert fs.delete("/a")
+        assert fs.delete("/a")
+    assert asked == [0, 1, 1]
+
+
+@pytest.mark.req("FS-254")
+def test_a_namenode_that_is_not_there_is_left() -> None:
+    with several(lambda request: TRUE, lambda request: TRUE) as fs:
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            port = gone.getsockname()[1]
+        fs._calls._namenodes = {
+            "nn0": Place(False, "127.0.0.1", port),
+            "nn1": fs._calls._namenodes["nn1"],
+        }
+        assert fs.delete("/a")
+
+
+@pytest.mark.req("FS-254")
+def test_where_all_stand_by_the_last_one_is_quoted() -> None:
+    with several(lambda request: STANDBY, lambda request: STANDBY) as fs:
+        with pytest.raises(errors.StandbyError, match="standby"):
+            fs.delete("/a")
+
+
+@contextmanager
+def closing_after(lines: int) -> Iterator[tuple[str, list[bytes]]]:
+    """A server that reads a request and closes the connection, so many times."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    heard: list[bytes] = []
+
+    def serve() -> None:
+        for _ in range(lines):
+            connection, _ = listening.accept()
+            with connection:
+                heard.append(connection.recv(65536).partition(b"\r\n")[0])
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listening.getsockname()[1]}", heard
+    finally:
+        listening.close()
+
+
+@pytest.mark.req("FS-254")
+def test_a_change_whose_answer_is_lost_is_not_asked_for_again() -> None:
+    with closing_after(3) as (address, heard):
+        with WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+            with pytest.raises(AnswerLost, match="nobody knows whether DELETE of /a"):
+                fs.delete("/a")
+    assert heard == [b"DELETE /webhdfs/v1/a?op=DELETE&user.name=bob&recursive=false HTTP/1.1"]
+
+
+@pytest.mark.req("FS-251")
+def test_reading_goes_on_where_an_answer_broke_off() -> None:
+    data = bytes(range(256)) * 1000
+    offsets: list[int] = []
+
+    class Half:
+        """Promises all that is left, and sends half of it."""
+
+        def __init__(self, offset: int) -> None:
+            self._offset = offset
+
+        def run(self, channel: object) -> None:
+            left = len(data) - self._offset
+            channel.begin(200, {"Content-Length": str(left)})  # type: ignore[attr-defined]
+            channel.send(data[self._offset : self._offset + (left + 1) // 2])  # type: ignore[attr-defined]
+            channel.broken = left > 1000  # type: ignore[attr-defined]
+            if left <= 1000:
+                channel.send(data[self._offset + (left + 1) // 2 :])  # type: ignore[attr-defined]
+                channel.end()  # type: ignore[attr-defined]
+
+        def done(self) -> None:
+            return None
+
+    status = (
+        '{"FileStatus":{"accessTime":0,"blockSize":1,"group":"g","length":%d,"modificationTime":0,'
+        '"owner":"o","pathSuffix":"","permission":"644","replication":1,"type":"FILE"}}'
+    )
+
+    def handler(request: Request) -> Answer:
+        if request.query["op"] == "GETFILESTATUS":
+            return answer(200, (status % len(data)).encode(), "application/json")
+        offsets.append(int(request.query["offset"]))
+        return Half(offsets[-1])
+
+    with serving(handler) as address, WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+        with fs.open("/a") as stream:
+            assert stream.read() == data
+    assert offsets == sorted(offsets)
+    assert len(offsets) > 5
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["", "/webhdfs/v1/a", "https://host:1/a", "file:///etc/passwd", "http://", "http://host:x/"],
+)
+def test_only_addresses_of_the_same_kind_are_followed(location: str) -> None:
+    with pytest.raises(errors.ProtocolViolation):
+        redirection(Head(307, {"location": location}), Place(False, "host", 1))
+
+
+def test_an_answer_may_not_be_longer_than_it_may_be() -> None:
+    def handler(request: Request) -> Answer:
+        return Response(200, {}, b"x" * 1000)
+
+    with serving(handler) as address:
+        host, _, port = address.partition(":")
+        connections = Connections(5, 5)
+        place = Place(False, host, int(port))
+        for allowed, fits in ((1000, True), (999, False)):
+            exchange: Exchange = connections.exchange(place)
+            exchange.begin("GET", "/", {})
+            exchange.end()
+            assert exchange.head().status == 200
+            if fits:
+                assert len(exchange.body(allowed)) == 1000
+            else:
+                with pytest.raises(errors.ProtocolViolation, match="more than 999 bytes"):
+                    exchange.body(allowed)
+            exchange.close()
+        connections.close()
+
+
+def test_a_connection_is_kept_for_the_next_request() -> None:
+    ports: list[int] = []
+
+    def handler(request: Request) -> Answer:
+        return TRUE
+
+    with serving(handler) as address, WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+        connected = fs._calls.connections._connected
+
+        def counting(place: Place) -> socket.socket:
+            ports.append(place.port)
+            return connected(place)
+
+        fs._calls.connections._connected = counting  # type: ignore[method-assign]
+        for _ in range(5):
+            fs.delete("/a")
+    assert len(ports) == 1
+
+
+def test_what_is_no_authority_is_refused() -> None:
+    for authority in ("", "host:port", "bob@host:1", ":9870"):
+        with pytest.raises(errors.IllegalArgument, match="names no namenode"):
+            WebHdfsFileSystem(authority, Configuration({}))
+    assert WebHdfsFileSystem("host", Configuration({}), "bob")._calls.address == ("host", 9870)
+    assert WebHdfsFileSystem("[::1]:1", Configuration({}), "bob")._calls.address == ("::1", 1)

@@ -1,0 +1,211 @@
+"""Calls as requests, and answers as responses: what the server's tables do, the other way round."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.web.http import request_of
+from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
+from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.faults import refused
+from howdah.web.webhdfs.parameters import DEFAULT_USER_PATTERN, OPERATIONS, asked
+from howdah.web.webhdfs.reads import READS
+from howdah.web.webhdfs.requests import REQUESTS, wanted
+from howdah.web.webhdfs.steps import Rpc
+
+MODE = types_pb2.FsPermissionProto(perm=0o1755)
+XATTR = types_pb2.XAttrProto(namespace="USER", name="a+b", value=b"\x00\xff")
+XATTR_NAME = types_pb2.XAttrProto(namespace="USER", name="a+b")
+ENTRIES = [
+    types_pb2.AclEntryProto(type="USER", scope="ACCESS", permissions="READ", name="bob"),
+    types_pb2.AclEntryProto(type="GROUP", scope="DEFAULT", permissions="PERM_ALL"),
+]
+NO_BITS = [
+    types_pb2.AclEntryProto(
+        type=each.type, scope=each.scope, permissions="NONE", name=each.name or None
+    )
+    for each in ENTRIES
+]
+PATH = "/a b/c+d%20;e?f=g&h/größe"
+KEEP = (1 << 63) - 1
+MINUS_ONE = (1 << 64) - 1
+CALLS: list[tuple[str, Message]] = [
+    ("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot=PATH)),
+    ("checkAccess", pb.CheckAccessRequestProto(path=PATH, mode="READ_EXECUTE")),
+    ("concat", pb.ConcatRequestProto(trg=PATH, srcs=["/a", "/b"])),
+    ("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot=PATH, snapshotName="s & t")),
+    (
+        "createSymlink",
+        pb.CreateSymlinkRequestProto(
+            target="/t",
+            link=PATH,
+            dirPerm=types_pb2.FsPermissionProto(perm=0o777),
+            createParent=True,
+        ),
+    ),
+    ("delete", pb.DeleteRequestProto(src=PATH, recursive=True)),
+    ("deleteSnapshot", pb.DeleteSnapshotRequestProto(snapshotRoot=PATH, snapshotName="s")),
+    ("disallowSnapshot", pb.DisallowSnapshotRequestProto(snapshotRoot=PATH)),
+    ("getAclStatus", types_pb2.GetAclStatusRequestProto(src=PATH)),
+    ("getBlockLocations", pb.GetBlockLocationsRequestProto(src=PATH, offset=5, length=7)),
+    ("getContentSummary", pb.GetContentSummaryRequestProto(path=PATH)),
+    ("getFileInfo", pb.GetFileInfoRequestProto(src=PATH)),
+    ("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=PATH)),
+    ("getFsStats", pb.GetFsStatusRequestProto()),
+    ("getLinkTarget", pb.GetLinkTargetRequestProto(path=PATH)),
+    (
+        "getListing",
+        pb.GetListingRequestProto(src=PATH, startAfter="größe".encode(), needLocation=False),
+    ),
+    ("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=PATH)),
+    ("getServerDefaults", pb.GetServerDefaultsRequestProto()),
+    (
+        "getSnapshotDiffReport",
+        pb.GetSnapshotDiffReportRequestProto(snapshotRoot=PATH, fromSnapshot="s", toSnapshot=""),
+    ),
+    (
+        "getSnapshotDiffReportListing",
+        pb.GetSnapshotDiffReportListingRequestProto(
+            snapshotRoot=PATH,
+            fromSnapshot="s",
+            toSnapshot="t",
+            cursor=types_pb2.SnapshotDiffReportCursorProto(startPath=b"/x", index=3),
+        ),
+    ),
+    ("getSnapshotListing", pb.GetSnapshotListingRequestProto(snapshotRoot=PATH)),
+    ("getSnapshottableDirListing", pb.GetSnapshottableDirListingRequestProto()),
+    ("getStoragePolicies", pb.GetStoragePoliciesRequestProto()),
+    ("getStoragePolicy", pb.GetStoragePolicyRequestProto(path=PATH)),
+    ("getXAttrs", types_pb2.GetXAttrsRequestProto(src=PATH, xAttrs=[XATTR_NAME, XATTR_NAME])),
+    ("listXAttrs", types_pb2.ListXAttrsRequestProto(src=PATH)),
+    ("mkdirs", pb.MkdirsRequestProto(src=PATH, masked=MODE, unmasked=MODE, createParent=True)),
+    ("modifyAclEntries", types_pb2.ModifyAclEntriesRequestProto(src=PATH, aclSpec=ENTRIES)),
+    ("removeAcl", types_pb2.RemoveAclRequestProto(src=PATH)),
+    ("removeAclEntries", types_pb2.RemoveAclEntriesRequestProto(src=PATH, aclSpec=NO_BITS)),
+    ("removeDefaultAcl", types_pb2.RemoveDefaultAclRequestProto(src=PATH)),
+    ("removeXAttr", types_pb2.RemoveXAttrRequestProto(src=PATH, xAttr=XATTR_NAME)),
+    ("rename", pb.RenameRequestProto(src=PATH, dst=PATH + "2")),
+    ("rename2", pb.Rename2RequestProto(src=PATH, dst="/b", overwriteDest=True, moveToTrash=False)),
+    ("rename2", pb.Rename2RequestProto(src=PATH, dst="/b", overwriteDest=False, moveToTrash=False)),
+    (
+        "renameSnapshot",
+        pb.RenameSnapshotRequestProto(snapshotRoot=PATH, snapshotOldName="s", snapshotNewName="t"),
+    ),
+    ("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto(src=PATH)),
+    ("setAcl", types_pb2.SetAclRequestProto(src=PATH, aclSpec=ENTRIES)),
+    ("setOwner", pb.SetOwnerRequestProto(src=PATH, username="ann")),
+    ("setPermission", pb.SetPermissionRequestProto(src=PATH, permission=MODE)),
+    (
+        "setQuota",
+        pb.SetQuotaRequestProto(path=PATH, namespaceQuota=MINUS_ONE, storagespaceQuota=KEEP),
+    ),
+    (
+        "setQuota",
+        pb.SetQuotaRequestProto(
+            path=PATH, namespaceQuota=KEEP, storagespaceQuota=9, storageType="SSD"
+        ),
+    ),
+    ("setReplication", pb.SetReplicationRequestProto(src=PATH, replication=2)),
+    ("setStoragePolicy", pb.SetStoragePolicyRequestProto(src=PATH, policyName="HOT")),
+    ("setTimes", pb.SetTimesRequestProto(src=PATH, mtime=5, atime=MINUS_ONE)),
+    ("setXAttr", types_pb2.SetXAttrRequestProto(src=PATH, xAttr=XATTR, flag=3)),
+    ("truncate", pb.TruncateRequestProto(src=PATH, newLength=5, clientName="")),
+    ("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto(src=PATH)),
+]
+
+
+def made(method: str, request: Message) -> Rpc:
+    """The first call that a server makes of the request for a call."""
+    what = wanted(method, request)
+    parsed = request_of(what.method.encode(), what.target("bob").encode(), [])
+    assert parsed is not None
+    found = asked(parsed, re.compile(DEFAULT_USER_PATTERN))
+    assert (found.user, found.operation) == ("bob", what.operation)
+    step = next((READS.get(found.operation) or CHANGES[found.operation])(found, "bob"))
+    assert isinstance(step, Rpc)
+    return step
+
+
+@pytest.mark.req("FS-250")
+@pytest.mark.parametrize(("method", "request_"), CALLS, ids=lambda each: str(each)[:40])
+def test_a_server_makes_the_same_call_of_it(method: str, request_: Message) -> None:
+    step = made(method, request_)
+    if method == "truncate":
+        # Of each request a client of its own.
+        step.request.clientName = ""  # type: ignore[attr-defined]
+    assert (step.method, step.request) == (method, request_)
+
+
+def test_both_tables_have_the_same_calls() -> None:
+    assert REQUESTS.keys() == ANSWERS.keys() == {method for method, _ in CALLS}
+    assert ABSENT.keys() <= ANSWERS.keys()
+    operations = {wanted(*call).operation for call in CALLS}
+    assert operations <= {name for _, name in OPERATIONS}
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("recoverLease", pb.RecoverLeaseRequestProto(src="/a", clientName="c")),
+        ("getDatanodeReport", pb.GetDatanodeReportRequestProto(type="LIVE")),
+        ("mkdirs", pb.MkdirsRequestProto(src="/a", masked=MODE, createParent=False)),
+        ("concat", pb.ConcatRequestProto(trg="/a", srcs=["/with,comma"])),
+        ("getListing", pb.GetListingRequestProto(src="/", startAfter=b"", needLocation=True)),
+    ],
+)
+def test_what_webhdfs_cannot_say_is_refused(method: str, request_: Message) -> None:
+    with pytest.raises(errors.UnsupportedOperation):
+        wanted(method, request_)
+
+
+@pytest.mark.parametrize("told", [None, [], {}, {"FileStatus": None}, {"FileStatus": {"type": 3}}])
+def test_answers_of_another_form_are_refused(told: Any) -> None:
+    for method in ("getFileInfo", "getListing", "getBlockLocations", "delete", "getXAttrs"):
+        with pytest.raises(errors.ProtocolViolation):
+            response(method, told)
+
+
+def test_what_is_no_json_is_refused() -> None:
+    for body in (b"<html>", b"{", b"[" * 100_000, b'"\xff"'):
+        with pytest.raises(errors.ProtocolViolation):
+            loaded(body)
+    assert loaded(b"") is None
+
+
+def test_an_error_comes_back_as_it_was_raised() -> None:
+    for error in (
+        errors.PathNotFound("File does not exist: /a"),
+        errors.AccessDenied("Permission denied: user=bob"),
+        errors.StandbyError("standby"),
+        errors.SafeMode("safe mode"),
+        errors.RemoteError("anything"),
+    ):
+        answer = refused(error)
+        again = remote_error(answer.status, answer.body, "OPEN /a")
+        assert (type(again), again.message) == (type(error), error.message)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (404, b"<html>no</html>", errors.PathNotFound),
+        (401, b"", errors.AuthorizationFailed),
+        (503, b"too many", errors.RetriableError),
+        (500, b"{}", errors.RemoteError),
+        (500, json.dumps({"RemoteException": []}).encode(), errors.RemoteError),
+    ],
+)
+def test_an_error_without_a_remote_exception_goes_by_its_status(
+    status: int, body: bytes, kind: type[errors.HowdahError]
+) -> None:
+    error = remote_error(status, body, "OPEN /a")
+    assert type(error) is kind
+    assert "OPEN /a" in str(error)
