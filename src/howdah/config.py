@@ -115,6 +115,17 @@ class Configuration:
         copy._given = {**self._given, **given}
         return copy
 
+    def with_own_site_file(self, name: str) -> Configuration:
+        """A copy that has read one more site file of the configuration's directory, if it is
+        there; `-D` and what a program sets stays above it. Raises InvalidConfiguration."""
+        directory = self._files[0]
+        if directory is None or not (directory / name).is_file():
+            return self
+        copy = self.with_values({})
+        _read_into(copy._settings, directory / name)
+        copy._settings.update(self._given)
+        return copy
+
     def with_site_file(self, data: bytes, *, source: str) -> Configuration:
         """A copy with the properties of a site file from elsewhere, which may include no other.
 

@@ -27,6 +27,7 @@ from howdah import keys
 from howdah.cli.main import COMMANDS
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.gateway.httpfs import HttpFs
 from howdah.journal_uri import JournalUri
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
@@ -36,6 +37,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import current_user
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
+from howdah.web.server import HttpServer
 
 HERE = Path(__file__).parents[2]
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -112,7 +114,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "sh", "xml", "json", "xml", "")
+        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "sh", "sh", "xml", "json", "xml", "")
     ]
     assert set(kinds["docs/python.md"]) == set(kinds["docs/testing.md"]) == {"python"}
 
@@ -332,7 +334,7 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, importing, secondary, journals, controllers, web, leaving = blocks_of(
+    servers, importing, secondary, journals, controllers, web, front, leaving = blocks_of(
         "docs/operating.md", "sh"
     )
     several = journals.code + controllers.code
@@ -350,6 +352,17 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
         assert "HTTP/1.1 201 Created" in found, found
         assert (HERE / "README.md").read_text() in found
         assert '"pathSuffix":"a"' in found
+        gateway = HttpFs(conf)
+        server = HttpServer(gateway.answer, timeout_s=60)
+        port = server.start("127.0.0.1", 0)
+        try:
+            at = front.code.replace("127.0.0.1:14000", f"127.0.0.1:{port}")
+            found = terminal.run(at, USER=current_user())
+        finally:
+            server.stop()
+            gateway.close()
+        assert "HTTP/1.1 201 Created" in found, found
+        assert (HERE / "README.md").read_text() in found
     assert re.search(r"\d", terminal.run(secondary.code, **here))
     terminal.end()
     for name in (terminal.top / "name").rglob("*"):

@@ -110,7 +110,14 @@ public class WebHdfsClient {
         conf.setLong("dfs.blocksize", 1 << 20);
         DistributedFileSystem rpc =
             (DistributedFileSystem) new Path(arguments[0]).getFileSystem(conf);
-        WebHdfsFileSystem web = (WebHdfsFileSystem) new Path(arguments[1]).getFileSystem(conf);
+        for (int number = 1; number < arguments.length; number++) {
+            compared = 0;
+            compare(rpc, (WebHdfsFileSystem) new Path(arguments[number]).getFileSystem(conf));
+            rpc.delete(new Path("/java"), true);
+        }
+    }
+
+    static void compare(DistributedFileSystem rpc, WebHdfsFileSystem web) throws Exception {
         Path top = new Path("/java");
         Path file = new Path(top, "a file ü+%");
         byte[] data = new byte[3_000_000];

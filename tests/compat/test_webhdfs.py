@@ -9,6 +9,7 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.internal.started import gateway
 
 DATA = bytes(range(256)) * 20_000
 
@@ -28,6 +29,14 @@ def cluster() -> Iterator[MiniCluster]:
 def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
     with cluster.connect() as fs:
         yield fs
+
+
+@pytest.fixture(scope="module")
+def places(cluster: MiniCluster) -> Iterator[dict[str, str]]:
+    """Where WebHDFS is served: at the namenode, and at a gateway."""
+    with gateway(cluster) as address:
+        namenode = cluster.http.partition("//")[2].rstrip("/")
+        yield {"namenode": namenode, "gateway": address}
 
 
 @pytest.mark.req("FS-218")
@@ -67,10 +76,13 @@ def test_fsspec(cluster: MiniCluster, fs: HdfsFileSystem) -> None:
     assert not fs.exists("/fsspec")
 
 
-@pytest.mark.req("FS-218")
-def test_hdfs_package(cluster: MiniCluster, fs: HdfsFileSystem, tmp_path: Path) -> None:
+@pytest.mark.req("FS-218", "FS-255")
+@pytest.mark.parametrize("place", ["namenode", "gateway"])
+def test_hdfs_package(
+    places: dict[str, str], place: str, fs: HdfsFileSystem, tmp_path: Path
+) -> None:
     hdfs = pytest.importorskip("hdfs")
-    web = hdfs.InsecureClient(cluster.http.rstrip("/"), user=fs.user)
+    web = hdfs.InsecureClient(f"http://{places[place]}", user=fs.user)
     web.write("/hdfs/a", DATA, blocksize=1 << 20, replication=1, permission="640")
     with web.read("/hdfs/a") as source:
         assert source.read() == DATA
@@ -112,12 +124,12 @@ def test_hdfs_package(cluster: MiniCluster, fs: HdfsFileSystem, tmp_path: Path) 
     assert not fs.exists("/hdfs")
 
 
-@pytest.mark.req("FS-216")
+@pytest.mark.req("FS-216", "FS-255")
 def test_javas_client_sees_over_http_what_it_sees_over_rpc(
-    cluster: MiniCluster, fs: HdfsFileSystem, hadoop_run: Callable[..., str]
+    cluster: MiniCluster, places: dict[str, str], hadoop_run: Callable[..., str]
 ) -> None:
-    address = cluster.http.partition("//")[2].rstrip("/")
     program = Path(__file__).with_name("WebHdfsClient.java")
+    addresses = [f"webhdfs://{address}" for address in places.values()]
     # Java's client writes names in the encoding of its process.
-    said = hadoop_run("-Dfile.encoding=UTF-8", program, cluster.uri, f"webhdfs://{address}")
-    assert said == "compared 40\n"
+    said = hadoop_run("-Dfile.encoding=UTF-8", program, cluster.uri, *addresses)
+    assert said == "compared 40\ncompared 40\n"

@@ -330,7 +330,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
     # Clients that speak HTTP to others.
-    "gateway": BOTTOM | {"fs", "web"},
+    "gateway": BOTTOM | {"fs", "storage", "web"},
     "client": BOTTOM | {"rpc", "transfer"},
     # Of `web` the tables of WebHDFS, which are pure.
     "fs": BOTTOM | {"client", "rpc", "transfer", "web"},

@@ -97,6 +97,7 @@ COMMANDS: dict[str, Command] = {
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
     "groups": Command("print the groups of users", "howdah.cli.queries.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
+    "httpfs": Command("run a gateway over HTTP", "howdah.cli.servers:httpfs"),
     "journalnode": Command("run a journal node", "howdah.cli.journalnode:main"),
     "lsSnapshot": Command("list the snapshots of a directory", "howdah.cli.snapshots:ls_snapshot"),
     "lsSnapshottableDir": Command(
@@ -121,7 +122,6 @@ COMMANDS: dict[str, Command] = {
     "ec": Command("manage erasure coding", None),
     "envvars": Command("print variables of the environment", None),
     "fetchdt": Command("fetch a delegation token", None),
-    "httpfs": Command("run a gateway over HTTP", None),
     "jmxget": Command("print values of JMX beans", None),
     "nfs3": Command("run an NFS gateway", None),
     "oiv_legacy": Command("show an image of Hadoop 2.3 or older", None),
@@ -136,6 +136,7 @@ TELL_THEMSELVES = (
     "journalnode",
     "router",
     "dfsrouter",
+    "httpfs",
     "secondarynamenode",
     "sps",
     "zkfc",

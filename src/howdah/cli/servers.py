@@ -1,4 +1,4 @@
-"""`howdah namenode`, `datanode`, `zookeeper`: one server in this process.
+"""`howdah namenode`, `datanode`, `httpfs`, `zookeeper`: one server in this process.
 
 Mirrors `hdfs namenode` and `hdfs datanode` as to arguments and exit codes. A server runs until
 SIGTERM or SIGINT, logs to stderr one record a line, and tells by `--ready-file` when it can
@@ -284,3 +284,16 @@ def zookeeper(argv: list[str], conf: Configuration) -> int:
         raise UsageError(f"--address {options.address}: {error}") from error
     log_to_stderr(options.log_level, options.log)
     return run_zookeeper(options.dir.absolute(), address, options.ready_file)
+
+
+def httpfs(argv: list[str], conf: Configuration) -> int:
+    """Run a gateway over HTTP until SIGTERM: `hdfs httpfs`, which reads `httpfs-site.xml` of the
+    configuration's directory besides."""
+    parser = server_arguments("httpfs")
+    options = parser.parse_args(argv)
+    log_to_stderr(options.log_level, options.log)
+    conf = conf.with_own_site_file("httpfs-site.xml")
+    check_configuration(conf)
+    from howdah.gateway.server import run
+
+    return run(conf, options.ready_file)

@@ -1,2 +1,3 @@
-"""Files over HTTP for those who have no client: `files` does the operations of WebHDFS that
-move bytes, through our own client. A datanode serves it from its keeper."""
+"""Files over HTTP for those who have no client, through our own client. `transfers` does the
+operations of WebHDFS that move bytes; `files` is what a datanode's keeper serves, `httpfs` a
+gateway for all operations at one port, with `clients` for each user, and `server` its process."""

@@ -2,43 +2,27 @@
 
 Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the namenode that
 `namenoderpcaddress` names, which has to be one of those that are configured here, as the user
-that `user.name` names. Bytes pass in pieces, so that a request of any length costs the same
-memory. A body that breaks off leaves what came before it, as in Hadoop, and gets no 201.
+that `user.name` names.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from typing import Final
-from urllib.parse import quote
+from contextlib import closing
 
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.fs.streams import FSDataOutputStream
+from howdah.gateway.transfers import TRANSFERS
 from howdah.nameservices import nameservices, rpc_addresses, service_addresses
-from howdah.options import CreateFlag
 from howdah.web.channel import Channel
-from howdah.web.http import Request, Response, answer
+from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked, check_origin
 
 log = logging.getLogger(__name__)
-
-FILE_MODE: Final = 0o644
-_PIECE_BYTES: Final = 256 * 1024
-_JSON: Final = "application/json; charset=utf-8"
-_BYTES: Final = "application/octet-stream"
-_COMBINED: Final = "MD5MD5CRC"
-_SUM_BYTES: Final = 28
-"""Of such a sum: Hadoop tells four bytes more, which it does not count."""
-_FLAGS: Final = {flag.name: flag for flag in CreateFlag}
-_IMPLIED: Final = frozenset({"CREATE", "OVERWRITE"})
 
 
 class FileGateway:
@@ -95,16 +79,12 @@ class _Operation:
         try:
             check_origin(request)
             wanted = asked(request, self._gateway.user_pattern)
-            work = {
-                "OPEN": self._open,
-                "CREATE": self._create,
-                "APPEND": self._append,
-                "GETFILECHECKSUM": self._checksum,
-            }.get(wanted.operation)
-            if work is None:
+            transfer = TRANSFERS.get(wanted.operation)
+            if transfer is None:
                 raise InvalidParameter("op", f"Invalid operation {wanted.operation}")
             with closing(self._gateway.filesystem(wanted)) as fs:
-                self._answer = work(fs, wanted, channel)
+                location = f"hdfs://{wanted.namenode}{wanted.path}"
+                self._answer = transfer(fs, wanted, channel, location)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its length is out: only the end of the connection can say that it broke off.
@@ -118,86 +98,3 @@ class _Operation:
 
     def done(self) -> Response | None:
         return self._answer
-
-    def _open(self, fs: HdfsFileSystem, wanted: Asked, channel: Channel) -> None:
-        offset = wanted.number("offset") or 0
-        length = wanted.number("length")
-        with fs.open(wanted.path) as stream:
-            size = stream.size
-            stream.seek(offset)
-            left_bytes = max(size - offset, 0)
-            if length is not None:
-                left_bytes = min(left_bytes, length)
-            channel.begin(200, {"Content-Type": _BYTES, "Content-Length": str(left_bytes)})
-            piece = memoryview(bytearray(min(_PIECE_BYTES, left_bytes)))
-            while left_bytes:
-                count = stream.readinto(piece[: min(len(piece), left_bytes)])
-                if not count:
-                    raise errors.RemoteError(f"{wanted.path} ends {left_bytes} bytes too early")
-                channel.send(piece[:count])
-                left_bytes -= count
-        channel.end()
-
-    def _create(self, fs: HdfsFileSystem, wanted: Asked, channel: Channel) -> Response:
-        unmasked = wanted.number("unmaskedpermission")
-        mode = wanted.number("permission")
-        chosen = wanted.chosen("createflag")
-        flags = CreateFlag.NONE
-        for name in chosen - _IMPLIED:
-            if name not in _FLAGS:
-                raise errors.UnsupportedOperation(f"createflag={name} is not supported")
-            flags |= _FLAGS[name]
-        if unmasked is None:
-            unmasked = FILE_MODE if mode is None else mode
-        out = fs.client.create(
-            fs.resolve(wanted.path),
-            masked=FILE_MODE if mode is None else mode,
-            unmasked=unmasked,
-            overwrite=wanted.flag("overwrite") or "OVERWRITE" in chosen,
-            create_parent=wanted.flag("createparent"),
-            replication=wanted.number("replication"),
-            block_size=wanted.number("blocksize"),
-            flags=flags,
-        )
-        _pour(channel, FSDataOutputStream(out), wanted.path)
-        location = f"hdfs://{wanted.namenode}{wanted.path}"
-        return Response(201, {"Location": _ascii(location)})
-
-    def _append(self, fs: HdfsFileSystem, wanted: Asked, channel: Channel) -> Response:
-        _pour(channel, fs.append(wanted.path), wanted.path)
-        return Response(200)
-
-    def _checksum(self, fs: HdfsFileSystem, wanted: Asked, channel: Channel) -> Response:
-        """Of the one kind that Hadoop tells over HTTP."""
-        found = fs.get_file_checksum(wanted.path, combine_mode=_COMBINED)
-        if found is None:
-            raise errors.RemoteError(f"there is no checksum of {wanted.path}")
-        told = {"algorithm": found.algorithm, "bytes": found.hex(), "length": _SUM_BYTES}
-        body = json.dumps({"FileChecksum": told}, separators=(",", ":")).encode()
-        return answer(200, body, _JSON)
-
-
-def _pour(channel: Channel, out: FSDataOutputStream, path: str) -> None:
-    """The body of the request into a file, which is closed in the end."""
-    with _closed(out, path):
-        while data := channel.read():
-            out.write(data)
-
-
-@contextmanager
-def _closed(out: FSDataOutputStream, path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        log.warning("%s keeps the %d bytes that came: %s", path, out.get_pos(), error)
-        try:
-            out.close()
-        except OSError as second:
-            log.warning("%s stays open until its lease is recovered: %s", path, second)
-        raise
-    out.close()
-
-
-def _ascii(location: str) -> str:
-    """For a header, where only ASCII is safe."""
-    return quote(location, safe=":/?[]@!$&'()*+,;=~%")

@@ -118,6 +118,33 @@ DFS_WEBHDFS_SOCKET_READ_TIMEOUT = duration(
     "ms",
     "How long a client over HTTP waits for an answer, or for more of it; 0 is for ever.",
 )
+HTTPFS_HTTP_PORT = integer(
+    "httpfs.http.port", 14000, "Where a gateway listens.", minimum=0, maximum=65535
+)
+HTTPFS_HTTP_HOSTNAME = string(
+    "httpfs.http.hostname", "127.0.0.1", "The address that a gateway listens at."
+)
+HTTPFS_ACCESS_MODE = choice(
+    "httpfs.access.mode",
+    "read-write",
+    ("read-write", "read-only", "write-only"),
+    "What a gateway does; write-only also shows what is there.",
+)
+HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT = duration(
+    "httpfs.hadoop.filesystem.cache.purge.timeout",
+    "60",
+    "s",
+    "How long a gateway keeps the client of a user who asks for nothing.",
+)
+HADOOP_HTTP_IDLE_TIMEOUT_MS = duration(
+    "hadoop.http.idle_timeout.ms",
+    "60000",
+    "ms",
+    "How long a gateway waits for the other side within a request.",
+)
+HADOOP_HTTP_MAX_THREADS = integer(
+    "hadoop.http.max.threads", 1000, "Connections that a gateway serves at once.", minimum=1
+)
 DFS_HTTP_CLIENT_FAILOVER_MAX_ATTEMPTS = integer(
     "dfs.http.client.failover.max.attempts",
     15,

@@ -148,6 +148,8 @@ class HttpServer:
         self._lock = threading.Lock()
         self._connections: dict[Channel, None] = {}
         self._listening: list[socket.socket] = []
+        self.bound: list[tuple[str, int]] = []
+        """IP addresses and ports at which it listens."""
         self._stopped = False
 
     def start(self, host: str, port: int) -> int:
@@ -169,6 +171,7 @@ class HttpServer:
                 continue
             self._listening.append(listening)
             port = port or listening.getsockname()[1]
+            self.bound.append((address, port))
             threading.Thread(
                 target=self._accept, args=(listening,), name="http accept", daemon=True
             ).start()

@@ -26,7 +26,7 @@ from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, asked, check_origin
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
-from howdah.web.webhdfs.steps import Rpc, Steps, Target
+from howdah.web.webhdfs.steps import Rpc, Steps, Target, driven
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,10 @@ class WebHdfs:
             check_origin(request)
             wanted = asked(request, self._user_pattern)
             user = self._user(wanted)
-            return self._drive(self._steps(wanted, user), user, request.peer, has_left)
+            return driven(
+                self._steps(wanted, user),
+                lambda step: self._one(step, user, request.peer, has_left),
+            )
         except errors.HowdahError as error:
             log.info(
                 "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
@@ -81,22 +84,6 @@ class WebHdfs:
         if wanted.operation in REDIRECTED:
             return redirect(wanted, user, self._namenode())
         return (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
-
-    def _drive(
-        self, steps: Steps, user: str, address: str, has_left: Callable[[], bool]
-    ) -> Response:
-        try:
-            step = next(steps)
-            while True:
-                try:
-                    found = self._one(step, user, address, has_left)
-                except errors.HowdahError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(found)
-        except StopIteration as end:
-            response: Response = end.value
-            return response
 
     def _one(
         self, step: Rpc | Target, user: str, address: str, has_left: Callable[[], bool]

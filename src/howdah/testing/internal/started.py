@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,22 @@ def started(cluster: MiniCluster, name: str, kind: str, *options: str) -> Iterat
             wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
             assert process.poll() is None, f"{' '.join(command)} has ended"
             yield
+        finally:
+            process.terminate()
+    ready.unlink()
+
+
+@contextmanager
+def gateway(cluster: MiniCluster, *options: str) -> Iterator[str]:
+    """`host:port` of `howdah httpfs` for the cluster."""
+    ready = cluster.dir / "httpfs.ready"
+    command = [sys.executable, "-m", "howdah", "httpfs", "-D", f"fs.defaultFS={cluster.uri}"]
+    command += ["-D", "httpfs.http.port=0", *options, "--ready-file", str(ready)]
+    with subprocess.Popen(command) as process:
+        try:
+            wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
+            assert process.poll() is None, f"{' '.join(command)} has ended"
+            yield str(json.loads(ready.read_text())["http"])
         finally:
             process.terminate()
     ready.unlink()

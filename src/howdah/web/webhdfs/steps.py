@@ -6,12 +6,13 @@ gets a datanode, and returns the answer. What a call raises is raised at its `yi
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from google.protobuf.message import Message
 
+from howdah import errors
 from howdah.web.http import Response, answer
 from howdah.web.webhdfs.faults import JSON_TYPE
 from howdah.web.webhdfs.shown import dumped
@@ -36,6 +37,22 @@ class Target:
 
 Steps = Generator[Rpc | Target, Any, Response]
 EMPTY: Final = Response(200, {"Content-Type": "application/octet-stream"})
+
+
+def driven(steps: Steps, one: Callable[[Rpc | Target], object]) -> Response:
+    """The answer of an operation, whose steps `one` does; what that raises is raised in it."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = one(step)
+            except errors.HowdahError as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration as end:
+        response: Response = end.value
+        return response
 
 
 def shown(value: object) -> Response:

@@ -1,0 +1,79 @@
+"""The clients of a gateway, one for each user (shell).
+
+A client is made at a user's first request, and serves all of that user's requests. One that has
+not been used for a while is closed; so is the one that was not used for longest, where there are
+more than `MOST`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+
+MOST: Final = 256
+
+
+class _Client:
+    def __init__(self, fs: HdfsFileSystem) -> None:
+        self.fs = fs
+        self.users = 0
+        self.idle_since_s = 0.0
+
+
+class Clients:
+    """Thread-safe."""
+
+    def __init__(
+        self,
+        make: Callable[[str], HdfsFileSystem],
+        idle_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._make = make
+        self._idle_s = idle_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._clients: dict[str, _Client] = {}
+
+    @contextmanager
+    def of(self, user: str) -> Iterator[HdfsFileSystem]:
+        """The user's client, which is not closed meanwhile."""
+        with self._lock:
+            client = self._clients.get(user)
+            if client is None:
+                client = self._clients[user] = _Client(self._make(user))
+            client.users += 1
+            gone = self._too_old()
+        for each in gone:
+            each.fs.close()
+        try:
+            yield client.fs
+        finally:
+            with self._lock:
+                client.users -= 1
+                client.idle_since_s = self._clock()
+
+    def _too_old(self) -> list[_Client]:
+        """Those that go, which are taken out; with the lock held."""
+        idle = sorted(
+            (each.idle_since_s, user) for user, each in self._clients.items() if not each.users
+        )
+        now_s = self._clock()
+        surplus = len(self._clients) - MOST
+        return [
+            self._clients.pop(user)
+            for number, (since_s, user) in enumerate(idle)
+            if number < surplus or now_s - since_s > self._idle_s
+        ]
+
+    def close(self) -> None:
+        with self._lock:
+            gone = list(self._clients.values())
+            self._clients.clear()
+        for each in gone:
+            each.fs.close()

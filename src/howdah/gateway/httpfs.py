@@ -1,0 +1,186 @@
+"""`/webhdfs/v1` of the gateway (shell): Hadoop's HttpFS.
+
+The API of WebHDFS at one port, for those who reach neither namenode nor datanodes. Names go to
+the namenode as calls of ClientProtocol, in the steps that a namenode does itself; bytes pass
+through. Unlike WebHDFS
+
+- CREATE and APPEND are sent to this same server with `data=true`, and want a body of the type
+  `application/octet-stream` there; OPEN and GETFILECHECKSUM answer at once,
+- who does not say who he is (`user.name`) gets a 401,
+- an IOException has the status 500, and not 403,
+- `httpfs.access.mode` may refuse to read, or to write.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.gateway.clients import Clients
+from howdah.gateway.transfers import TRANSFERS
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.web.channel import Channel
+from howdah.web.http import Request, Response, answer, plain
+from howdah.web.server import Exchange
+from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
+from howdah.web.webhdfs.parameters import (
+    PREFIX,
+    Asked,
+    InvalidParameter,
+    asked,
+    check_origin,
+    is_webhdfs,
+)
+from howdah.web.webhdfs.reads import READS
+from howdah.web.webhdfs.steps import Rpc, Target, driven
+
+log = logging.getLogger(__name__)
+audit = logging.getLogger("httpfsaudit")
+
+UPLOADS: Final = frozenset({"CREATE", "APPEND"})
+UPLOAD_TYPE: Final = "application/octet-stream"
+_STATUSES: Final = frozenset({"GETFILESTATUS", "LISTSTATUS"})
+_ANSWERS: Final = {
+    method.name: GetMessageClass(method.output_type)
+    for method in pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"].methods
+}
+
+
+class HttpFs:
+    """Answers requests for one filesystem."""
+
+    def __init__(self, conf: Configuration, *, is_secure: bool = False) -> None:
+        """Raises InvalidConfiguration."""
+        # Whoever asks over HTTP says the mode, and no umask of ours applies.
+        self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
+        self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
+        self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
+        self.scheme = "https" if is_secure else "http"
+        default = conf.get(keys.FS_DEFAULTFS)
+        scheme, _, authority = default.partition("://")
+        self.authority = authority.partition("/")[0]
+        if scheme != "hdfs" or not self.authority:
+            raise errors.InvalidConfiguration(
+                f"{keys.FS_DEFAULTFS.name} = {default} (from "
+                f"{conf.source(keys.FS_DEFAULTFS.name)}): a gateway needs hdfs://host:port or "
+                "hdfs://NAME there"
+            )
+        self.clients = Clients(
+            lambda user: HdfsFileSystem(self.authority, self.conf, user),
+            conf.get(keys.HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT),
+        )
+
+    def answer(self, request: Request) -> Response | Exchange:
+        if not is_webhdfs(request.path):
+            return plain(404, f"this is a gateway: {PREFIX} is what it serves")
+        return _Operation(self, request)
+
+    def close(self) -> None:
+        self.clients.close()
+
+
+class _Operation:
+    """One request, as an exchange."""
+
+    def __init__(self, gateway: HttpFs, request: Request) -> None:
+        self._gateway = gateway
+        self._request = request
+        self._answer: Response | None = None
+
+    def run(self, channel: Channel) -> None:
+        request = self._request
+        try:
+            check_origin(request)
+            wanted = asked(request, self._gateway.user_pattern)
+            self._answer = self._answered(wanted, channel)
+            audit.info("%s %s %s %s", request.peer, wanted.user, wanted.operation, wanted.path)
+        except errors.HowdahError as error:
+            if channel.has_begun:
+                # Its length is out: only the end of the connection can say that it broke off.
+                log.warning("%s %s breaks off: %s", request.method, request.target, error)
+                channel.broken = True
+                return
+            log.info(
+                "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
+            )
+            status = status_of(error)
+            self._answer = refused(error, 500 if status == 403 else status)
+
+    def done(self) -> Response | None:
+        return self._answer
+
+    def _answered(self, wanted: Asked, channel: Channel) -> Response | None:
+        refusal = self._refusal(wanted)
+        if refusal is not None:
+            return refusal
+        user = wanted.user
+        assert user is not None, "else it is refused"
+        if wanted.operation in TRANSFERS:
+            if wanted.flag("noredirect"):
+                location = {"Location": self._address(wanted)}
+                return answer(200, json.dumps(location).encode(), JSON_TYPE)
+            if wanted.operation in UPLOADS:
+                if wanted.given.get("data", "").lower() != "true":
+                    headers = {"Content-Type": UPLOAD_TYPE, "Location": self._address(wanted)}
+                    return Response(307, headers)
+                content_type = self._request.headers.get("content-type", "")
+                if content_type.partition(";")[0].strip().lower() != UPLOAD_TYPE:
+                    return plain(
+                        400,
+                        f"Data upload requests must have content-type set to '{UPLOAD_TYPE}'",
+                    )
+            with self._gateway.clients.of(user) as fs:
+                return TRANSFERS[wanted.operation](fs, wanted, channel, self._address(wanted, ""))
+        with self._gateway.clients.of(user) as fs:
+            steps = (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
+            return driven(steps, lambda step: _called(fs, step))
+
+    def _refusal(self, wanted: Asked) -> Response | None:
+        """Of who says nothing of himself, and of what the mode of access forbids."""
+        if wanted.user is None:
+            return plain(401, "Authentication required: say who you are, by user.name")
+        if wanted.acts_for is not None and wanted.acts_for != wanted.user:
+            raise errors.AuthorizationFailed(
+                f"User: {wanted.user} is not allowed to impersonate {wanted.acts_for}"
+            )
+        if wanted.given.get("filter"):
+            raise errors.UnsupportedOperation("the parameter filter is not supported")
+        reads = self._request.method == "GET"
+        mode = self._gateway.mode
+        if (mode == "read-only" and not reads) or (
+            mode == "write-only" and reads and wanted.operation not in _STATUSES
+        ):
+            return plain(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
+        return None
+
+    def _address(self, wanted: Asked, query: str | None = None) -> str:
+        """This server's own, as the client calls it; with `data=true` for an upload."""
+        host = self._request.headers.get("host", "")
+        if re.fullmatch(r"[A-Za-z0-9._:\[\]-]{1,300}", host) is None:
+            raise InvalidParameter("Host", f"{host!r} is no host")
+        if query is None:
+            kept = {
+                name: value
+                for name, value in wanted.given.items()
+                if name not in ("noredirect", "data")
+            }
+            if wanted.operation in UPLOADS:
+                kept["data"] = "true"
+            query = "?" + urlencode(kept)
+        return f"{self._gateway.scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
+
+
+def _called(fs: HdfsFileSystem, step: Rpc | Target) -> Message:
+    if isinstance(step, Target):
+        raise errors.UnsupportedOperation("a gateway sends nobody to a datanode")
+    return fs.client.namenode.call(step.method, step.request, _ANSWERS[step.method])

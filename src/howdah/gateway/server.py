@@ -1,0 +1,56 @@
+"""`howdah httpfs`: the process (shell). Hadoop: HttpFSServerWebServer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+
+from howdah import errors, exposure, keys
+from howdah.config import Configuration
+from howdah.gateway.httpfs import HttpFs
+from howdah.storage.atomic import replace_file
+from howdah.web.server import HttpServer
+
+log = logging.getLogger(__name__)
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    stop = threading.Event()
+
+    def told(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, told)
+    try:
+        gateway = HttpFs(conf)
+        server = HttpServer(
+            gateway.answer,
+            timeout_s=conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS),
+            max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
+        )
+        host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)
+        port = server.start(host, port)
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the gateway cannot start: %s", error)
+        return 1
+    try:
+        warning = exposure.warning("gateway", server.bound)
+        if warning:
+            log.warning("%s", warning)
+        log.info("serving hdfs://%s at http://%s:%d/webhdfs/v1", gateway.authority, host, port)
+        if ready_file is not None:
+            ready = {"pid": os.getpid(), "role": "httpfs", "http": f"{host}:{port}"}
+            replace_file(ready_file, json.dumps(ready).encode())
+        stop.wait()
+    finally:
+        server.stop()
+        gateway.close()
+    log.info("stopped")
+    return 0

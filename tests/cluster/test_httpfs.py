@@ -1,0 +1,136 @@
+"""`howdah httpfs`: the API of WebHDFS at one port, in front of a cluster."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import howdah
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.gateway.httpfs import HttpFs
+from howdah.testing import MiniCluster
+from howdah.testing.internal.started import gateway
+from howdah.web.server import HttpServer
+
+DATA = bytes(range(256)) * 10_000
+TYPE = {"Content-Type": "application/octet-stream"}
+
+
+@dataclass
+class Front:
+    address: str
+    fs: HdfsFileSystem
+
+    def send(
+        self, method: str, target: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection(self.address, timeout=60)
+        try:
+            connection.request(method, target, body, given)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def ask(self, method: str, path: str, query: str) -> tuple[int, Any]:
+        target = f"/webhdfs/v1{path}?op={query}&user.name={self.fs.user}"
+        status, _, body = self.send(method, target)
+        return status, json.loads(body) if body.startswith(b"{") else body
+
+
+@pytest.fixture(scope="module")
+def front() -> Iterator[Front]:
+    with MiniCluster(datanodes=1, conf={"dfs.blocksize": "1m"}) as cluster:
+        with cluster.connect() as fs, gateway(cluster) as address:
+            assert isinstance(fs, HdfsFileSystem)
+            yield Front(address, fs)
+
+
+@pytest.mark.req("FS-255")
+def test_uploads_are_sent_to_the_gateway_itself(front: Front) -> None:
+    for method, query in (("PUT", "CREATE"), ("POST", "APPEND")):
+        target = f"/webhdfs/v1/up?op={query}&user.name={front.fs.user}"
+        status, headers, _ = front.send(method, target)
+        assert status == 307
+        assert headers["Location"].startswith(f"http://{front.address}/webhdfs/v1/up?")
+        assert "data=true" in headers["Location"]
+        where = headers["Location"].partition(front.address)[2]
+        status, _, body = front.send(method, where, DATA)
+        assert status == 400
+        assert b"must have content-type set to 'application/octet-stream'" in body
+        status, headers, _ = front.send(method, where, DATA, Content_Type=TYPE["Content-Type"])
+        assert status == (201 if method == "PUT" else 200)
+    assert front.fs.open("/up").read() == DATA * 2
+    status, _, body = front.send(
+        "GET", f"/webhdfs/v1/up?op=OPEN&offset=100&length=50&user.name={front.fs.user}"
+    )
+    assert (status, body) == (200, DATA[100:150])
+    status, told = front.ask("GET", "/up", "OPEN&noredirect=true")
+    assert status == 200
+    assert told["Location"].startswith(f"http://{front.address}/webhdfs/v1/up?op=OPEN")
+
+
+@pytest.mark.req("FS-255")
+def test_statuses_are_those_of_httpfs(front: Front) -> None:
+    status, told = front.ask("GET", "/none", "GETFILESTATUS")
+    assert (status, told["RemoteException"]["exception"]) == (404, "FileNotFoundException")
+    assert front.ask("PUT", "/d/e", "MKDIRS") == (200, {"boolean": True})
+    status, told = front.ask("DELETE", "/d", "DELETE")
+    assert (status, told["RemoteException"]["exception"]) == (
+        500,
+        "PathIsNotEmptyDirectoryException",
+    )
+    status, told = front.ask("GET", "/d", "NOTHING")
+    assert (status, told["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
+    assert front.send("GET", "/webhdfs/v1/?op=LISTSTATUS")[0] == 401
+    assert front.send("GET", "/")[0] == 404
+    status, told = front.ask("GET", "/d", "LISTSTATUS&doas=somebody")
+    assert told["RemoteException"]["exception"] == "AuthorizationException"
+    status, told = front.ask("GET", "/d", "LISTSTATUS&filter=*")
+    assert (status, told["RemoteException"]["exception"]) == (400, "UnsupportedOperationException")
+
+
+@pytest.mark.req("FS-255")
+def test_our_client_works_through_it(front: Front) -> None:
+    with howdah.connect(f"webhdfs://{front.address}", conf=Configuration({})) as web:
+        with web.create("/through/a") as out:
+            out.write(DATA)
+        with pytest.raises(errors.PathExists):
+            web.create("/through/a")
+        with web.append("/through/a") as out:
+            out.write(b"more")
+        with web.open("/through/a") as stream:
+            assert stream.pread(1_000_000, 100) == DATA[1_000_000:1_000_100]
+            assert stream.read() == DATA + b"more"
+        assert web.get_file_checksum("/through/a") == front.fs.get_file_checksum("/through/a")
+        assert web.list_status("/through") == front.fs.list_status("/through")
+        assert web.delete("/through", recursive=True)
+
+
+@pytest.mark.req("FS-255")
+def test_the_mode_of_access_is_kept(front: Front) -> None:
+    for mode, may_read, may_write in (("read-only", 200, 403), ("write-only", 403, 200)):
+        conf = {"fs.defaultFS": front.fs.uri, "httpfs.access.mode": mode}
+        served = HttpFs(Configuration(conf))
+        server = HttpServer(served.answer, timeout_s=30)
+        other = Front(f"127.0.0.1:{server.start('127.0.0.1', 0)}", front.fs)
+        try:
+            assert other.ask("GET", "/", "GETFILESTATUS")[0] == 200
+            assert other.ask("GET", "/", "GETCONTENTSUMMARY")[0] == may_read
+            assert other.ask("PUT", f"/{mode}", "MKDIRS")[0] == may_write
+        finally:
+            server.stop()
+            served.close()
+
+
+def test_a_gateway_needs_a_cluster() -> None:
+    with pytest.raises(errors.InvalidConfiguration, match="needs hdfs://host:port"):
+        HttpFs(Configuration({"fs.defaultFS": "file:///"}))

@@ -1,0 +1,57 @@
+"""Clients of a gateway: one for each user, kept while it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from howdah.gateway import clients
+from howdah.gateway.clients import Clients
+
+
+class Made:
+    def __init__(self, user: str) -> None:
+        self.user = user
+        self.is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_a_client_serves_all_requests_of_its_user_and_goes_when_none_come() -> None:
+    now = [0.0]
+    made: list[Any] = []
+
+    def make(user: str) -> Any:
+        made.append(Made(user))
+        return made[-1]
+
+    kept = Clients(make, 60.0, lambda: now[0])
+    with kept.of("a") as first:
+        now[0] = 100.0
+        with kept.of("b"):
+            pass
+        assert not made[0].is_closed, "it is in use"
+    with kept.of("a") as again:
+        assert again is first
+    now[0] = 161.0
+    with kept.of("b"):
+        assert [each.is_closed for each in made] == [True, False]
+    kept.close()
+    assert made[1].is_closed
+
+
+def test_there_are_no_more_than_may_be(monkeypatch: Any) -> None:
+    monkeypatch.setattr(clients, "MOST", 2)
+    made: dict[str, Any] = {}
+
+    def make(user: str) -> Any:
+        made[user] = Made(user)
+        return made[user]
+
+    now = [0.0]
+    kept = Clients(make, 60.0, lambda: now[0])
+    for user in ("a", "b", "c"):
+        now[0] += 1
+        with kept.of(user):
+            pass
+    assert [each.is_closed for each in made.values()] == [True, False, False]
