@@ -46,7 +46,13 @@ ENTRIES = (
 
 @pytest.fixture(scope="module")
 def west() -> Iterator[MiniCluster]:
-    with MiniCluster(datanodes=1, conf={"dfs.replication": 1, "dfs.ls.limit": 3}) as cluster:
+    conf = {
+        "dfs.replication": 1,
+        "dfs.ls.limit": 3,
+        "dfs.namenode.list.cache.pools.num.responses": 2,
+        "dfs.namenode.list.cache.directives.num.responses": 2,
+    }
+    with MiniCluster(datanodes=1, conf=conf) as cluster:
         yield cluster
 
 
@@ -489,12 +495,92 @@ def test_statistics_are_those_of_all_nameservices(
 
 
 def test_what_a_router_refuses_it_names(rpc: RpcClient) -> None:
-    request = pb.ListCachePoolsRequestProto(prevPoolName="")
+    request = pb.ListEncryptionZonesRequestProto(id=0)
     inode = pb.GetFileInfoRequestProto(src="/.reserved/.inodes/16385")
-    with pytest.raises(errors.UnsupportedOperation, match="listCachePools"):
-        rpc.call("listCachePools", request, pb.ListCachePoolsResponseProto)
+    with pytest.raises(errors.UnsupportedOperation, match="listEncryptionZones"):
+        rpc.call("listEncryptionZones", request, pb.ListEncryptionZonesResponseProto)
     with pytest.raises(errors.UnsupportedOperation, match="belong to one namenode"):
         rpc.call("getFileInfo", inode, pb.GetFileInfoResponseProto)
+
+
+@pytest.mark.req("FS-241")
+def test_a_cache_pool_is_one_in_all_nameservices(
+    fs: FileSystem, howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    pools = [f"routed{number}" for number in range(5)]
+    with howdah_cluster.connect() as east_fs, west.connect() as west_fs:
+        assert isinstance(east_fs, HdfsFileSystem)
+        assert isinstance(west_fs, HdfsFileSystem)
+        # One is there already, as after a call that not all nameservices heard of.
+        west_fs.add_cache_pool(pools[0])
+        for name in pools:
+            fs.add_cache_pool(name, limit_bytes=1000)
+        for each in (east_fs, fs):
+            assert [pool.name for pool in each.list_cache_pools()] == pools
+        fs.modify_cache_pool(pools[1], limit_bytes=7)
+        for each in (east_fs, west_fs, fs):
+            assert {pool.name: pool.limit_bytes for pool in each.list_cache_pools()}[pools[1]] == 7
+        with pytest.raises(errors.InvalidRequest, match="already exists"):
+            fs.add_cache_pool(pools[0])
+        east_fs.remove_cache_pool(pools[0])
+        for name in pools:
+            fs.remove_cache_pool(name)
+        assert east_fs.list_cache_pools() == west_fs.list_cache_pools() == []
+        with pytest.raises(errors.InvalidRequest):
+            fs.remove_cache_pool(pools[0])
+
+
+@pytest.mark.req("FS-241")
+def test_a_cache_directive_is_that_of_its_paths_nameservice(
+    fs: FileSystem, howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    assert isinstance(fs, HdfsFileSystem)
+    fs.add_cache_pool("routed")
+    with howdah_cluster.connect() as east_fs, west.connect() as west_fs:
+        assert isinstance(east_fs, HdfsFileSystem)
+        assert isinstance(west_fs, HdfsFileSystem)
+        # What is mounted nowhere is not the router's, and fills whole pages.
+        for number in range(3):
+            west_fs.add_cache_directive(f"/unmounted{number}", "routed")
+        made = {}
+        for mount in ("/east", "/west"):
+            for number in range(3):
+                path = f"{mount}/cached{number}"
+                made[fs.add_cache_directive(path, "routed")] = path
+        assert len(made) == 6
+        assert {each.directive_id: each.path for each in fs.list_cache_directives()} == made
+        assert {each.path for each in east_fs.list_cache_directives()} == {
+            f"/router/e/cached{number}" for number in range(3)
+        }
+        for number, path in made.items():
+            assert [each.path for each in fs.list_cache_directives(directive_id=number)] == [path]
+            assert [each.directive_id for each in fs.list_cache_directives(path=path)] == [number]
+        # Both namenodes count from 1: only the one that is meant loses its directive.
+        first, *rest = made
+        fs.remove_cache_directive(first)
+        assert [each.directive_id for each in fs.list_cache_directives()] == sorted(rest)
+        with pytest.raises(errors.InvalidRequest, match=str(first)):
+            fs.remove_cache_directive(first)
+        with pytest.raises(errors.InvalidRequest, match="No directive with ID 1 found"):
+            fs.remove_cache_directive(1)
+        moved = next(number for number, path in made.items() if path == "/west/cached0")
+        fs.modify_cache_directive(moved, path="/deep/er/mount/x", replication=2)
+        (found,) = fs.list_cache_directives(directive_id=moved)
+        assert (found.path, found.replication) == ("/deep/er/mount/x", 2)
+        with pytest.raises(errors.InvalidRequest, match="is not in it"):
+            fs.modify_cache_directive(moved, path="/east/x")
+        with pytest.raises(errors.NoLocation):
+            fs.add_cache_directive("/nowhere", "routed")
+        with pytest.raises(errors.InvalidRequest):
+            fs.add_cache_directive("/both/x", "absent")
+        # In all destinations, or in none.
+        twice = fs.add_cache_directive("/both/x", "routed")
+        paths = [each.path for each in fs.list_cache_directives(path="/both/x")]
+        assert paths == ["/both/x"] * 2
+        assert twice in {each.directive_id for each in fs.list_cache_directives(path="/both/x")}
+    fs.remove_cache_pool("routed")
+    assert fs.list_cache_directives() == []
 
 
 def test_snapshots_have_the_routers_paths(fs: FileSystem) -> None:

@@ -125,6 +125,40 @@ def test_spark_writes_and_reads_through_a_router(
     assert fs.delete("/both/table", recursive=True)
 
 
+@pytest.mark.req("FS-241")
+def test_java_manages_caches_through_a_router(spark: Any, routers: Routers, fs: FileSystem) -> None:
+    java = spark._jvm.org.apache.hadoop
+    conf = java.conf.Configuration(spark._jsc.hadoopConfiguration())
+    path = java.fs.Path(f"{routers.uri()}/")
+    with_router = java.fs.FileSystem.newInstance(path.toUri(), conf)
+    protocol = java.hdfs.protocol
+
+    def wanted(name: str) -> Any:
+        return protocol.CacheDirectiveInfo.Builder().setPath(java.fs.Path(name)).setPool("strange")
+
+    with_router.addCachePool(protocol.CachePoolInfo("strange").setLimit(12345))
+    made = [with_router.addCacheDirective(wanted(name).build()) for name in ("/east/c", "/west/c")]
+    with_router.modifyCacheDirective(
+        protocol.CacheDirectiveInfo.Builder().setId(made[0]).setReplication(2).build()
+    )
+
+    def listed() -> list[tuple[int, str, int]]:
+        entries = with_router.listCacheDirectives(None)
+        found = []
+        while entries.hasNext():
+            info = entries.next().getInfo()
+            where = str(info.getPath().toUri().getPath())
+            found.append((int(info.getId()), where, int(info.getReplication())))
+        return sorted(found, key=lambda each: each[1])
+
+    assert listed() == [(made[0], "/east/c", 2), (made[1], "/west/c", 1)]
+    with_router.removeCacheDirective(made[0])
+    assert listed() == [(made[1], "/west/c", 1)]
+    with_router.removeCachePool("strange")
+    assert not with_router.listCachePools().hasNext()
+    with_router.close()
+
+
 def test_the_rust_client_works_through_a_router(routers: Routers, fs: FileSystem) -> None:
     hdfs_native = pytest.importorskip("hdfs_native", reason="hdfs-native is not installed")
     client = hdfs_native.Client(routers.uri(), {"dfs.replication": "1"})

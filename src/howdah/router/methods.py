@@ -120,14 +120,6 @@ REFUSED: Final = frozenset(
         "removeErasureCodingPolicy",
         "enableErasureCodingPolicy",
         "disableErasureCodingPolicy",
-        "addCacheDirective",
-        "modifyCacheDirective",
-        "removeCacheDirective",
-        "listCacheDirectives",
-        "addCachePool",
-        "modifyCachePool",
-        "removeCachePool",
-        "listCachePools",
     }
 )
 """Their ids and cookies belong to one namenode: behind a router nobody could say to which."""

@@ -6,5 +6,6 @@
 - `tree`        those that make, move and remove names
 - `listing`     directories over all their destinations and mount points
 - `cluster`     nameservices as a whole
+- `caching`     cache pools and directives
 - `forwarding`  every method with its home, and how many calls are under way
 """

@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.router.answering import settle
+from howdah.router.calls.caching import CachingCalls
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
 from howdah.router.calls.core import Core
 from howdah.router.calls.files import FileCalls
@@ -41,7 +42,13 @@ class Forwarding:
         self.held_bytes = 0
         """Of the requests of calls under way."""
         self.listing = ListingCalls(core)
-        families = (FileCalls(core), TreeCalls(core), self.listing, ClusterCalls(core))
+        families = (
+            FileCalls(core),
+            TreeCalls(core),
+            self.listing,
+            ClusterCalls(core),
+            CachingCalls(core),
+        )
         plain = {**path_methods(core), **cluster_methods(core)}
         handlers: dict[str, Callable[[Any, Caller], Answer]] = {}
         for method in DESCRIPTOR.methods:

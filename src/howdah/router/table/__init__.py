@@ -6,5 +6,6 @@
 - `translation`  paths of a nameservice in messages and answers, back to the router's
 - `pages`        listings of several destinations and mount points as one
 - `merging`      summaries, statistics and reports of several nameservices as one
+- `cache_ids`    ids of cache directives, which tell the nameservice
 - `quotas`       the quota of a mount point over all its destinations
 """

@@ -104,3 +104,36 @@ def storage_reports(
         if known is None or report.datanodeInfo.lastUpdate > known.datanodeInfo.lastUpdate:
             nodes[_xfer(report.datanodeInfo)] = report
     return list(nodes.values())
+
+
+def cache_pools(
+    pages: Sequence[pb.ListCachePoolsResponseProto],
+) -> pb.ListCachePoolsResponseProto:
+    """One page of pools by their names: as far as every nameservice has told, with the sums."""
+    ends = [each.entries[-1].info.poolName for each in pages if each.hasMore and each.entries]
+    end = min(ends, default=None)
+    named: dict[str, list[pb.CachePoolEntryProto]] = {}
+    for page in pages:
+        for entry in page.entries:
+            named.setdefault(entry.info.poolName, []).append(entry)
+    answer = pb.ListCachePoolsResponseProto(hasMore=bool(ends))
+    for name in sorted(named):
+        if end is not None and name > end:
+            answer.hasMore = True
+            break
+        # One that the caller may not read has nothing but its name.
+        fullest = max(named[name], key=lambda each: len(each.info.ListFields()))
+        stats = summed((each.stats for each in named[name]), pb.CachePoolStatsProto)
+        answer.entries.add(info=fullest.info, stats=stats)
+    return answer
+
+
+def cache_directives(
+    pages: Sequence[pb.ListCacheDirectivesResponseProto],
+) -> pb.ListCacheDirectivesResponseProto:
+    """One page of directives of one nameservice, which was asked for several paths."""
+    ends = [each.elements[-1].info.id for each in pages if each.hasMore and each.elements]
+    end = min(ends, default=None)
+    found = {entry.info.id: entry for page in pages for entry in page.elements}
+    kept = [found[number] for number in sorted(found) if end is None or number <= end]
+    return pb.ListCacheDirectivesResponseProto(elements=kept, hasMore=bool(ends))
