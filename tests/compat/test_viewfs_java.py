@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FsStatistics
 from howdah.fs.viewfs.filesystem import ViewFileSystem
+from howdah.spark import distcp, namespace
 from howdah.testing import MiniCluster
 from howdah.testing.internal.views import Ours, Outcome, Theirs
 
@@ -611,6 +613,84 @@ def test_a_scheme_laid_over_without_a_table_is_what_hadoops_is(namespaces: Names
     ]
     found = "\n".join(differences(namespaces, calls, ours, theirs))
     assert found == ""
+
+
+@dataclass(frozen=True)
+class LaidOver:
+    """`hdfs://NAME/` as a table over both namespaces, for Hadoop's client and for ours."""
+
+    name: str
+    options: dict[str, str]
+    conf: Configuration
+    places: dict[str, str]
+    """The directory behind each mount point, by its own URI."""
+
+    def uri(self, path: str) -> str:
+        return f"hdfs://{self.name}{path}"
+
+
+@pytest.fixture
+def laid_over(namespaces: Namespaces) -> Iterator[LaidOver]:
+    # A name of its own: Java keeps filesystems by their authority, not by their settings.
+    name = f"laid-{uuid.uuid4().hex[:8]}"
+    root = f"/spark-{name}"
+    places = {"/one": f"{namespaces.one.uri}{root}", "/two": f"{namespaces.two.uri}{root}"}
+    links = {f"fs.viewfs.mounttable.{name}.link.{mount}": at for mount, at in places.items()}
+    options = {**LAID_OVER, **links, "dfs.replication": "1"}
+    conf = namespaces.one.conf.with_values(options)
+    with namespaces.one.connect() as one, namespaces.two.connect() as two:
+        for fs in (one, two):
+            fs.mkdirs(root)
+        yield LaidOver(name, options, conf, places)
+        for fs in (one, two):
+            fs.delete(root, recursive=True)
+
+
+@pytest.mark.req("FS-047", "FS-242")
+def test_spark_jobs_run_on_a_scheme_laid_over_two_namespaces(
+    namespaces: Namespaces, laid_over: LaidOver
+) -> None:
+    spark, options = namespaces.spark, laid_over.options
+    frame = spark.range(1000).selectExpr("id", "id % 4 as part").repartition(3)
+    frame.write.options(**options).partitionBy("part").parquet(laid_over.uri("/one/table"))
+    found = spark.read.options(**options).parquet(laid_over.uri("/one/table"))
+    found.where("part = 3").write.options(**options).parquet(laid_over.uri("/two/some"))
+    found.limit(10).write.options(**options).mode("overwrite").parquet(laid_over.uri("/two/some"))
+    found.where("part < 2").write.options(**options).mode("append").parquet(
+        laid_over.uri("/two/some")
+    )
+    # Behind the table it is there under the namespaces' own names.
+    assert spark.read.parquet(f"{laid_over.places['/one']}/table").count() == 1000
+    assert spark.read.parquet(f"{laid_over.places['/two']}/some").count() == 510
+    with howdah.connect(laid_over.uri("/"), conf=laid_over.conf) as view:
+        assert [each.path for each in view.list_status("/")] == ["/one", "/two"]
+        assert view.exists("/one/table/part=3")
+        assert view.exists("/two/some/_SUCCESS")
+
+
+@pytest.mark.req("FS-047", "FS-242")
+def test_our_jobs_run_on_a_scheme_laid_over_two_namespaces(
+    namespaces: Namespaces, laid_over: LaidOver
+) -> None:
+    files = {f"d/{number}": b"%d" % number * 1000 for number in range(4)}
+    with howdah.connect(laid_over.uri("/"), conf=laid_over.conf) as view:
+        for name, data in files.items():
+            view.write_bytes(f"/one/source/{name}", data)
+        outcome = distcp(
+            namespaces.spark,
+            [laid_over.uri("/one/source")],
+            laid_over.uri("/two/copy"),
+            conf=laid_over.conf,
+        )
+        assert outcome.counters.files_copied == len(files)
+        for name, data in files.items():
+            assert view.read_bytes(f"/two/copy/{name}") == data
+    with namespaces.two.connect() as two:
+        (there,) = two.list_status(paths.parse(laid_over.places["/two"]).path)
+        assert there.name == "copy"
+    rows = namespace(namespaces.spark, laid_over.uri("/two/copy"), conf=laid_over.conf)
+    assert rows.where("type = 'file'").count() == len(files)
+    rows.unpersist()
 
 
 @pytest.mark.parametrize(
