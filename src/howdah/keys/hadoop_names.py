@@ -435,7 +435,6 @@ dfs.federation.router.mount-table.max-cache-size dfs.federation.router.namenode.
 dfs.federation.router.namenode.heartbeat.jmx.interval
 dfs.federation.router.namenode.resolver.client.class
 dfs.federation.router.observer.federated.state.propagation.maxsize
-dfs.federation.router.observer.read.default dfs.federation.router.observer.read.overrides
 dfs.federation.router.observer.state.id.refresh.period dfs.federation.router.reader.count
 dfs.federation.router.reader.queue.size dfs.federation.router.rpc.enable
 dfs.federation.router.safemode.checkperiod dfs.federation.router.safemode.extension

@@ -139,6 +139,18 @@ DFS_FEDERATION_ROUTER_CLIENT_MOUNT_STATUS_TIME_OUT = duration(
     "ms",
     "How long a listing waits for the owner and mode of a mount point's destination.",
 )
+DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT = boolean(
+    "dfs.federation.router.observer.read.default",
+    False,
+    "Whether reads go to observers. A router of howdah asks active namenodes alone, and does not "
+    "start with true.",
+)
+DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES = listing(
+    "dfs.federation.router.observer.read.overrides",
+    "",
+    "Nameservices in which that is the other way round; a router of howdah does not start with "
+    "any.",
+)
 DFS_FEDERATION_ROUTER_QUOTA_ENABLE = boolean(
     "dfs.federation.router.quota.enable", False, "Whether mount points may have quotas."
 )

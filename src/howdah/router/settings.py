@@ -48,6 +48,7 @@ class Settings:
         has_admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE)
         refuses = conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_ENABLE)
         namenodes = served(conf)
+        _refuse_observers(conf)
         return cls(
             rpc=rpc,
             rpc_bind=conf.get(keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST) or rpc[0],
@@ -79,6 +80,19 @@ class Settings:
             supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
             permissions=conf.get(keys.DFS_PERMISSIONS_ENABLED),
         )
+
+
+def _refuse_observers(conf: Configuration) -> None:
+    """Raises InvalidConfiguration where reads are to go to observers: what a client has seen in
+    each nameservice would have to go along with its calls."""
+    everywhere = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT
+    some = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES
+    for key in (everywhere, some):
+        if conf.get(key):
+            raise errors.InvalidConfiguration(
+                f"{key.name} = {conf.raw(key.name)} is not supported: this router reads from "
+                f"active namenodes; clients may ask observers themselves, without a router"
+            )
 
 
 def served(conf: Configuration) -> dict[str, dict[str, Address]]:
