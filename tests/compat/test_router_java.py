@@ -208,7 +208,6 @@ LINES = (
     "-ls -d /given",
     "-refreshSuperUserGroupsConfiguration",
     "-rm /given/all /given/any /given/new",
-    "-refreshCallQueue",
     "-rm /given/one /given/two",
     "-rm /given/one",
     "-ls /given",

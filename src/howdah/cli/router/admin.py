@@ -485,7 +485,13 @@ def _refresh_super_user_groups(administration: Administration, words: list[str])
 
 
 def _refresh_call_queue(administration: Administration, words: list[str]) -> int:
-    administration.refresh_call_queue()
+    try:
+        administration.refresh_call_queue()
+    except errors.HowdahError as error:
+        # Hadoop's keeps the reason to itself.
+        print(f"refreshCallQueue: {error.message.splitlines()[0]}", file=sys.stderr)
+        print(f"Refresh call queue unsuccessfully for {administration.place}")
+        return FAILED
     print(f"Refresh call queue successfully for {administration.place}")
     return 0
 
