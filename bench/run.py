@@ -31,6 +31,7 @@ SCRIPTS = (
     "sync",
     "recovery",
     "failover",
+    "router",
     "short_circuit",
     "caching",
     "scale",

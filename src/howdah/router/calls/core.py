@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from google.protobuf.message import Message
@@ -96,6 +96,8 @@ class Core:
         )
         if not enabled:
             return None
+        if len(enabled) == 1:
+            return found if enabled == found.locations else replace(found, locations=enabled)
         around = Surroundings(
             random.random(),
             self.nameservices.on_host(caller.address),

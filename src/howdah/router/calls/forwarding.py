@@ -1,6 +1,7 @@
 """ClientProtocol as a router answers it: every method has a home, or is refused (shell).
 
-A call is a task on the loop, and its answer is deferred. Their number, and the bytes of their
+A call that goes to one destination takes the short way (`howdah.router.calls.quick`). Any other
+is a task on the loop, and its answer is deferred. Their number, and the bytes of their
 requests, are bounded: above that callers are told to try again.
 """
 
@@ -16,6 +17,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.router.answering import settle
+from howdah.router.calls import quick
 from howdah.router.calls.caching import CachingCalls
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
 from howdah.router.calls.core import Core
@@ -39,8 +41,8 @@ class Forwarding:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._tasks: dict[asyncio.Task[None], int] = {}
-        self.held_bytes = 0
-        """Of the requests of calls under way."""
+        self._quick = quick.Quick(core)
+        self._held_bytes = 0
         self.listing = ListingCalls(core)
         families = (
             FileCalls(core),
@@ -63,26 +65,40 @@ class Forwarding:
         )
 
     @property
+    def held_bytes(self) -> int:
+        """Of the requests of calls under way."""
+        return self._held_bytes + self._quick.held_bytes
+
+    @property
     def under_way(self) -> int:
-        return len(self._tasks)
+        return len(self._tasks) + self._quick.under_way
 
     def _beginning(self, method: str, work: Work) -> Callable[[Any, Caller], Answer]:
+        is_quick = method in quick.FIELDS
+
         def begin(request: Message, caller: Caller) -> Answer:
             self._core.check_writes(method)
             size = request.ByteSize()
-            if len(self._tasks) >= MOST_CALLS or self.held_bytes + size > MOST_BYTES:
+            if self.under_way >= MOST_CALLS or self.held_bytes + size > MOST_BYTES:
                 raise errors.RetriableError(
-                    f"Router {self._core.name} has {len(self._tasks)} calls with "
+                    f"Router {self._core.name} has {self.under_way} calls with "
                     f"{self.held_bytes} bytes under way, and takes no more: try again"
                 )
             answer = Deferred()
-            task = asyncio.create_task(settle(method, work(request, caller), answer))
-            self._tasks[task] = size
-            self.held_bytes += size
-            task.add_done_callback(self._done)
+
+            def long_way() -> None:
+                task = asyncio.create_task(settle(method, work(request, caller), answer))
+                self._tasks[task] = size
+                self._held_bytes += size
+                task.add_done_callback(self._done)
+
+            if not is_quick or not self._quick.begin(
+                method, request, caller, answer, size, long_way
+            ):
+                long_way()
             return answer
 
         return begin
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self.held_bytes -= self._tasks.pop(task)
+        self._held_bytes -= self._tasks.pop(task)

@@ -45,7 +45,7 @@ def _one(core: Core, method: str, field: str) -> Work:
         answer, location = await core.first(
             found.locations, method, request, caller, field=field, is_found=_has_something
         )
-        _translate(core, answer, location)
+        translate(core, answer, location)
         assert isinstance(answer, Message)
         return answer
 
@@ -62,7 +62,7 @@ def _every(core: Core, method: str, field: str) -> Work:
             answer = answers[0]
             if isinstance(answer, pb.SetReplicationResponseProto):
                 answer.result = any(each.result for each in answers)
-        _translate(core, answer, found.locations[0])
+        translate(core, answer, found.locations[0])
         assert isinstance(answer, Message)
         return answer
 
@@ -77,7 +77,7 @@ def _has_something(answer: Message) -> bool:
     return True
 
 
-def _translate(core: Core, answer: Message, location: Location) -> None:
+def translate(core: Core, answer: Message, location: Location) -> None:
     """Paths of the nameservice in an answer, in place."""
     if isinstance(answer, pb.CreateSnapshotResponseProto):
         answer.snapshotPath = _back(location, answer.snapshotPath)

@@ -8,9 +8,11 @@ number of connections is bounded; one that nobody has used for a while is closed
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import uuid
 from collections import deque
+from collections.abc import Callable
 from typing import Final, TypeVar, cast
 
 from google.protobuf.message import DecodeError, Message
@@ -31,6 +33,9 @@ _SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
 _FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
 
 _Key = tuple[bytes, int]
+Outcome = bytes | errors.HowdahError
+Receiver = Callable[[Outcome], None]
+"""Is given the answer to a call, or the error that ended it."""
 
 
 class Broken(errors.Unreachable):
@@ -39,21 +44,46 @@ class Broken(errors.Unreachable):
 
 def encode_call(protocol: str, method: str, request: Message, identity: Identity) -> bytes:
     """One call as a frame, with the context of the client."""
+    call_id = wire.varint((identity.call_id << 1 ^ identity.call_id >> 31) & 0xFFFFFFFF)
+    rest = _header_behind_id(identity.client_id, identity.retry_count, identity.context)
+    length = wire.varint(len(_HEADER_START) + len(call_id) + len(rest))
+    return wire.frame(
+        length, _HEADER_START, call_id, rest, _name(protocol, method), wire.delimited(request)
+    )
+
+
+_HEADER_START: Final = b"\x08\x02\x10\x00\x18"
+"""A call's header up to its id: protocol buffers, a whole packet, the tag of the id."""
+
+
+@functools.lru_cache(4096)
+def _header_behind_id(
+    client_id: bytes, retry_count: int, context: tuple[str, bytes] | None
+) -> bytes:
+    """What is the same for all calls of a client."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
-        callId=identity.call_id,
-        clientId=identity.client_id,
-        retryCount=identity.retry_count,
+        callId=0,
+        clientId=client_id,
+        retryCount=retry_count,
     )
-    if identity.context is not None:
-        header.callerContext.context = identity.context[0]
-        if identity.context[1]:
-            header.callerContext.signature = identity.context[1]
-    name = rpc_pb2.RequestHeaderProto(
-        methodName=method, declaringClassProtocolName=protocol, clientProtocolVersion=1
+    if context is not None:
+        header.callerContext.context = context[0]
+        if context[1]:
+            header.callerContext.signature = context[1]
+    written = header.SerializeToString()
+    assert written.startswith(_HEADER_START + b"\0"), "the call id is written third"
+    return written[len(_HEADER_START) + 1 :]
+
+
+@functools.lru_cache(512)
+def _name(protocol: str, method: str) -> bytes:
+    return wire.delimited(
+        rpc_pb2.RequestHeaderProto(
+            methodName=method, declaringClassProtocolName=protocol, clientProtocolVersion=1
+        )
     )
-    return wire.frame(wire.delimited(header), wire.delimited(name), wire.delimited(request))
 
 
 class _Connection(asyncio.Protocol):
@@ -62,7 +92,7 @@ class _Connection(asyncio.Protocol):
         self._greeting = greeting
         self._frames = wire.FrameBuffer(most_bytes)
         self._transport: asyncio.Transport | None = None
-        self._waiting: dict[_Key, deque[asyncio.Future[bytes]]] = {}
+        self._waiting: dict[_Key, deque[Receiver]] = {}
         self._may_write = asyncio.Event()
         self._may_write.set()
         self.is_open = False
@@ -90,10 +120,9 @@ class _Connection(asyncio.Protocol):
         self.is_open = False
         self._may_write.set()
         waiting, self._waiting = self._waiting, {}
-        for futures in waiting.values():
-            for future in futures:
-                if not future.done():
-                    future.set_exception(error)
+        for receivers in waiting.values():
+            for receive in receivers:
+                receive(error)
 
     def close(self) -> None:
         self.is_open = False
@@ -122,25 +151,37 @@ class _Connection(asyncio.Protocol):
             self.close()
             return
         key = (header.clientId, header.callId)
-        futures = self._waiting.get(key)
-        if not futures:
+        receivers = self._waiting.get(key)
+        if not receivers:
             return  # nobody waits any more
-        future = futures.popleft()
-        if not futures:
+        receive = receivers.popleft()
+        if not receivers:
             del self._waiting[key]
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(body)
+        receive(body if error is None else error)
+
+    def send(self, frame: bytes, key: _Key, receive: Receiver) -> bool:
+        """Write a call, unless the connection is at its end or takes nothing now."""
+        if not self.is_open or self._transport is None or not self._may_write.is_set():
+            return False
+        self._waiting.setdefault(key, deque()).append(receive)
+        self._transport.write(frame)
+        return True
 
     async def call(self, frame: bytes, key: _Key) -> bytes:
         await self._may_write.wait()
         if not self.is_open or self._transport is None:
             raise Broken(f"{self._place} ended the connection")
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, deque()).append(future)
+
+        def receive(outcome: Outcome) -> None:
+            if future.done():
+                return
+            if isinstance(outcome, errors.HowdahError):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+        self._waiting.setdefault(key, deque()).append(receive)
         self._transport.write(frame)
         return await future
 
@@ -217,12 +258,60 @@ class Connections:
                 f"{address[0]}:{address[1]} answered {method} by what is no {kind.__name__}"
             ) from error
 
+    def send(
+        self,
+        address: Address,
+        protocol: str,
+        method: str,
+        request: Message,
+        identity: Identity,
+        done: Receiver,
+    ) -> bool:
+        """Write a call to a connection that is there; False if there is none that takes it.
+
+        `done` is called once: with the answer, with the error that it is, `Broken` where the
+        connection ends before, or `CallTimeout`.
+        """
+        connection = self._open.get((address, identity.user))
+        if connection is None or not connection.is_open:
+            return False
+        loop = asyncio.get_running_loop()
+        is_over = False
+
+        def receive(outcome: Outcome) -> None:
+            nonlocal is_over
+            if not is_over:
+                is_over = True
+                timer.cancel()
+                done(outcome)
+
+        frame = encode_call(protocol, method, request, identity)
+        key = (identity.client_id, identity.call_id & 0xFFFFFFFF)
+        limit_s = self._call_timeout_s
+        timer = loop.call_later(
+            limit_s,
+            lambda: receive(
+                errors.CallTimeout(
+                    f"{address[0]}:{address[1]} did not answer {method} within {limit_s:g} s"
+                )
+            ),
+        )
+        if not connection.send(frame, key, receive):
+            timer.cancel()
+            return False
+        connection.used_s = loop.time()
+        return True
+
     def _is_open(self, address: Address, user: str) -> bool:
         found = self._open.get((address, user))
         return found is not None and found.is_open
 
     async def _connection(self, address: Address, user: str) -> _Connection:
         key = (address, user)
+        found = self._open.get(key)
+        if found is not None and found.is_open:
+            found.used_s = asyncio.get_running_loop().time()
+            return found
         async with self._locks.setdefault(key, asyncio.Lock()):
             now_s = asyncio.get_running_loop().time()
             found = self._open.get(key)

@@ -14,7 +14,7 @@ import asyncio
 import itertools
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from google.protobuf.message import Message
@@ -77,6 +77,10 @@ class Nameservices:
     @property
     def available_bytes(self) -> dict[str, int]:
         return {name: each.available_bytes for name, each in self.members.items()}
+
+    def is_alone(self, nameservice: str) -> bool:
+        """Whether the nameservice has one namenode."""
+        return len(self.members[nameservice].namenodes) == 1
 
     def on_host(self, host: str) -> frozenset[str]:
         """Nameservices with a namenode at this host."""
@@ -150,6 +154,35 @@ class Nameservices:
             await asyncio.sleep(pause_s)
         said = "; ".join(f"{name}: {error}" for name, error in failures.items())
         raise errors.NoNamenodes(f"No namenodes available under nameservice {nameservice}: {said}")
+
+    def send(
+        self,
+        nameservice: str,
+        method: str,
+        request: Message,
+        identity: Identity,
+        done: Callable[[bytes | errors.HowdahError], None],
+    ) -> bool:
+        """Write a call to the active namenode, if it is known and connected to; `done` is given
+        its answer, or the error that it or the connection ended with. False for all else."""
+        members = self.members.get(nameservice)
+        namenode = None if members is None or nameservice in self.disabled else members.active
+        if namenode is None:
+            return False
+
+        def heard(outcome: bytes | errors.HowdahError) -> None:
+            if isinstance(outcome, errors.StandbyError):
+                self._heard(namenode, State.STANDBY)
+            elif isinstance(outcome, errors.CallTimeout):
+                if not self.is_alone(nameservice):
+                    self._heard(namenode, State.UNAVAILABLE, outcome.message)
+            elif not isinstance(outcome, errors.HowdahError):
+                namenode.contact_s = asyncio.get_running_loop().time()
+            done(outcome)
+
+        return self._connections.send(
+            namenode.address, CLIENT_PROTOCOL, method, request, identity, heard
+        )
 
     def _members(self, nameservice: str) -> Members:
         members = self.members.get(nameservice)

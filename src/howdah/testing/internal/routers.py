@@ -66,6 +66,9 @@ class Routers:
         self.addresses[name], self.admin_addresses[name] = told["rpc"], told["admin"]
         return self.uri(name)
 
+    def pid(self, name: str = "router") -> int:
+        return self._processes[name].pid
+
     def uri(self, name: str = "router") -> str:
         return f"hdfs://{self.addresses[name]}"
 
