@@ -57,14 +57,17 @@ def measure(options: Options) -> Results:
             store.add_mount(MountEntry("/east", (Destination("east", "/real"),)))
         routers = stack.enter_context(Routers(base, {"east": cluster}))
         routers.start()
-        pids = {DIRECT: cluster.process("namenode").pid, OURS: routers.pid()}
+        namenode = cluster.process("namenode")
+        pids = {DIRECT: namenode.pid, OURS: routers.pid()}
         places = {
             DIRECT: (cluster.uri.removeprefix("hdfs://"), REAL),
             OURS: (routers.addresses["router"], ROUTED),
         }
         try:
             progress("Hadoop's router starts")
-            pids[HADOOPS], address = hadoops_router(stack, base, routers.values)
+            pids[HADOOPS], address = hadoops_router(
+                stack, base, routers.values, namenode.addresses["http"]
+            )
             places[HADOOPS] = (address, ROUTED)
         except (NoHadoop, NoJava) as error:
             yield Skipped(HADOOPS, str(error))
@@ -120,8 +123,11 @@ def cpu_s(pid: int) -> float:
     return sum(int(each.read_text().split()[0]) for each in tasks) / 1e9
 
 
-def hadoops_router(stack: ExitStack, base: Path, values: dict[str, str]) -> tuple[int, str]:
-    """Hadoop's router over the same state store: its pid, and where it serves."""
+def hadoops_router(
+    stack: ExitStack, base: Path, values: dict[str, str], pages: str
+) -> tuple[int, str]:
+    """Hadoop's router over the same state store: its pid, and where it serves. `pages` is where
+    it asks the namenode for figures."""
     jars = f"{hadoop_router_class_path(CACHE)}{os.pathsep}{hadoop_class_path(CACHE)}"
     directory = base / "hadoop"
     directory.mkdir()
@@ -131,7 +137,8 @@ def hadoops_router(stack: ExitStack, base: Path, values: dict[str, str]) -> tupl
             ports.append(probe.getsockname()[1])
     settings = {
         **values,
-        "fs.defaultFS": "hdfs://east",
+        "fs.defaultFS": f"hdfs://{values['dfs.namenode.rpc-address.east']}",
+        "dfs.namenode.http-address.east": pages,
         "dfs.federation.router.store.driver.class": (
             "org.apache.hadoop.hdfs.server.federation.store.driver.impl.StateStoreFileImpl"
         ),
@@ -140,6 +147,8 @@ def hadoops_router(stack: ExitStack, base: Path, values: dict[str, str]) -> tupl
         "dfs.federation.router.monitor.namenode": "east",
         "dfs.federation.router.safemode.enable": "false",
         "dfs.federation.router.http.enable": "false",
+        "dfs.federation.router.heartbeat.interval": "500",
+        "dfs.federation.router.cache.ttl": "500",
     }
     properties = "".join(
         f"<property><name>{name}</name><value>{value}</value></property>"
