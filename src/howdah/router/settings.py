@@ -87,10 +87,11 @@ def _refuse_observers(conf: Configuration) -> None:
     each nameservice would have to go along with its calls."""
     everywhere = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT
     some = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES
-    for key in (everywhere, some):
-        if conf.get(key):
+    asked = {everywhere.name: conf.get(everywhere), some.name: bool(conf.get(some))}
+    for name, is_set in asked.items():
+        if is_set:
             raise errors.InvalidConfiguration(
-                f"{key.name} = {conf.raw(key.name)} is not supported: this router reads from "
+                f"{name} = {conf.raw(name)} is not supported: this router reads from "
                 f"active namenodes; clients may ask observers themselves, without a router"
             )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from howdah.rpc import wire
@@ -37,14 +38,16 @@ def identity_of(caller: Caller, part: str = "") -> Identity:
     if part or len(client_id) != wire.CLIENT_ID_LENGTH:
         seed = client_id + part.encode("utf-8", "surrogateescape")
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
-    return Identity(caller.user, client_id, caller.call_id, caller.retry_count, _context(caller))
+    own, signature = caller.context or ("", b"")
+    context = _context(own, signature, caller.address, caller.port)
+    return Identity(caller.user, client_id, caller.call_id, caller.retry_count, context)
 
 
-def _context(caller: Caller) -> tuple[str, bytes]:
+@lru_cache(4096)
+def _context(own: str, signature: bytes, address: str, port: int) -> tuple[str, bytes]:
     """The client's own context, and where the client is: namenodes see the router's address.
     Hadoop: CallerContext with clientIp and clientPort."""
-    own, signature = caller.context or ("", b"")
-    place = f"clientIp:{caller.address},clientPort:{caller.port}"
+    place = f"clientIp:{address},clientPort:{port}"
     room = MOST_CONTEXT_CHARACTERS - len(place) - 1
     kept = ",".join(
         part for part in own.split(",") if not part.startswith(("clientIp:", "clientPort:"))
