@@ -17,6 +17,8 @@ from howdah.cli.dfs.shell import registry
 from howdah.cli.dfsadmin import COMMANDS as DFSADMIN
 from howdah.cli.diskbalancer import words as diskbalancer
 from howdah.cli.fsck import words as fsck
+from howdah.cli.installing import doctor, init
+from howdah.sync import options as sync
 
 SHELLS: Final = ("bash", "zsh", "fish")
 GENERIC: Final = ("--conf", "-conf", "-D", "-fs")
@@ -35,6 +37,7 @@ _TAKE_PATHS: Final = (
     "namespace",
     "snapshotDiff",
     "storagepolicies",
+    "sync",
     "verify",
 )
 _TAKE_FILES: Final = ("classpath", "debug", "namespace", "oev", "oiv")
@@ -107,6 +110,9 @@ def lines() -> dict[str, Line]:
         "classpath": ("--glob", "--jar"),
         "getconf": options_of(getconf.USAGE),
         "groups": ("--json",),
+        "doctor": options_of(doctor.arguments().format_help()),
+        "init": options_of(init.arguments().format_help()),
+        "sync": options_of(sync.usage()),
     }
     found = {}
     for name, command in main.COMMANDS.items():

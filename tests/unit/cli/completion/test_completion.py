@@ -193,3 +193,11 @@ print([m for m in sys.modules if m.endswith((".completion.words", ".cli.dfsadmin
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_commands_with_a_parser_of_their_own_are_completed_too() -> None:
+    found = lines()
+    assert {"--machines", "--zookeeper"} <= set(found["init"].place.words)
+    assert {"--role", "--json"} <= set(found["doctor"].place.words)
+    assert {"-delete", "-bandwidth", "--dry-run"} <= set(found["sync"].place.words)
+    assert found["sync"].place.remote
