@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +19,11 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.config import Configuration
 from howdah.journalnode.election_service import PROTOCOL as ELECTION
+from howdah.journalnode.pages import ready
 from howdah.journalnode.protocol import INTER_QJOURNAL, QJOURNAL
 from howdah.journalnode.server import JournalNode
 from howdah.journalnode.state import SegmentState
+from howdah.journalnode.status import Status
 from howdah.journalnode.sync import Peer, join, sync_journal
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import election_pb2
@@ -561,6 +564,28 @@ def test_the_pages_say_how_the_journals_are(node: Running) -> None:
     assert beans["Journal-ns1"]["HowdahHasVote"]
     assert b"ns1" in node.get("/")[1]
     assert node.get("/conf")[0] == 200
+
+
+@pytest.mark.req("FS-261")
+@pytest.mark.req("FS-262")
+def test_monitoring_is_told_of_journals_and_calls(node: Running) -> None:
+    ended(node)
+    assert node.get("/health")[0] == 200
+    status, body = node.get("/ready")
+    assert (status, json.loads(body)["journals"]) == (200, [JOURNAL])
+    told = node.get("/prom")[1].decode()
+    assert 'journal_node_last_written_tx_id{journal="ns1"} 8.0' in told
+    assert re.search(r'rpc_processing_seconds_count{method="journal",port="\d+"} [1-9]', told)
+
+
+@pytest.mark.req("FS-262")
+def test_node_without_a_journal_that_can_be_used_is_not_ready() -> None:
+    assert not ready([]).ok
+    good = Status("ns1")
+    assert ready([good]).ok
+    report = ready([good, Status("ns2", trouble="its VERSION is damaged")])
+    assert not report.ok
+    assert "ns2: its VERSION is damaged" in report.checks[1].said
 
 
 def test_a_restarted_node_knows_its_journals(node: Running, start_node: Start) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -427,3 +428,28 @@ def test_stream_is_stopped_when_its_reader_goes_or_takes_nothing_for_long() -> N
             slow.sendall(GET % b"/")
             assert streams[1].stopped.wait(20)
             assert streams[1].made < 1000
+
+
+@pytest.mark.req("FS-262")
+def test_what_lies_beside_a_loop_is_answered_while_the_loop_stands() -> None:
+    stands = threading.Event()
+
+    def run(act: Callable[[], Any]) -> Any:
+        assert stands.wait(60)
+        return act()
+
+    server = HttpServer(
+        path_of, timeout_s=10.0, run=run, beside={"/health": lambda _: plain(503, "it stands")}
+    )
+    port = server.start("127.0.0.1", 0)
+    try:
+        with dial(port) as waits:
+            waits.sendall(b"GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            told = said(port, b"GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            assert told.startswith(b"HTTP/1.1 503")
+            assert b"it stands" in told
+            stands.set()
+            assert all_of(waits).startswith(b"HTTP/1.1 200")
+    finally:
+        stands.set()
+        server.stop()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.journal import Batch, Journal
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
@@ -166,3 +166,24 @@ def test_a_journal_that_cannot_begin_is_closed_and_raises(step: str) -> None:
     with pytest.raises(OSError, match=f"{step} fails"):
         opened(journal, Told())
     assert journal.is_closed
+
+
+@pytest.mark.req("FS-260")
+def test_edits_and_syncs_are_counted_from_log_to_log() -> None:
+    figures = LogFigures()
+    for last_txid in (0, 5):
+        journal, told = Recording(), Told()
+        log = EditLog(
+            journal,
+            last_txid,
+            on_durable=told.on_durable,
+            on_failure=told.on_failure,
+            figures=figures,
+        )
+        append(log, 3)
+        last = log.last_txid
+        told.wait(lambda told=told, last=last: last in told.durable)  # type: ignore[misc]
+        log.close()
+    # Three edits and the end of the segment in each; the beginning is written with the opening.
+    assert figures.transactions == 8
+    assert figures.syncs.count == sum(figures.syncs.buckets) == 4
