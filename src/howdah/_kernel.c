@@ -1,5 +1,6 @@
 /*
- * howdah._kernel: checksums over all chunks of a packet in one call.
+ * howdah._kernel: checksums over all chunks of a packet in one call. What it has
+ * for tables of rows is in _kernel_rows.c.
  *
  * HDFS guards every `bytes_per_checksum` (512) bytes with a 4-byte big-endian
  * CRC, so a 64 KiB packet carries 128 of them. A call from Python for each
@@ -39,6 +40,9 @@
 enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
+
+/* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
+enum { REVISION = 2 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -621,6 +625,10 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
+/* In _kernel_rows.c. */
+PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 static PyMethodDef methods[] = {
     {"checksum_chunks", (PyCFunction)(void (*)(void))checksum_chunks, METH_FASTCALL,
      "checksum_chunks(type, bytes_per_checksum, data, out, out_offset) -> int"},
@@ -631,6 +639,10 @@ static PyMethodDef methods[] = {
      "combine(type, crc_a, crc_b, length_b) -> int"},
     {"compose", (PyCFunction)(void (*)(void))compose, METH_FASTCALL,
      "compose(type, sums, chunk_bytes, last_chunk_bytes) -> int"},
+    {"take_rows", (PyCFunction)(void (*)(void))howdah_take_rows, METH_FASTCALL,
+     "take_rows(pages, ids, shift, width) -> bytes"},
+    {"frame_files", (PyCFunction)(void (*)(void))howdah_frame_files, METH_FASTCALL,
+     "frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -662,6 +674,8 @@ exec_module(PyObject *module)
         all[i]->release_bytes = strcmp(all[i]->method, "table") == 0 ? 128u << 10 : 1u << 20;
     if (PyModule_AddStringConstant(module, "CRC32_METHOD", crc32_algorithm.method) < 0)
         return -1;
+    if (PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "CRC32C_METHOD", crc32c_algorithm.method);
 }
 
@@ -673,7 +687,7 @@ static PyModuleDef_Slot slots[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "howdah._kernel",
-    .m_doc = "Checksums over all chunks of a packet in one call.",
+    .m_doc = "Checksums over all chunks of a packet, and rows by the thousand, in one call.",
     .m_size = 0,
     .m_methods = methods,
     .m_slots = slots,

@@ -1,7 +1,9 @@
+from collections.abc import Mapping
 from typing import Final
 
 from typing_extensions import Buffer
 
+REVISION: Final[int]
 CRC32_METHOD: Final[str]
 CRC32C_METHOD: Final[str]
 
@@ -12,3 +14,16 @@ def verify_chunks(type: int, bytes_per_checksum: int, data: Buffer, sums: Buffer
 def crc(type: int, data: Buffer, seed: int, /) -> int: ...
 def combine(type: int, crc_a: int, crc_b: int, length_b: int, /) -> int: ...
 def compose(type: int, sums: Buffer, chunk_bytes: int, last_chunk_bytes: int, /) -> int: ...
+def take_rows(pages: Mapping[int, Buffer], ids: Buffer, shift: int, width: int, /) -> bytes: ...
+def frame_files(
+    ids: Buffer,
+    names: list[str],
+    mtimes: Buffer,
+    atimes: Buffer,
+    looks: list[tuple[bytes, bytes, bytes]],
+    block_ids: Buffer,
+    stamps: Buffer,
+    lengths: Buffer,
+    counts: Buffer | None,
+    /,
+) -> bytes: ...

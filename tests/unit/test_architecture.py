@@ -154,7 +154,8 @@ SHELLS = {
         "retention",
         "transitions",
     },
-    "transfer": {"checksum", "packed_kernel", "sockets"},
+    "native": {"loading", "packed"},
+    "transfer": {"checksum", "sockets"},
 }
 # These packages are shells, but for what is named here.
 PURE = {
@@ -266,7 +267,7 @@ PURE_BELOW = {
 }
 # Reading one environment variable at import and the CPU's CRC instruction are all
 # the world that checksums know; paths know the type that Python's own paths have.
-PURE_ENOUGH = {"howdah.fs.paths", "howdah.transfer.checksum"}
+PURE_ENOUGH = {"howdah.fs.paths", "howdah.native.loading", "howdah.transfer.checksum"}
 
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
@@ -282,6 +283,7 @@ BOTTOM = {
     "kinds",
     "keys",
     "config",
+    "native",
     "nameservices",
     "options",
     "processes",
@@ -318,6 +320,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "processes": set(),
     "this_host": set(),
     "model": set(),
+    "native": set(),
     "proto": set(),
     "rpc": BOTTOM,
     "transfer": BOTTOM,

@@ -40,6 +40,8 @@ from howdah.local.servers import Server, ServerFailed, Spawner, tail
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0
+KILL_TIMEOUT_S = 60.0
+"""A process that is killed within a call of a busy disk ends only when that returns."""
 STATE_TIMEOUT_S = 2.0
 """How long a namenode may take to say what it is."""
 ACTIVE = "active"
@@ -221,7 +223,7 @@ class LocalCluster:
         pids = [self.pids[name] for name in names if self.is_running(name)]
         for pid in pids:
             signal_group(pid, signal.SIGKILL)
-        left = self._wait_ended(pids, STOP_TIMEOUT_S)
+        left = self._wait_ended(pids, KILL_TIMEOUT_S)
         if left:
             raise ServerFailed(f"processes {left} don't end although they were killed")
 

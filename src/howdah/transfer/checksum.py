@@ -17,11 +17,10 @@ Every function takes any contiguous buffer. The kernel copies nothing.
 from __future__ import annotations
 
 import enum
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from howdah.transfer import packed_kernel
+from howdah.native.loading import kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -81,16 +80,9 @@ class _Implementation(Protocol):
 
 
 def _load() -> _Implementation:
-    if os.environ.get("HOWDAH_KERNEL", "").lower() != "off":
-        try:
-            from howdah import _kernel
-
-            return _kernel
-        except ImportError:
-            # Not built on this machine, or it is in a zip.
-            packed = packed_kernel.load()
-            if packed is not None:
-                return cast(_Implementation, packed)
+    found = kernel()
+    if found is not None:
+        return cast(_Implementation, found)
     from howdah.transfer import checksum_fallback
 
     return checksum_fallback
@@ -111,7 +103,8 @@ def without_kernel() -> str:
     if _implementation is not checksum_fallback:
         return ""
     return (
-        "howdah's checksum kernel is missing (was there no C compiler when howdah was installed?): "
+        "howdah's kernel is missing, or of another version (was there no C compiler when it was "
+        "installed?): "
         f"{implementation()} does its work, and writing and checked reading take about twice the "
         "time. Install a C compiler, and howdah anew"
     )

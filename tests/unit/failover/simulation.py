@@ -87,6 +87,7 @@ class Zkfc:
         self.controller = Controller(Elector(self.content))
         self.candidacy: int | None = None
         self.is_stopped = False
+        self._held_back: list[Callable[[], None]] = []
         self.is_active = False
         self._round = 0
         self._terms: set[int] = set()
@@ -100,15 +101,23 @@ class Zkfc:
         return self.candidacy is not None and self.candidate.holds(self.now_ms())
 
     def later(self, own_ms: float, what: Callable[[], None]) -> None:
-        """After so long by the own clock; not while the process is stopped."""
+        """After so long by the own clock. While the process is stopped it waits, in its order:
+        what the namenode said first is not heard last."""
 
         def when_running() -> None:
             if self.is_stopped:
-                self.world.after(5, when_running)
+                self._held_back.append(when_running)
             else:
                 what()
 
         self.world.after(max(own_ms, 0) / self._rate, when_running)
+
+    def go_on(self) -> None:
+        """The process is not stopped any more."""
+        self.is_stopped = False
+        held_back, self._held_back = self._held_back, []
+        for what in held_back:
+            self.world.after(0, what)
 
     # -- the controller
 
@@ -401,7 +410,7 @@ class World:
                 self.after(for_ms, node.start)
             case 1:
                 zkfc.is_stopped = True
-                self.after(for_ms, lambda: setattr(zkfc, "is_stopped", False))
+                self.after(for_ms, zkfc.go_on)
             case 2:
                 zkfc.later(0, lambda: zkfc.check_health(Health.UNHEALTHY))
                 self.after(for_ms, lambda: zkfc.later(0, lambda: self._well(zkfc)))
@@ -426,7 +435,7 @@ class World:
             if not node.is_up:
                 node.start()
         for zkfc in self.zkfcs:
-            zkfc.is_stopped = False
+            zkfc.go_on()
         self.delay_ms = min(self.delay_ms, 20.0)
         self.run_until(for_ms + 30_000)
         assert self.times_active, "nobody ever became active"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from howdah.testing.internal.torture import times
@@ -29,5 +29,6 @@ def test_never_two_hold_the_lease_and_nobody_becomes_active_unfenced(
 @pytest.mark.timeout(3600)
 @settings(max_examples=times(500), deadline=None)
 @given(seed=st.integers(0, 2**32), zkfcs=st.integers(2, 4), nodes=st.sampled_from([3, 5]))
+@example(seed=2225, zkfcs=2, nodes=5)
 def test_the_same_with_more_trouble(seed: int, zkfcs: int, nodes: int) -> None:
     World(seed, zkfcs, nodes).live(60_000, 90)

@@ -83,7 +83,9 @@ def write_image(
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
     records = SnapshotRecords(namespace)
-    count = sum(1 for _ in attached(namespace, go_on))
+    count = sum(
+        len(found) if isinstance(found, list) else 1 for found in attached(namespace, go_on)
+    )
     found = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(
         namespace.last_inode_id,
@@ -107,11 +109,11 @@ def write_image(
 
 
 def _children(
-    inodes: Iterable[INode | int], records: SnapshotRecords
+    found: Iterable[INode | list[int]], records: SnapshotRecords
 ) -> Iterator[rec.ChildrenRecord]:
-    for node in inodes:
+    for node in found:
         if isinstance(node, Directory) and node.entries:
-            entries = [node.entries[name] for name in in_order(node.sorted_names())]
+            entries = map(node.entries.__getitem__, in_order(node.entries))
             children = [entry if isinstance(entry, int) else entry.inode_id for entry in entries]
             if not records.has_references:
                 yield rec.ChildrenRecord(node.inode_id, children)

@@ -29,7 +29,7 @@ from howdah.namenode.inodes.files import (
 )
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree.namespace import Namespace
-from howdah.storage.image.columns import BATCH, FileColumns
+from howdah.storage.image.columns import BATCH, FileColumns, Look
 
 Permission = Callable[[int], tuple[str, str, int]]
 
@@ -57,10 +57,7 @@ class Filling:
         ids, names = columns.ids, columns.names
         self._check(ids, names)
         rows = array("q", bytes(8 * WIDTH * len(ids)))
-        looks = zip(
-            columns.permissions, columns.replications, columns.block_sizes_bytes, strict=True
-        )
-        rows[TRAITS::WIDTH] = array("q", map(self._marks.__getitem__, looks))
+        rows[TRAITS::WIDTH] = array("q", map(self._marks.__getitem__, columns.looks))
         rows[MTIME::WIDTH] = array("q", columns.mtimes_ms)
         rows[ATIME::WIDTH] = array("q", columns.atimes_ms)
         owners: Sequence[int] = ids
@@ -77,10 +74,14 @@ class Filling:
         except KeyError as error:
             raise Impossible(f"it has inode {error.args[0]} twice") from None
         self._add_blocks(columns, owners)
-        if any(columns.storage_policy_ids):
-            for inode_id, policy_id in zip(ids, columns.storage_policy_ids, strict=True):
-                if policy_id:
-                    self._files[inode_id].storage_policy_id = policy_id
+        for look in set(columns.looks):
+            if look.storage_policy_id:
+                self._set_policies(columns, look)
+
+    def _set_policies(self, columns: FileColumns, look: Look) -> None:
+        for inode_id, its_look in zip(columns.ids, columns.looks, strict=True):
+            if its_look == look:
+                self._files[inode_id].storage_policy_id = look.storage_policy_id
 
     def _check(self, ids: Sequence[int], names: Sequence[str]) -> None:
         if not all(names) or "/" in "".join(names):
@@ -166,33 +167,27 @@ class Gathering:
         have what all have, and the other inodes one by one. Takes the permissions of one
         when all before were taken."""
         files = self._files
-        features = files.features
-        ids: list[int] = []
-        for entry in attached(self._namespace, go_on):
-            if isinstance(entry, int) and entry not in features:
-                ids.append(entry)
-                if len(ids) == BATCH:
-                    yield self._columns(ids)
-                    ids = []
-                continue
-            if ids:
-                yield self._columns(ids)
-                ids = []
-            yield files[entry] if isinstance(entry, int) else entry
-        if ids:
-            yield self._columns(ids)
+        features = files.features.keys()
+        waiting: list[int] = []
+        for found in attached(self._namespace, go_on):
+            if not isinstance(found, list):
+                yield found
+            elif features.isdisjoint(found):
+                waiting += found
+            else:
+                yield from (files[inode_id] for inode_id in found if inode_id in features)
+                waiting += [inode_id for inode_id in found if inode_id not in features]
+            whole = len(waiting) - len(waiting) % BATCH
+            for begin in range(0, whole, BATCH):
+                yield self._columns(array("q", waiting[begin : begin + BATCH]))
+            del waiting[:whole]
+        if waiting:
+            yield self._columns(array("q", waiting))
 
-    def _columns(self, ids: list[int]) -> FileColumns:
+    def _columns(self, ids: array[int]) -> FileColumns:
         files = self._files
-        pages, block_pages = files.rows.pages, files.blocks.rows.pages
-        rows, block_rows = array("q"), array("q")
-        names = []
-        for inode_id in ids:
-            page = pages[inode_id >> SHIFT]
-            at = (inode_id & MASK) * WIDTH
-            rows += page[at : at + WIDTH]
-            names.append(page.names[inode_id & MASK])
-        block_ids: Sequence[int] = rows[BLOCK::WIDTH]
+        rows, names = files.rows.take(ids), files.rows.names_of(ids)
+        block_ids = rows[BLOCK::WIDTH]
         counts: list[int] | None = None
         if min(block_ids) <= 0:
             lists = [
@@ -200,21 +195,14 @@ class Gathering:
                 for i, b in zip(ids, block_ids, strict=True)
             ]
             counts = list(map(len, lists))
-            block_ids = list(chain.from_iterable(lists))
-        for block_id in block_ids:
-            page = block_pages[block_id >> SHIFT]
-            at = (block_id & MASK) * block_table.WIDTH
-            block_rows += page[at : at + block_table.WIDTH]
-        looks = [self._looks[mark] for mark in rows[TRAITS::WIDTH]]
+            block_ids = array("q", chain.from_iterable(lists))
+        block_rows = files.blocks.rows.take(block_ids)
         return FileColumns(
             ids,
             names,
             rows[MTIME::WIDTH],
             rows[ATIME::WIDTH],
-            [permission for permission, _, _ in looks],
-            [replication for _, replication, _ in looks],
-            [block_size_bytes for _, _, block_size_bytes in looks],
-            [0] * len(ids),
+            list(map(self._looks.__getitem__, rows[TRAITS::WIDTH])),
             block_ids,
             [stamp >> 3 for stamp in block_rows[block_table.STAMP :: block_table.WIDTH]],
             block_rows[block_table.LENGTH :: block_table.WIDTH],
@@ -222,46 +210,53 @@ class Gathering:
         )
 
 
-def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | int]:
+def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | list[int]]:
     """The whole tree, and what only snapshots have: every directory before what is in
-    it, files by their ids."""
-    todo: list[INode | int] = [namespace.root]
-    for inode in namespace.snapshots.dead_inodes():
-        todo.append(inode.inode_id if isinstance(inode, File) else inode)
+    it, files by their ids, those of a directory together."""
+    dead = list(namespace.snapshots.dead_inodes())
+    todo = [namespace.root, *(inode for inode in dead if not isinstance(inode, File))]
+    if len(todo) <= len(dead):
+        yield [inode.inode_id for inode in dead if isinstance(inode, File)]
     while todo:
-        entry = todo.pop()
-        yield entry
-        if isinstance(entry, Directory):
+        inode = todo.pop()
+        yield inode
+        if isinstance(inode, Directory):
             go_on()
-            todo.extend(entry.entries.values())
+            entries = inode.entries.values()
+            files = [entry for entry in entries if isinstance(entry, int)]
+            if files:
+                yield files
+            if len(files) < len(entries):
+                todo += [entry for entry in entries if not isinstance(entry, int)]
 
 
-class _Looks(dict[int, tuple[int, int, int]]):
-    """Permission, replication and block size by what a row has of them."""
+class _Looks(dict[int, Look]):
+    """What files look like, by what a row has of it; those with a policy are not asked for."""
 
     def __init__(self, files: FileTable, permission: Callable[[str, str, int], int]) -> None:
         self._files = files
         self._permission = permission
 
-    def __missing__(self, mark: int) -> tuple[int, int, int]:
+    def __missing__(self, mark: int) -> Look:
         traits = self._files.traits[mark >> 1]
-        look = self[mark] = (
+        look = self[mark] = Look(
             self._permission(traits.owner, traits.group, traits.mode),
             traits.replication,
             traits.block_size_bytes,
+            0,
         )
         return look
 
 
-class _Marks(dict[tuple[int, int, int], int]):
-    """What rows have of permission, replication and block size."""
+class _Marks(dict[Look, int]):
+    """What rows have of looks."""
 
     def __init__(self, files: FileTable, permission: Permission) -> None:
         self._files = files
         self._permission = permission
 
-    def __missing__(self, key: tuple[int, int, int]) -> int:
-        bits, replication, block_size_bytes = key
-        traits = Traits(*self._permission(bits), replication, block_size_bytes)
-        mark = self[key] = self._files.number_of(traits) << 1 | 1
+    def __missing__(self, look: Look) -> int:
+        owner, group, mode = self._permission(look.permission)
+        traits = Traits(owner, group, mode, look.replication, look.block_size_bytes)
+        mark = self[look] = self._files.number_of(traits) << 1 | 1
         return mark

@@ -15,6 +15,7 @@ snapshot on it counts; those before have a name, and the last snapshot that show
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from howdah.namenode.inodes.features import Quota
@@ -114,12 +115,9 @@ class SnapshotRecords:
             xattrs=state.xattrs,
         )
 
-    def diffs(self, inodes: Iterable[INode | int]) -> Iterator[rec.InodeDiffsRecord]:
-        """Of all those `inodes` that have some; files may be told by their ids."""
-        for entry in inodes:
-            if isinstance(entry, int) and entry not in self._snapshots.versions:
-                continue
-            inode = self._namespace.inodes[entry] if isinstance(entry, int) else entry
+    def diffs(self, found: Iterable[INode | list[int]]) -> Iterator[rec.InodeDiffsRecord]:
+        """Of all those inodes that have some; files may be told by their ids."""
+        for inode in chain.from_iterable(map(self._inodes, found)):
             diffs: tuple[rec.FileDiffRecord, ...] | tuple[rec.DirectoryDiffRecord, ...] = ()
             if isinstance(inode, File):
                 if inode.inode_id in self._snapshots.versions:
@@ -128,6 +126,13 @@ class SnapshotRecords:
                 diffs = tuple(self._directory_diffs(inode))
             if diffs:
                 yield rec.InodeDiffsRecord(inode.inode_id, isinstance(inode, Directory), diffs)
+
+    def _inodes(self, found: INode | list[int]) -> Iterable[INode]:
+        """Without files that have no versions."""
+        if not isinstance(found, list):
+            return [found]
+        versions = self._snapshots.versions
+        return [self._namespace.inodes[inode_id] for inode_id in found if inode_id in versions]
 
     # Differences.
 

@@ -21,6 +21,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from howdah.native.loading import kernel
+
 SHIFT: Final = 6
 """Bits of an id that say where in its page it is."""
 ROWS: Final = 1 << SHIFT
@@ -101,6 +103,24 @@ class Table:
             self.count += 1
         for row_id, name in zip(ids, names, strict=self._named):
             pages[row_id >> SHIFT].names[row_id & MASK] = name
+
+    def take(self, ids: array[int]) -> array[int]:
+        """Copies of many rows, one after the other. Raises KeyError for an id that has no page."""
+        rows = array("q")
+        native = kernel()
+        if native is not None:
+            rows.frombytes(native.take_rows(self.pages, ids, SHIFT, self._width))
+            return rows
+        width, pages = self._width, self.pages
+        for row_id in ids:
+            at = (row_id & MASK) * width
+            rows += pages[row_id >> SHIFT][at : at + width]
+        return rows
+
+    def names_of(self, ids: array[int]) -> list[str]:
+        """Of rows in a table that has names."""
+        pages = self.pages
+        return [pages[row_id >> SHIFT].names[row_id & MASK] for row_id in ids]
 
     def remove(self, row_id: int) -> bool:
         """Take the row away; False if it is not there."""

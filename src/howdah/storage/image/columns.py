@@ -7,8 +7,9 @@ field is repeated, it makes a list of what each of them has (`image_columns.prot
 a thousand messages are one, of which the values come as lists, in half a microsecond a
 file.
 
-The way back is like it: the numbers of a column are written at once, as a packed field
-has them, and cut where each ends, which takes a tenth of a microsecond each.
+The way back is the kernel's: it writes a file in a tenth of a microsecond. Without it the
+numbers of a column are written at once, as a packed field has them, and cut where each
+ends, which takes as long for each number.
 
 What makes columns of it is that every file has just one of each value. How many blocks
 there are in each file, separators between the messages say: they add a block of the
@@ -20,13 +21,16 @@ links.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final
+from types import ModuleType
+from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from howdah.native.loading import kernel
 from howdah.proto import fsimage_pb2, image_columns_pb2
 from howdah.storage.image.sections import varint
 
@@ -41,22 +45,28 @@ _ALONE: Final = 4
 """Batches that do not fit and are as small as that are not halved any more."""
 
 
+class Look(NamedTuple):
+    """What many files have in common. `permission` is as the image has it."""
+
+    permission: int
+    replication: int
+    block_size_bytes: int
+    storage_policy_id: int
+
+
 @dataclass(slots=True)
 class FileColumns:
     """Closed files, without ACLs and attributes: what each has, list by list.
 
-    `permissions` are as the image has them. The blocks of all files follow each other;
-    `block_counts` says how many each has, and is None if each has one.
+    The blocks of all files follow each other; `block_counts` says how many each has, and is
+    None if each has one.
     """
 
     ids: Sequence[int]
     names: Sequence[str]
     mtimes_ms: Sequence[int]
     atimes_ms: Sequence[int]
-    permissions: Sequence[int]
-    replications: Sequence[int]
-    block_sizes_bytes: Sequence[int]
-    storage_policy_ids: Sequence[int]
+    looks: Sequence[Look]
     block_ids: Sequence[int]
     generation_stamps: Sequence[int]
     lengths_bytes: Sequence[int]
@@ -103,22 +113,24 @@ def _columns(messages: Sequence[bytes]) -> tuple[FileColumns, list[bytes]] | Non
     texts = _decoded(names)
     if texts is None:
         return None
+    # Images of old layouts have no policies.
+    policies = file.storagePolicyID[:] or [0] * len(ids)
+    looks = (file.permission[:], file.replication[:], file.preferredBlockSize[:], policies)
     columns = FileColumns(
         ids,
         texts,
         file.modificationTime[:],
         file.accessTime[:],
-        file.permission[:],
-        file.replication[:],
-        file.preferredBlockSize[:],
-        # Images of old layouts do not have it.
-        file.storagePolicyID[:] or [0] * len(ids),
+        [],
         [block_id for block_id in blocks.blockId if block_id],
         blocks.genStamp[:],
         blocks.numBytes[:],
         None if counts.count(1) == len(counts) else counts,
     )
-    return (columns, others) if _are_whole(columns) else None
+    if not _are_whole(columns) or any(len(column) != len(ids) for column in looks):
+        return None
+    columns.looks = list(map(Look._make, zip(*looks, strict=True)))
+    return columns, others
 
 
 def _block_counts(block_ids: list[int], files: int) -> list[int] | None:
@@ -148,15 +160,9 @@ def _decoded(names: list[bytes]) -> list[str] | None:
 
 def _are_whole(columns: FileColumns) -> bool:
     """Every file has one of each, every block too."""
-    return (
-        len(columns.mtimes_ms)
-        == len(columns.atimes_ms)
-        == len(columns.permissions)
-        == len(columns.replications)
-        == len(columns.block_sizes_bytes)
-        == len(columns.storage_policy_ids)
-        == len(columns.ids)
-    ) and len(columns.block_ids) == len(columns.generation_stamps) == len(columns.lengths_bytes)
+    return len(columns.mtimes_ms) == len(columns.atimes_ms) == len(columns.ids) and len(
+        columns.block_ids
+    ) == len(columns.generation_stamps) == len(columns.lengths_bytes)
 
 
 # Writing.
@@ -179,23 +185,46 @@ _POLICY: Final = b"\x50"
 _CONTIGUOUS: Final = b"\x58\x00"
 
 
+def frame_files(columns: FileColumns) -> bytes:
+    """The files' messages, each behind its length, just as one by one they would be."""
+    native = kernel()
+    if native is not None:
+        try:
+            return _framed_by(native, columns)
+        except OverflowError:
+            pass  # A number has 64 bits and no sign: Python takes any.
+    return b"".join(part for message in join_files(columns) for part in (_length(message), message))
+
+
+def _framed_by(native: ModuleType, columns: FileColumns) -> bytes:
+    counts = columns.block_counts
+    framed: bytes = native.frame_files(
+        _numbers(columns.ids),
+        columns.names if isinstance(columns.names, list) else list(columns.names),
+        _numbers(columns.mtimes_ms),
+        _numbers(columns.atimes_ms),
+        list(map(_Heads().__getitem__, columns.looks)),
+        _numbers(columns.block_ids),
+        _numbers(columns.generation_stamps),
+        _numbers(columns.lengths_bytes),
+        None if counts is None else _numbers(counts),
+    )
+    return framed
+
+
+def _numbers(column: Sequence[int]) -> array[int]:
+    return column if isinstance(column, array) else array("q", column)
+
+
 def join_files(columns: FileColumns) -> Iterator[bytes]:
     """The files' messages, just as one by one they would be."""
     names = [name.encode("utf-8", "surrogatepass") for name in columns.names]
-    heads = _Heads()
-    looks = zip(
-        columns.replications,
-        columns.block_sizes_bytes,
-        columns.permissions,
-        columns.storage_policy_ids,
-        strict=True,
-    )
     for inode_id, name, mtime, atime, (head, middle, tail), blocks in zip(
         _varints(columns.ids),
         names,
         _varints(columns.mtimes_ms),
         _varints(columns.atimes_ms),
-        map(heads.__getitem__, looks),
+        map(_Heads().__getitem__, columns.looks),
         _blocks(columns),
         strict=True,
     ):
@@ -205,22 +234,21 @@ def join_files(columns: FileColumns) -> Iterator[bytes]:
         )
 
 
-class _Heads(dict[tuple[int, int, int, int], tuple[bytes, bytes, bytes]]):
+class _Heads(dict[Look, tuple[bytes, bytes, bytes]]):
     """What is before, between and behind what differs from file to file."""
 
-    def __missing__(self, key: tuple[int, int, int, int]) -> tuple[bytes, bytes, bytes]:
-        replication, block_size_bytes, permission, policy_id = key
-        found = self[key] = (
-            _REPLICATION + varint(replication) + _MTIME,
+    def __missing__(self, look: Look) -> tuple[bytes, bytes, bytes]:
+        found = self[look] = (
+            _REPLICATION + varint(look.replication) + _MTIME,
             b"".join(
                 (
                     _BLOCK_SIZE,
-                    varint(block_size_bytes & _LONG),
+                    varint(look.block_size_bytes & _LONG),
                     _PERMISSION,
-                    permission.to_bytes(8, "little"),
+                    look.permission.to_bytes(8, "little"),
                 )
             ),
-            _POLICY + varint(policy_id) + _CONTIGUOUS,
+            _POLICY + varint(look.storage_policy_id) + _CONTIGUOUS,
         )
         return found
 

@@ -23,7 +23,7 @@ from howdah.proto import client_namenode_pb2
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.edits.codec import LAYOUT_VERSION
 from howdah.storage.image import records as rec
-from howdah.storage.image.columns import BATCH, FileColumns, join_files, split_files
+from howdah.storage.image.columns import BATCH, FileColumns, frame_files, split_files
 from howdah.storage.image.inodes import (
     MASK_BITS,
     InodeDecoder,
@@ -82,7 +82,7 @@ class ImageWriter:
         written = 0
         for record in records:
             if isinstance(record, FileColumns):
-                out.messages(join_files(record))
+                out.framed(frame_files(record))
                 written += len(record.ids)
             else:
                 out.message(encode(record))

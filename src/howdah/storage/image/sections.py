@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, Protocol, TypeVar
@@ -146,13 +146,12 @@ class SectionWriter:
         if self._piece_bytes >= _CHUNK_BYTES:
             self._flush()
 
-    def messages(self, messages: Iterable[bytes]) -> None:
-        """Many at a time."""
-        for data in messages:
-            self._pieces += (varint(len(data)), data)
-            self._piece_bytes += len(data) + 2
-            if self._piece_bytes >= _CHUNK_BYTES:
-                self._flush()
+    def framed(self, data: bytes) -> None:
+        """Many messages, each behind its length."""
+        self._pieces.append(data)
+        self._piece_bytes += len(data)
+        if self._piece_bytes >= _CHUNK_BYTES:
+            self._flush()
 
     def end_section(self, name: str) -> None:
         """What came since the last section is the section of that name."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.namenode.inodes import columns
 from howdah.namenode.inodes.columns import MASK, ROWS, IdSet, Table
 
 IDS = st.integers(0, 3 * ROWS) | st.integers(-ROWS, 1 << 20)
@@ -77,3 +81,19 @@ def test_what_is_not_crossed_out_remains(ids: list[int], changes: list[tuple[boo
     found = list(remaining)
     assert (set(found), len(found)) == (expected, len(expected))
     assert set(compact) == set(ids)
+
+
+@given(st.lists(IDS, max_size=40, unique=True), st.booleans())
+def test_many_rows_are_taken_as_one_by_one(ids: list[int], native: bool) -> None:
+    table = Table(2, 1, named=True)
+    for row_id in ids:
+        put(table, row_id, row_id * 3)
+        table.page_for(row_id).names[row_id & MASK] = f"name {row_id}"
+    with pytest.MonkeyPatch.context() as patch:
+        if not native:
+            patch.setattr(columns, "kernel", lambda: None)
+        rows = table.take(array("q", ids))
+    assert rows == array("q", [number for row_id in ids for number in (row_id * 3, 1)])
+    assert table.names_of(array("q", ids)) == [f"name {row_id}" for row_id in ids]
+    with pytest.raises(KeyError):
+        table.take(array("q", [1 << 40]))

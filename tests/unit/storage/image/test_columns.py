@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
-from hypothesis import given
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from howdah.native.loading import kernel
 from howdah.proto import fsimage_pb2
 from howdah.storage.edits.edits import EditBlock, XAttr, XAttrNamespace
-from howdah.storage.image.columns import FileColumns, join_files, split_files
+from howdah.storage.image import columns as image_columns
+from howdah.storage.image.columns import FileColumns, Look, frame_files, split_files
 from howdah.storage.image.inodes import InodeDecoder, InodeEncoder, LoadedStrings, StringTable
 from howdah.storage.image.records import DirectoryRecord, FileRecord, InodeRecord, SymlinkRecord
+from howdah.storage.image.sections import varint
 
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 COUNTS = st.integers(0, (1 << 63) - 1)
@@ -78,13 +83,13 @@ def records_of(columns: FileColumns, decoder: InodeDecoder) -> list[FileRecord]:
         FileRecord(
             columns.ids[at],
             columns.names[at],
-            *decoder.permission(columns.permissions[at]),
+            *decoder.permission(columns.looks[at].permission),
             columns.mtimes_ms[at],
             columns.atimes_ms[at],
-            columns.replications[at],
-            columns.block_sizes_bytes[at],
+            columns.looks[at].replication,
+            columns.looks[at].block_size_bytes,
             tuple(itertools.starmap(EditBlock, itertools.islice(blocks, counts[at]))),
-            columns.storage_policy_ids[at],
+            columns.looks[at].storage_policy_id,
         )
         for at in range(len(columns.ids))
     ]
@@ -106,25 +111,71 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(records: list[InodeReco
     assert sorted(found, key=repr) == order
 
 
-@given(st.lists(files(plain=True), min_size=1, max_size=24))
-def test_what_is_written_in_bulk_is_what_is_written_one_by_one(records: list[FileRecord]) -> None:
-    codec = Codec()
+def columns_of(records: list[FileRecord], codec: Codec) -> FileColumns:
     blocks = [block for record in records for block in record.blocks]
-    columns = FileColumns(
+    return FileColumns(
         [record.inode_id for record in records],
         [record.name for record in records],
         [record.mtime_ms for record in records],
         [record.atime_ms for record in records],
-        [codec.encoder.permission(r.owner, r.group, r.mode) for r in records],
-        [record.replication for record in records],
-        [record.block_size_bytes for record in records],
-        [record.storage_policy_id for record in records],
+        [
+            Look(
+                codec.encoder.permission(record.owner, record.group, record.mode),
+                record.replication,
+                record.block_size_bytes,
+                record.storage_policy_id,
+            )
+            for record in records
+        ],
         [block.block_id for block in blocks],
         [block.generation_stamp for block in blocks],
         [block.length_bytes for block in blocks],
         [len(record.blocks) for record in records],
     )
-    assert list(join_files(columns)) == [codec.encoder.encode(record) for record in records]
+
+
+def framed(messages: list[bytes]) -> bytes:
+    return b"".join(varint(len(message)) + message for message in messages)
+
+
+@pytest.fixture(params=["kernel", "python"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Who frames files."""
+    if request.param == "python":
+        monkeypatch.setattr(image_columns, "kernel", lambda: None)
+    elif kernel() is None:
+        pytest.skip("the kernel is not built here")
+    return str(request.param)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(files(plain=True), min_size=1, max_size=24), st.booleans())
+def test_what_is_written_in_bulk_is_what_is_written_one_by_one(
+    way: str, records: list[FileRecord], one_block: bool
+) -> None:
+    codec = Codec()
+    if one_block:
+        records = [replace(r, blocks=r.blocks[:1] or (EditBlock(1, 2, 3),)) for r in records]
+    columns = columns_of(records, codec)
+    if one_block:
+        columns.block_counts = None
+    assert frame_files(columns) == framed([codec.encoder.encode(record) for record in records])
+
+
+def test_numbers_without_a_sign_are_written_as_well(way: str) -> None:
+    """Another's image may have such; its columns come from the parser as they are."""
+    codec = Codec()
+    columns = columns_of([FileRecord(7, "name", "a", "b", 0o644, 1, 2, 3, 4)], codec)
+    columns.mtimes_ms = [(1 << 64) - 1]
+    message = fsimage_pb2.INodeSection.INode.FromString(frame_files(columns)[1:])
+    assert message.file.modificationTime == (1 << 64) - 1
+
+
+def test_names_with_halves_of_pairs_are_written(way: str) -> None:
+    codec = Codec()
+    records = [FileRecord(7, name, "a", "b", 0o644, 1, 2, 3, 4) for name in ("a\ud800", "ä", "字")]
+    columns = columns_of(records, codec)
+    assert frame_files(columns) == framed([codec.encoder.encode(record) for record in records])
 
 
 def test_files_that_look_alike_are_read_as_columns() -> None:

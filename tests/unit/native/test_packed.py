@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import howdah
+from howdah.native import loading, packed
 from howdah.spark.sessions import _archive
-from howdah.transfer import packed_kernel
 
 PROGRAM = """
 import sys
@@ -58,5 +58,13 @@ def test_zip_without_a_kernel_falls_back(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_no_kernel_for_this_machine_is_left_alone() -> None:
-    assert packed_kernel._loaded(b"not for this machine", ".so") is None
-    assert packed_kernel.load() is None  # howdah isn't in a zip here
+    assert packed._loaded(b"not for this machine", ".so") is None
+    assert packed.load() is None  # howdah isn't in a zip here
+
+
+def test_a_kernel_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = loading.kernel.__wrapped__
+    if kernel() is None:
+        pytest.skip("the kernel could not be built here")
+    monkeypatch.setattr(loading, "REVISION", loading.REVISION + 1)
+    assert kernel() is None

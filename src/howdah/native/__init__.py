@@ -1,0 +1,5 @@
+"""The compiled kernel `howdah._kernel`: where it is found, and whether it is to be used.
+
+`loading` finds it, built in place or `packed` in a zip. Whoever has work for it asks for it by
+`kernel()`, and has a twin in Python for where it is not: it is optional. Knows nobody above.
+"""

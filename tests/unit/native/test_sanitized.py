@@ -1,0 +1,70 @@
+"""The kernel under the address and the undefined-behaviour sanitizer of the C compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import howdah
+
+SOURCES = sorted(Path(howdah.__file__).parent.glob("_kernel*.c"))
+HERE = Path(__file__).parent
+TESTS = [HERE / "test_rows.py", HERE.parent / "transfer/test_checksum.py"]
+RUN = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("howdah._kernel", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+sys.modules["howdah._kernel"] = module
+import howdah
+howdah._kernel = module
+import pytest
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[2:]]))
+"""
+
+
+def library(compiler: str, name: str) -> str:
+    found = subprocess.run(
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    if not Path(found).is_absolute():
+        pytest.skip(f"the C compiler has no {name}")
+    return found
+
+
+@pytest.mark.torture
+def test_the_kernel_reads_and_writes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not here")
+    built = tmp_path / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
+    subprocess.run(
+        [
+            *(compiler, "-shared", "-fPIC", "-g", "-O1", "-fno-omit-frame-pointer"),
+            "-DPy_LIMITED_API=0x030B0000",
+            *("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"),
+            *(f"-I{sysconfig.get_path('include')}", "-o", built, *SOURCES),
+        ],
+        check=True,
+    )
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": library(compiler, "libasan.so"),
+        # Python itself never frees what lives as long as it does.
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+        "PYTHONMALLOC": "malloc",
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN, built, *TESTS],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-6000:]
+    assert "passed" in ran.stdout
