@@ -19,8 +19,9 @@ from howdah.nameservices import nameservices, rpc_addresses, service_addresses
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
+from howdah.web.webhdfs.cross_site import check_origin, filter_of
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked, check_origin
+from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class FileGateway:
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
         self.default_user = conf.get(keys.HADOOP_HTTP_STATICUSER_USER)
+        self.cross_site = filter_of(conf)
         self._namenodes = _known_namenodes(conf)
 
     def answer(self, request: Request) -> Exchange:
@@ -78,6 +80,10 @@ class _Operation:
         request = self._request
         try:
             check_origin(request)
+            cross_site = self._gateway.cross_site
+            self._answer = cross_site.refusal(request) if cross_site is not None else None
+            if self._answer is not None:
+                return
             wanted = asked(request, self._gateway.user_pattern)
             transfer = TRANSFERS.get(wanted.operation)
             if transfer is None:

@@ -32,13 +32,13 @@ from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.cross_site import check_origin, filter_of
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
     PREFIX,
     Asked,
     InvalidParameter,
     asked,
-    check_origin,
     is_webhdfs,
 )
 from howdah.web.webhdfs.reads import READS
@@ -64,6 +64,7 @@ class HttpFs:
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
+        self.cross_site = filter_of(conf)
         self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
         self.scheme = "https" if is_secure else "http"
         default = conf.get(keys.FS_DEFAULTFS)
@@ -101,6 +102,10 @@ class _Operation:
         request = self._request
         try:
             check_origin(request)
+            cross_site = self._gateway.cross_site
+            self._answer = cross_site.refusal(request) if cross_site is not None else None
+            if self._answer is not None:
+                return
             wanted = asked(request, self._gateway.user_pattern)
             self._answer = self._answered(wanted, channel)
             audit.info("%s %s %s %s", request.peer, wanted.user, wanted.operation, wanted.path)

@@ -7,6 +7,7 @@ from howdah.kinds import (
     choice,
     duration,
     integer,
+    listing,
     optional_boolean,
     optional_string,
     size,
@@ -105,6 +106,24 @@ DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN = string(
     "dfs.webhdfs.user.provider.user.pattern",
     "^[A-Za-z_][A-Za-z0-9._-]*[$]?$",
     "What `user.name` of WebHDFS may look like.",
+)
+DFS_WEBHDFS_REST_CSRF_ENABLED = boolean(
+    "dfs.webhdfs.rest-csrf.enabled",
+    False,
+    "Whether a browser's request that changes something must have a header that no form sends.",
+)
+DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER = string(
+    "dfs.webhdfs.rest-csrf.custom-header", "X-XSRF-HEADER", "The name of that header."
+)
+DFS_WEBHDFS_REST_CSRF_METHODS_TO_IGNORE = listing(
+    "dfs.webhdfs.rest-csrf.methods-to-ignore",
+    "GET,OPTIONS,HEAD,TRACE",
+    "Methods of HTTP that need no such header.",
+)
+DFS_WEBHDFS_REST_CSRF_BROWSER_USERAGENTS_REGEX = listing(
+    "dfs.webhdfs.rest-csrf.browser-useragents-regex",
+    "^Mozilla.*,^Opera.*",
+    "Which User-Agents are browsers.",
 )
 DFS_WEBHDFS_SOCKET_CONNECT_TIMEOUT = duration(
     "dfs.webhdfs.socket.connect-timeout",

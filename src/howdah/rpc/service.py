@@ -42,6 +42,8 @@ class Caller:
     port: int = 0
     context: tuple[str, bytes] | None = None
     """What the client says of itself (Hadoop's CallerContext): a text and its signature."""
+    proto: str = "rpc"
+    """By what the call came, for the audit log."""
 
 
 class Deferred:
@@ -296,6 +298,7 @@ class Registry:
             address,
             port,
             call.context,
+            call.proto,
         )
         observer = self._observer
         if observer is None or not observer.watches(call.protocol, call.method):

@@ -61,6 +61,8 @@ class Call:
     """The last transaction that the caller has seen; None from those who do not say."""
     context: tuple[str, bytes] | None = None
     """What the client says of itself (CallerContext): a text and its signature."""
+    proto: str = "rpc"
+    """By what it came, for the audit log: `rpc` or `webhdfs`."""
     began_ns: int = 0
     """When its turn came, by the server's clock; 0 until then."""
 

@@ -35,6 +35,7 @@ from howdah.proto import types_pb2
 from howdah.rpc.client import current_user
 from howdah.rpc.failover import FailoverPolicy
 from howdah.web.webhdfs.answers import loaded
+from howdah.web.webhdfs.cross_site import header_of
 from howdah.web.webhdfs.requests import Pairs, Wanted
 
 FILE_MODE: Final = 0o666
@@ -81,7 +82,7 @@ class WebHdfsFileSystem(HdfsNamespace):
                 sleep_max_s=conf.get(keys.DFS_HTTP_CLIENT_FAILOVER_SLEEP_MAX_MILLIS),
             ),
             self.user,
-            {},
+            header_of(conf),
         )
         self._namenode = NamenodeProxy(self._calls)
         self._tally = Tally()

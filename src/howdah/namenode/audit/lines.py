@@ -81,7 +81,7 @@ class LineFormat:
         if self.has_tracking_id:
             parts.append("trackingId=null")
         # Hadoop's namenode knows no protocol of what was no call.
-        parts.append(f"proto={'rpc' if is_call else 'null'}")
+        parts.append(f"proto={caller.proto if is_call else 'null'}")
         context = self._context(caller)
         if context:
             parts.append(f"callerContext={context}")

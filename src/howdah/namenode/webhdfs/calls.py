@@ -60,6 +60,7 @@ class RestCalls:
             rpc.method,
             rpc.request.SerializeToString(),
             user,
+            proto="webhdfs",
         )
         made = _Made(self, call, address)
         self.post(made.begin)

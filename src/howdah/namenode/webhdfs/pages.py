@@ -22,8 +22,9 @@ from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Run
 from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import Asked, asked, check_origin
+from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
 from howdah.web.webhdfs.steps import Rpc, Steps, Target, driven
@@ -42,6 +43,7 @@ class WebHdfs:
         namenode: Callable[[], str],
         user_pattern: str,
         default_user: str,
+        cross_site: HeaderFilter | None = None,
     ) -> None:
         """`run` does something on the loop; `namenode` is `host:port` for RPC; `default_user`
         is whoever does not say his name."""
@@ -51,6 +53,7 @@ class WebHdfs:
         self._namenode = namenode
         self._user_pattern = re.compile(user_pattern)
         self._default_user = default_user
+        self._cross_site = cross_site
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -59,6 +62,9 @@ class WebHdfs:
         """The answer to a request, on its connection's thread."""
         try:
             check_origin(request)
+            refusal = self._cross_site.refusal(request) if self._cross_site is not None else None
+            if refusal is not None:
+                return refusal
             wanted = asked(request, self._user_pattern)
             user = self._user(wanted)
             return driven(
@@ -117,6 +123,7 @@ def webhdfs_of(
         lambda: f"{host}:{port() or configured}",
         conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN),
         conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
+        filter_of(conf),
     )
 
 

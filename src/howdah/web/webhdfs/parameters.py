@@ -389,19 +389,6 @@ def is_webhdfs(path: str) -> bool:
     return path == PREFIX or path.startswith(PREFIX + "/")
 
 
-def check_origin(request: Request) -> None:
-    """A browser may be led to any address by any page; programs do not say where they come
-    from. So nothing is changed for the page of another server. Raises AuthorizationFailed."""
-    if request.method in ("GET", "HEAD"):
-        return
-    origin = request.headers.get("origin")
-    own = request.headers.get("host", "")
-    if origin is not None and origin.partition("://")[2] != own:
-        raise errors.AuthorizationFailed(f"a page of {origin} may not change anything here")
-    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        raise errors.AuthorizationFailed("a page of another server may not change anything here")
-
-
 def _values(operation: Operation, given: Mapping[str, str]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for name in (*operation.needs, *operation.takes):

@@ -132,6 +132,13 @@ def test_tracking_id_stands_before_the_protocol() -> None:
     assert line.endswith("\ttrackingId=null\tproto=rpc")
 
 
+@pytest.mark.req("FS-217")
+def test_line_says_by_what_a_call_came() -> None:
+    given = record()
+    given.caller.proto = "webhdfs"
+    assert text(LineFormat(), given).endswith("\tproto=webhdfs")
+
+
 def test_quiet_command_has_no_line() -> None:
     assert LineFormat(quiet_commands=frozenset(["mkdirs"])).line(record(), STAMP) is None
 

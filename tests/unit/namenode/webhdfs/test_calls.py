@@ -44,6 +44,7 @@ class World:
 
     def dispatch(self, call: Call, address: str) -> Answer:
         assert (call.user, address, call.client_id) == ("ann", "10.0.0.1", b"")
+        assert call.proto == "webhdfs"
         return self.handler(call)
 
     def is_known(self, user: str) -> bool:

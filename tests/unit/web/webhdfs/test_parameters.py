@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.web.http import Request, request_of
 from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.cross_site import check_origin
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import (
     DEFAULT_USER_PATTERN,
@@ -22,7 +23,6 @@ from howdah.web.webhdfs.parameters import (
     InvalidParameter,
     MissingParameter,
     asked,
-    check_origin,
 )
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED

@@ -1,0 +1,74 @@
+"""Requests that a page of another server has made a browser send (pure).
+
+Two rules. A request that says that it comes from elsewhere (`Origin`, `Sec-Fetch-Site`) changes
+nothing, always. And Hadoop's RestCsrfPreventionFilter, if `dfs.webhdfs.rest-csrf.enabled` is set:
+a browser's request that changes something must have a header that no form can send.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from howdah import errors, keys
+from howdah.config import Configuration
+from howdah.web.http import Request, Response, plain
+
+
+def check_origin(request: Request) -> None:
+    """A browser may be led to any address by any page; programs do not say where they come
+    from. So nothing is changed for the page of another server. Raises AuthorizationFailed."""
+    if request.method in ("GET", "HEAD"):
+        return
+    origin = request.headers.get("origin")
+    own = request.headers.get("host", "")
+    if origin is not None and origin.partition("://")[2] != own:
+        raise errors.AuthorizationFailed(f"a page of {origin} may not change anything here")
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise errors.AuthorizationFailed("a page of another server may not change anything here")
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderFilter:
+    """Hadoop's filter. `header` is in lower case."""
+
+    header: str
+    ignored_methods: frozenset[str]
+    browsers: tuple[re.Pattern[str], ...]
+
+    def refusal(self, request: Request) -> Response | None:
+        """The answer to a request that lacks the header."""
+        agent = request.headers.get("user-agent", "")
+        if (
+            request.method in self.ignored_methods
+            or self.header in request.headers
+            or not any(browser.fullmatch(agent) for browser in self.browsers)
+        ):
+            return None
+        return plain(400, "Missing Required Header for CSRF Prevention")
+
+
+def filter_of(conf: Configuration) -> HeaderFilter | None:
+    """As it is configured; None where it is switched off. Raises InvalidConfiguration."""
+    if not conf.get(keys.DFS_WEBHDFS_REST_CSRF_ENABLED):
+        return None
+    key = keys.DFS_WEBHDFS_REST_CSRF_BROWSER_USERAGENTS_REGEX
+    try:
+        browsers = tuple(re.compile(pattern) for pattern in conf.get(key))
+    except re.error as error:
+        raise errors.InvalidConfiguration(
+            f"{key.name} (from {conf.source(key.name)}): {error}"
+        ) from error
+    ignored = conf.get(keys.DFS_WEBHDFS_REST_CSRF_METHODS_TO_IGNORE)
+    return HeaderFilter(
+        conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER).lower(),
+        frozenset(method.upper() for method in ignored),
+        browsers,
+    )
+
+
+def header_of(conf: Configuration) -> dict[str, str]:
+    """What a client sends with each request, so that the filter lets it pass."""
+    if not conf.get(keys.DFS_WEBHDFS_REST_CSRF_ENABLED):
+        return {}
+    return {conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER): '""'}
