@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
+from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
 from howdah.spark.common.failures import CopyFailed
 from howdah.spark.copy.options import attributes
@@ -282,3 +284,59 @@ def test_target_follows_snapshots_and_goes_back(pair: Pair) -> None:
     there.create_snapshot(dst, "s2")
     pair.copy("src", "dst", update=True, reverse_diff=("s2", "s1"))
     assert read_tree(there, dst) == BEFORE
+
+
+@pytest.mark.req("FS-250", "FS-251")
+def test_our_client_over_http_at_apaches_servers(
+    apache: HadoopCluster, theirs: HdfsFileSystem
+) -> None:
+    """Not of Spark, but this is where Apache's servers run."""
+    address = apache.http_address.removeprefix("http://").rstrip("/")
+    data = bytes(range(251)) * 20_000
+    with connect(f"webhdfs://{address}/", conf=Configuration({})) as web:
+        assert isinstance(web, WebHdfsFileSystem)
+        path = "/web/d/a b+c%20;ü"
+        with web.create(path, block_size=MIB, replication=2, permission=0o640) as out:
+            out.write(data)
+        with pytest.raises(errors.PathExists):
+            web.create(path).close()
+        with web.append(path) as out:
+            out.write(b"more")
+        with web.open(path) as stream:
+            assert stream.pread(MIB - 10, 20) == data[MIB - 10 : MIB + 10]
+            stream.seek(-3, 2)
+            assert stream.read() == b"ore"
+            stream.seek(0)
+            assert stream.read() == data + b"more"
+        web.set_xattr("/web/d", "user.mark", b"\x00\xff")
+        web.set_times(path, 5000, 6000)
+        web.set_storage_policy("/web/d", "COLD")
+        web.allow_snapshot("/web/d")
+        web.create_snapshot("/web/d", "s0")
+        web.create("/web/d/new").close()
+        web.create_snapshot("/web/d", "s1")
+        for name in ("/web", "/web/d", path, "/web/d/new"):
+            assert web.get_file_status(name) == theirs.get_file_status(name)
+            assert web.list_status(name) == theirs.list_status(name)
+            # Their JSON leaves out types of storage without a quota.
+            assert web.content_summary(name) == replace(
+                theirs.content_summary(name), type_quotas=()
+            )
+            assert web.get_xattrs(name) == theirs.get_xattrs(name)
+            assert web.get_storage_policy(name) == theirs.get_storage_policy(name)
+        assert web.get_file_checksum(path) == theirs.get_file_checksum(path)
+        assert [each.offset for each in web.block_locations(path)] == [
+            each.offset for each in theirs.block_locations(path)
+        ]
+        assert web.snapshot_diff("/web/d", "s0", "s1") == theirs.snapshot_diff("/web/d", "s0", "s1")
+        assert web.list_snapshots("/web/d") == theirs.list_snapshots("/web/d")
+        assert web.get_storage_policies() == theirs.get_storage_policies()
+        assert web.server_defaults() == theirs.server_defaults()
+        assert web.home_directory() == theirs.home_directory()
+        web.rename(path, "/web/moved")
+        with pytest.raises(errors.PathNotFound):
+            web.open(path)
+        for name in ("s0", "s1"):
+            web.delete_snapshot("/web/d", name)
+        web.disallow_snapshot("/web/d")
+        assert web.delete("/web", recursive=True)
