@@ -17,9 +17,9 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
 from howdah.nameservices import nameservices, rpc_addresses, service_addresses
 from howdah.web.channel import Channel
+from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
-from howdah.web.webhdfs.cross_site import check_origin, filter_of
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
 

@@ -29,10 +29,10 @@ from howdah.gateway.clients import Clients
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.web.channel import Channel
+from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.changes import CHANGES
-from howdah.web.webhdfs.cross_site import check_origin, filter_of
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
     PREFIX,

@@ -8,9 +8,11 @@ whose answer is lost is asked for again only if twice is the same as once, else 
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from google.protobuf.message import Message
@@ -19,6 +21,7 @@ from howdah import errors
 from howdah.client.namenodes.calls import say_again
 from howdah.fs.webhdfs.connections import (
     AnswerLost,
+    BrokenOff,
     Connections,
     Exchange,
     Head,
@@ -29,6 +32,8 @@ from howdah.kinds import Address
 from howdah.rpc.failover import Attempts, FailoverPolicy
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
 from howdah.web.webhdfs.requests import Wanted, wanted
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -104,25 +109,32 @@ class RestCalls:
         """The answer of whoever the namenode sends to, which may be itself, with its body to be
         read; the caller closes it."""
 
-        def follow(exchange: Exchange, head: Head) -> Exchange:
+        def where(exchange: Exchange, head: Head) -> Exchange | tuple[Place, str]:
             if head.status not in REDIRECTIONS:
                 return exchange
-            place, target = redirection(head, exchange.place)
-            there = self.connections.exchange(place)
-            try:
-                found = self._sent(there, what.method, target)
-                if found.status >= 300:
-                    raise _error(there, found, what)
-            except BaseException:
-                there.close()
-                raise
-            return there
+            return redirection(head, exchange.place)
 
-        return self._at_active(what, follow)
+        found = self._at_active(what, where)
+        if isinstance(found, Exchange):
+            return found
+        place, target = found
+        there = self.connections.exchange(place)
+        try:
+            head = self._sent(there, what.method, target)
+            if head.status >= 300:
+                raise _error(there, head, what)
+        except BaseException:
+            there.close()
+            raise
+        return there
 
     def writing(self, what: Wanted) -> Exchange:
         """A request to whoever the namenode sends to, for the body of which that waits: the file
-        is open. The caller sends it, ends the request and closes it."""
+        is open. The caller sends it, ends the request and closes it.
+
+        A datanode to which there is no connection is named to the namenode, which sends to
+        another one if it has any.
+        """
 
         def where(exchange: Exchange, head: Head) -> tuple[Place, str]:
             if head.status not in REDIRECTIONS:
@@ -132,7 +144,17 @@ class RestCalls:
             return redirection(head, exchange.place)
 
         place, target = self._at_active(what, where)
-        there = self.connections.exchange(place, fresh=True)
+        try:
+            there = self.connections.exchange(place, fresh=True)
+        except BrokenOff as error:
+            log.info("%s of %s again, but not at %s", what.operation, what.path, place)
+            query = (*what.query, ("excludedatanodes", place.host))
+            try:
+                place, target = self._at_active(replace(what, query=query), where)
+            except errors.RemoteError:
+                # There is no other one.
+                raise error from None
+            there = self.connections.exchange(place, fresh=True)
         try:
             there.begin(what.method, target, {**self.headers, **_BODY})
             refusal = there.refused()

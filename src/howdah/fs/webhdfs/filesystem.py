@@ -34,8 +34,8 @@ from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.rpc.client import current_user
 from howdah.rpc.failover import FailoverPolicy
+from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
-from howdah.web.webhdfs.cross_site import header_of
 from howdah.web.webhdfs.requests import Pairs, Wanted
 
 FILE_MODE: Final = 0o666

@@ -19,10 +19,10 @@ from howdah.namenode.webhdfs.choosing import choose
 from howdah.rpc.server import Admission, Barrier
 from howdah.rpc.service import Registry
 from howdah.web.channel import Channel
+from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Run
 from howdah.web.webhdfs.changes import CHANGES
-from howdah.web.webhdfs.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.reads import READS

@@ -20,6 +20,7 @@ from howdah.fs.webhdfs.connections import (
     redirection,
 )
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, answer
 from howdah.web.server import Answer, HttpServer
 from howdah.web.webhdfs.faults import refused
@@ -160,6 +161,49 @@ def test_reading_goes_on_where_an_answer_broke_off() -> None:
             assert stream.read() == data
     assert offsets == sorted(offsets)
     assert len(offsets) > 5
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        return int(gone.getsockname()[1])
+
+
+@pytest.mark.req("FS-254")
+@pytest.mark.parametrize("has_another", [True, False])
+def test_a_datanode_that_is_not_there_is_named_to_the_namenode(has_another: bool) -> None:
+    asked: list[str | None] = []
+    written: list[bytes] = []
+    dead = closed_port()
+
+    class Taken:
+        def run(self, channel: Channel) -> None:
+            while data := channel.read():
+                written.append(data)
+
+        def done(self) -> Response:
+            return Response(201)
+
+    with serving(lambda request: Taken()) as datanode:
+
+        def namenode(request: Request) -> Answer:
+            excluded = request.query.get("excludedatanodes")
+            asked.append(excluded)
+            if excluded is None:
+                return Response(307, {"Location": f"http://127.0.0.1:{dead}/webhdfs/v1/a"})
+            if not has_another:
+                return refused(errors.RemoteError("Failed to find datanode"))
+            return Response(307, {"Location": f"http://{datanode}/webhdfs/v1/a"})
+
+        with serving(namenode) as address:
+            with WebHdfsFileSystem(address, Configuration({}), "bob") as fs:
+                if has_another:
+                    with fs.create("/a") as out:
+                        out.write(b"data")
+                else:
+                    with pytest.raises(errors.Unreachable, match=f"127.0.0.1:{dead}"):
+                        fs.create("/a")
+    assert asked == [None, "127.0.0.1"]
+    assert b"".join(written) == (b"data" if has_another else b"")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.web.cross_site import check_origin
 from howdah.web.http import Request, request_of
 from howdah.web.webhdfs.changes import CHANGES
-from howdah.web.webhdfs.cross_site import check_origin
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import (
     DEFAULT_USER_PATTERN,

@@ -1,4 +1,4 @@
-"""Requests that a page of another server has made a browser send (pure).
+"""Requests that a page of another server has made a browser send.
 
 Two rules. A request that says that it comes from elsewhere (`Origin`, `Sec-Fetch-Site`) changes
 nothing, always. And Hadoop's RestCsrfPreventionFilter, if `dfs.webhdfs.rest-csrf.enabled` is set:

@@ -6,8 +6,8 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.web.cross_site import filter_of, header_of
 from howdah.web.http import Request
-from howdah.web.webhdfs.cross_site import filter_of, header_of
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11)"}
 ON = {"dfs.webhdfs.rest-csrf.enabled": "true"}
