@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
@@ -12,6 +13,8 @@ from howdah.doctor.findings import Finding, error, warning
 _SERVERS: Final = ("howdah", "hadoop", "hdfs")
 """What the command line of a process has that may well be the server itself."""
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
+_LONGEST: Final = 100
+"""Characters of a command line that are shown; all of it is judged."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -66,7 +69,7 @@ def _ports(facts: Facts) -> Iterator[Finding]:
             )
     for each in fixed:
         if each.holder is not None and not _may_be_itself(each):
-            who = each.holder or "a process of another user"
+            who = textwrap.shorten(each.holder, _LONGEST)
             yield error(
                 "port taken",
                 f"port {each.port} of {each.key} is taken by {who}",

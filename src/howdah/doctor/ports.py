@@ -11,7 +11,6 @@ from typing import Final
 
 _PROC: Final = Path("/proc")
 _LISTENING: Final = "0A"
-_LONGEST: Final = 80
 
 
 def try_to_bind(host: str, port: int) -> tuple[str | None, str]:
@@ -45,7 +44,7 @@ def holder_of(port: int) -> str:
         except OSError:
             continue  # it has ended, or is another user's
         text = b" ".join(words).decode(errors="replace").strip()
-        return f"process {directory.name} ({text[:_LONGEST]})"
+        return f"process {directory.name} ({text})"
     return ""
 
 

@@ -193,7 +193,17 @@ def test_two_servers_with_one_port_are_found_once() -> None:
 def test_a_port_that_the_server_itself_has_is_no_trouble() -> None:
     itself = Listener("a", DATANODE, "0.0.0.0", 9866, "process 7 (python -m howdah datanode)")
     unseen = replace(itself, port=9867, holder="")
-    assert examine(facts(listeners=(itself, unseen))) == []
+    deep = replace(
+        itself, port=9868, holder=f"process 7 ({'/deep' * 50}/python -m howdah datanode)"
+    )
+    assert examine(facts(listeners=(itself, unseen, deep))) == []
+
+
+def test_the_holder_of_a_port_is_shown_in_a_line() -> None:
+    other = Listener("a", DATANODE, "0.0.0.0", 9866, "process 7 (nginx " + "-c x " * 99 + ")")
+    (finding,) = examine(facts(listeners=(other,)))
+    assert "taken by process 7 (nginx" in finding.what
+    assert len(finding.line()) < 300
 
 
 def several(**changes: object) -> Facts:
