@@ -503,6 +503,12 @@ def test_what_a_router_refuses_it_names(rpc: RpcClient) -> None:
         rpc.call("getFileInfo", inode, pb.GetFileInfoResponseProto)
 
 
+def routed(fs: HdfsFileSystem) -> list[str]:
+    """The cache pools of this test: a cluster that tests share may have others."""
+    names = [pool.name for pool in fs.list_cache_pools()]
+    return [name for name in names if name.startswith("routed")]
+
+
 @pytest.mark.req("FS-241")
 def test_a_cache_pool_is_one_in_all_nameservices(
     fs: FileSystem, howdah_cluster: MiniCluster, west: MiniCluster
@@ -517,7 +523,7 @@ def test_a_cache_pool_is_one_in_all_nameservices(
         for name in pools:
             fs.add_cache_pool(name, limit_bytes=1000)
         for each in (east_fs, fs):
-            assert [pool.name for pool in each.list_cache_pools()] == pools
+            assert routed(each) == pools
         fs.modify_cache_pool(pools[1], limit_bytes=7)
         for each in (east_fs, west_fs, fs):
             assert {pool.name: pool.limit_bytes for pool in each.list_cache_pools()}[pools[1]] == 7
@@ -526,7 +532,7 @@ def test_a_cache_pool_is_one_in_all_nameservices(
         east_fs.remove_cache_pool(pools[0])
         for name in pools:
             fs.remove_cache_pool(name)
-        assert east_fs.list_cache_pools() == west_fs.list_cache_pools() == []
+        assert routed(east_fs) == routed(west_fs) == []
         with pytest.raises(errors.InvalidRequest):
             fs.remove_cache_pool(pools[0])
 
