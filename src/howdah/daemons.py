@@ -14,7 +14,9 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from howdah import defects
 
 log = logging.getLogger(__name__)
 
@@ -73,3 +75,12 @@ def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], No
             log.debug("the loop has ended, and nobody hears of %s", act)
 
     return post
+
+
+def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A callback of the loop failed (`howdah.defects`, rule 5)."""
+    error = context.get("exception")
+    if isinstance(error, Exception):
+        defects.note(str(context.get("message", "a callback")), error, "the loop goes on")
+    else:
+        loop.default_exception_handler(context)

@@ -140,6 +140,7 @@ SHELLS = {
         "process.settings",
         "process.sharing",
         "process.upgrading",
+        "site",
         "webhdfs.calls",
         "webhdfs.pages",
     },
@@ -244,6 +245,18 @@ PURE = {
         "monitoring.families",
         "monitoring.health",
         "monitoring.rpc_beans",
+        "pages.cluster",
+        "pages.explorer",
+        "pages.html",
+        "pages.layout",
+        "pages.namenode",
+        "pages.nodes",
+        "pages.progress",
+        "pages.racks",
+        "pages.settings",
+        "pages.snapshots",
+        "pages.verdict",
+        "pages.words",
         "segment_transfer",
         "status",
         "webhdfs",
@@ -298,7 +311,7 @@ BOTTOM = {
 }
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
-    "daemons": set(),
+    "daemons": {"defects"},
     "defects": set(),
     "diskbalancer": {"errors"},
     "errors": set(),
@@ -436,6 +449,7 @@ ROOMS = {
         "fsck",
         "protocols",
         "webhdfs",
+        "site",
         "audit",
         "journal",
         "quorum",
@@ -459,7 +473,7 @@ ROOMS = {
         "namespaces",
     ),
     "storage": ("edits", "image", "viewers"),
-    "web": ("webhdfs", "monitoring"),
+    "web": ("webhdfs", "monitoring", "pages"),
     # What users get, and on top what is for our own tests alone.
     "testing": ("contract", "simulator", "internal"),
 }

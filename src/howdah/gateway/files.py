@@ -3,6 +3,9 @@
 Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the namenode that
 `namenoderpcaddress` names, which has to be one of those that are configured here, as the user
 that `user.name` names.
+
+Pages of the namenodes that are configured here may read answers and send files from a browser;
+pages of other servers may not, where Hadoop lets all of them.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import closing
+from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
-from howdah.nameservices import nameservices, rpc_addresses, service_addresses
+from howdah.nameservices import http_addresses, nameservices, rpc_addresses, service_addresses
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -24,6 +28,12 @@ from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
 
 log = logging.getLogger(__name__)
+
+_MAY_SEND: Final = {
+    "Access-Control-Allow-Methods": "GET, PUT, POST",
+    "Access-Control-Allow-Headers": "Content-Type, X-XSRF-HEADER",
+    "Access-Control-Max-Age": "600",
+}
 
 
 class FileGateway:
@@ -36,6 +46,8 @@ class FileGateway:
         self.default_user = conf.get(keys.HADOOP_HTTP_STATICUSER_USER)
         self.cross_site = filter_of(conf)
         self._namenodes = _known_namenodes(conf)
+        self.origins = _origins(conf)
+        """Whose pages may use this."""
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -68,6 +80,16 @@ def _known_namenodes(conf: Configuration) -> frozenset[str]:
     return frozenset(addresses | set(names))
 
 
+def _origins(conf: Configuration) -> frozenset[str]:
+    """Of the pages of all namenodes, as browsers write them."""
+    return frozenset(
+        f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        for name in nameservices(conf) or ("",)
+        for host, port in http_addresses(conf, name).values()
+        for scheme in ("http", "https")
+    )
+
+
 class _Operation:
     """One request, as an exchange."""
 
@@ -78,8 +100,15 @@ class _Operation:
 
     def run(self, channel: Channel) -> None:
         request = self._request
+        origin = request.headers.get("origin", "")
+        if origin in self._gateway.origins:
+            # Tells the browser that the page which asks may read the answer.
+            channel.added = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+            if request.method == "OPTIONS":
+                self._answer = Response(200, _MAY_SEND)
+                return
         try:
-            check_origin(request)
+            check_origin(request, self._gateway.origins)
             cross_site = self._gateway.cross_site
             self._answer = cross_site.refusal(request) if cross_site is not None else None
             if self._answer is not None:

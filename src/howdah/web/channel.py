@@ -83,6 +83,8 @@ class Channel:
         """Since when nothing of a request has come, while none is being answered."""
         self.broken = False
         """What was begun cannot be ended: the connection is closed in its middle."""
+        self.added: Mapping[str, str] = {}
+        """Headers of the answer to this request, beside those that it has itself."""
         self._socket = connection
         self._timeout_s = timeout_s
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
@@ -137,6 +139,7 @@ class Channel:
 
     def _begun(self, event: h11.Request) -> Request:
         self.silent_since_s = None
+        self.added = {}
         self._is_first = False
         self._is_head = event.method == b"HEAD"
         self._socket.settimeout(self._timeout_s)
@@ -234,7 +237,8 @@ class Channel:
         return False
 
     def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
-        lines = [*headers.items(), *_ALWAYS, ("Date", formatdate(usegmt=True))]
+        usual = (line for line in _ALWAYS if line[0] not in headers)
+        lines = [*headers.items(), *self.added.items(), *usual, ("Date", formatdate(usegmt=True))]
         # Who was to send a body, and was not told to, may send it nevertheless.
         if self._h11.they_are_waiting_for_100_continue:
             lines.append(("Connection", "close"))

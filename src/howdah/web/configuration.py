@@ -31,7 +31,7 @@ class Property:
 
 def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     """The answer to a GET of `PATH`."""
-    shown = [_shown(each) for each in sorted(properties, key=lambda each: each.name)]
+    shown = [without_secret(each) for each in sorted(properties, key=lambda each: each.name)]
     name = request.query.get("name")
     if name is not None:
         shown = [each for each in shown if each.name == name]
@@ -47,7 +47,8 @@ def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     return answer(200, _as_xml(shown).encode(), "text/xml; charset=utf-8")
 
 
-def _shown(found: Property) -> Property:
+def without_secret(found: Property) -> Property:
+    """The same, without its value where the key says that it is a secret."""
     if _SECRET.search(found.name):
         return Property(found.name, _HIDDEN, found.source)
     return found

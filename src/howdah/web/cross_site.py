@@ -8,6 +8,7 @@ a browser's request that changes something must have a header that no form can s
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 
 from howdah import errors, keys
@@ -15,12 +16,15 @@ from howdah.config import Configuration
 from howdah.web.http import Request, Response, plain
 
 
-def check_origin(request: Request) -> None:
+def check_origin(request: Request, trusted: Container[str] = ()) -> None:
     """A browser may be led to any address by any page; programs do not say where they come
-    from. So nothing is changed for the page of another server. Raises AuthorizationFailed."""
+    from. So nothing is changed for the page of another server, unless that is `trusted`. Raises
+    AuthorizationFailed."""
     if request.method in ("GET", "HEAD"):
         return
     origin = request.headers.get("origin")
+    if origin is not None and origin in trusted:
+        return
     own = request.headers.get("host", "")
     if origin is not None and origin.partition("://")[2] != own:
         raise errors.AuthorizationFailed(f"a page of {origin} may not change anything here")

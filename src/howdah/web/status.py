@@ -1,10 +1,9 @@
-"""The namenode's status as JSON and as one plain page (pure)."""
+"""The namenode's status as values and as JSON (pure)."""
 
 from __future__ import annotations
 
-import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
@@ -148,97 +147,17 @@ class NamenodeStatus:
     """Datanodes that others find slow."""
     slow_disks: Sequence[tuple[str, Mapping[str, float]]] = ()
     """The slowest disks, by datanode and directory: milliseconds by operation."""
+    safe_mode_blocks: int = 0
+    safe_mode_needed_blocks: int = 0
+    """Blocks that datanodes have reported, and how many of them safe mode waits for."""
 
 
-def respond(request: Request, status: NamenodeStatus) -> Response:
-    """`/` is for people, `/status.json` for scripts."""
+def respond(request: Request, status: Callable[[], NamenodeStatus]) -> Response:
+    """`/status.json`, for scripts; what else is asked for is not here."""
     if request.method not in ("GET", "HEAD"):
         return answer(405, b"only GET and HEAD are answered\n", "text/plain")
     if request.path == "/status.json":
-        body = json.dumps(asdict(status), indent=2).encode()
+        body = json.dumps(asdict(status()), indent=2).encode()
         return answer(200, body, "application/json")
-    if request.path == "/":
-        return answer(200, page(status).encode(), "text/html; charset=utf-8")
     body = f"there is no {request.path} here\n".encode()
     return answer(404, body, "text/plain; charset=utf-8")
-
-
-def page(status: NamenodeStatus) -> str:
-    facts: dict[str, object] = {
-        "Cluster": status.cluster_id,
-        "Block pool": status.block_pool_id,
-        "Safe mode": status.safe_mode_status if status.safe_mode else "off",
-        "Transactions": f"{status.last_txid:,} ({status.durable_txid:,} durable)",
-        "Files and directories": f"{status.inodes:,}",
-        "Blocks": f"{status.blocks:,}",
-        "Under-replicated": f"{status.under_replicated_blocks:,}",
-        "Badly distributed": f"{status.misplaced_blocks:,}",
-        "Corrupt": f"{status.corrupt_blocks:,}",
-        "Missing": f"{status.missing_blocks:,}",
-        "Files open for writing": f"{status.open_files:,}",
-    }
-    for directory in status.edits_directories:
-        failed = f"FAILED, {directory.failure}" if directory.failure else "written"
-        facts[f"Edits in {directory.path}"] = failed
-        for node in directory.nodes:
-            left_out = f", LEFT OUT until the next segment begins: {node.left_out}"
-            said = f"has transaction {node.txid}{left_out if node.left_out else ''}"
-            facts[f"Journal node {node.name}"] = said
-    warnings = "".join(
-        f"<p class=warning>Warning: {html.escape(text)}.</p>" for text in status.warnings
-    )
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(value))}</td></tr>"
-        for name, value in facts.items()
-    )
-    nodes = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{html.escape(str(cell))}</td>"
-            for cell in (
-                node.name,
-                node.rack,
-                ("live" if node.live else "dead")
-                + ("" if node.in_service else f", {node.admin_words}"),
-                f"{node.last_heartbeat_s:.1f} s ago",
-                human(node.capacity_bytes),
-                human(node.used_bytes),
-                human(node.remaining_bytes),
-                f"{node.blocks:,}",
-            )
-        )
-        + "</tr>"
-        for node in status.datanodes
-    )
-    heads = "".join(
-        f"<th>{head}</th>"
-        for head in (
-            "Datanode",
-            "Rack",
-            "State",
-            "Heartbeat",
-            "Capacity",
-            "Used",
-            "Remaining",
-            "Blocks",
-        )
-    )
-    return (
-        "<!doctype html><html lang=en><meta charset=utf-8><title>howdah namenode</title>"
-        "<style>body{font:16px/1.5 system-ui;margin:2rem auto;max-width:70rem;padding:0 1rem}"
-        "table{border-collapse:collapse;margin:1rem 0}th,td{text-align:left;padding:.25rem 1rem "
-        ".25rem 0;border-bottom:1px solid #ddd;font-variant-numeric:tabular-nums}"
-        ".warning{border-left:.5rem solid #c60;padding:.5rem 1rem;background:#fff4e5}</style>"
-        f"<h1>howdah namenode {html.escape(status.version)}</h1>{warnings}<table>{rows}</table>"
-        f"<h2>Datanodes</h2><table><tr>{heads}</tr>{nodes}</table></html>\n"
-    )
-
-
-def human(count_bytes: int) -> str:
-    """`1.5 GiB`."""
-    value = float(count_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} PiB"

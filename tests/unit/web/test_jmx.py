@@ -10,13 +10,15 @@ import pytest
 
 from howdah.web.http import Request
 from howdah.web.jmx import beans, respond_jmx
+from howdah.web.pages import nodes
+from howdah.web.pages.html import joined
+from howdah.web.pages.namenode import Times, overview
 from howdah.web.status import (
     EditsDirectoryStatus,
     JournalNodeStatus,
     NamenodeStatus,
     NodeStatus,
     SlowPeerStatus,
-    respond,
 )
 
 
@@ -231,7 +233,9 @@ def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
     assert live["10.0.0.2:9866"]["adminState"] == "Decommission In Progress"
     assert dead["10.0.0.4:9866"]["decommissioned"] is True
     assert dead["10.0.0.7:9866"]["adminState"] == "In Maintenance"
-    assert "live, Entering Maintenance" in respond(Request("GET", "/"), told).body.decode()
+    shown = joined(nodes.page(told.datanodes, nodes.Wanted(), {}))
+    assert "Entering Maintenance<" in shown
+    assert "In Maintenance, dead<" in shown
 
 
 def test_defects_are_shown_with_what_failed(status: NamenodeStatus) -> None:
@@ -257,8 +261,8 @@ def test_journals_are_told_with_the_nodes_that_are_left_out(status: NamenodeStat
         },
         {"manager": "/edits", "stream": "/edits", "required": "false", "disabled": "true"},
     ]
-    page = respond(Request("GET", "/"), told).body.decode()
-    assert "LEFT OUT until the next segment begins: it is down" in page
+    page = joined(overview(told, Times(0, {})))
+    assert "left out</span></td><td>it is down" in page
 
 
 def test_the_queues_of_the_block_manager_are_shown_by_hadoops_names(status: NamenodeStatus) -> None:

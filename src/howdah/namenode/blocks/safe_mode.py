@@ -56,6 +56,16 @@ class SafeMode:
         self._needed = int(total_blocks * self._threshold)
 
     @property
+    def needed_blocks(self) -> int:
+        """So many have to be reported."""
+        return self._needed
+
+    @property
+    def safe_blocks(self) -> int:
+        """So many were, when safe mode last looked."""
+        return self._safe
+
+    @property
     def future_bytes(self) -> int:
         """Bytes of blocks that are younger than the metadata."""
         return sum(self._future.values())

@@ -78,19 +78,26 @@ class Watch:
             self._take_at_s = now_s + _TAKE_S
             self._take(self.top)
 
-    def respond(self, request: Request, status: NamenodeStatus) -> Callable[[], Response]:
-        """Makes the answer to what `pages` wants, on any thread."""
+    def respond(
+        self, request: Request, status: Callable[[], NamenodeStatus]
+    ) -> Callable[[], Response]:
+        """Makes the answer to what `pages` wants, on any thread, where `status` is called too."""
         windows = self.windows()
         wall_ms = self._core.clock.wall_ms()
-        return lambda: self.pages.answer(
-            request,
-            self._beans(status, windows, wall_ms),
-            lambda: [
-                *of_status(status),
-                of_top(windows),
-                *journal_families(self._log.transactions, self._log.syncs),
-            ],
-        )
+
+        def make() -> Response:
+            found = status()
+            return self.pages.answer(
+                request,
+                self._beans(found, windows, wall_ms),
+                lambda: [
+                    *of_status(found),
+                    of_top(windows),
+                    *journal_families(self._log.transactions, self._log.syncs),
+                ],
+            )
+
+        return make
 
     def _beans(
         self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int

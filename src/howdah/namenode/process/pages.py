@@ -5,7 +5,8 @@ WebHDFS, images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 
 from howdah import defects, keys
 from howdah.config import Configuration, namenode_address
@@ -17,17 +18,23 @@ from howdah.namenode.ha.states import HAContext
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
-from howdah.namenode.process.status import Surroundings, namenode_status
+from howdah.namenode.process.status import Surroundings, namenode_status, nodes_shown
+from howdah.namenode.site.figures import Figures
+from howdah.namenode.site.pages import SitePages
 from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.storage.version import NamenodeVersion
-from howdah.web import configuration, image_transfer
+from howdah.web import image_transfer
 from howdah.web.configuration import Property
 from howdah.web.http import Request
-from howdah.web.server import Answer, Later
+from howdah.web.pages import namenode
+from howdah.web.pages.cluster_reading import ClusterReader
+from howdah.web.pages.common import Common
+from howdah.web.server import Answer, Later, Run
 from howdah.web.status import (
     EditsDirectoryStatus,
     JournalNodeStatus,
     NamenodeStatus,
+    NodeStatus,
     respond,
 )
 from howdah.web.webhdfs.parameters import is_webhdfs
@@ -49,9 +56,12 @@ class Pages:
         is_upgrade_finalized: Callable[[], bool],
         warnings: tuple[str, ...],
         watch: Watch,
-        webhdfs: WebHdfs | None = None,
+        webhdfs: WebHdfs | None,
+        loop: asyncio.AbstractEventLoop,
+        run: Run,
     ) -> None:
-        """`warnings` are shown on the status page. Without `webhdfs` that is switched off."""
+        """`warnings` are shown on the status page. Without `webhdfs` that is switched off. `run`
+        does something on the loop."""
         self._conf = conf
         self._core = core
         self._version = version
@@ -67,6 +77,16 @@ class Pages:
         self._started_ms = core.clock.wall_ms()
         self.port = 0
         """Where clients call, once the namenode listens."""
+        self._site = SitePages(
+            Common("namenode", self._host_and_port, namenode.LINKS, lambda: configured(conf), loop),
+            Figures(core, run, lambda nodes: nodes_shown(core, nodes), self.status),
+            ClusterReader(conf),
+            has_webhdfs=webhdfs is not None,
+        )
+
+    def note_progress(self) -> None:
+        """Now and then, on the loop: what is left of long work."""
+        self._site.figures.note_progress()
 
     def answer(self, request: Request) -> Answer:
         if self._webhdfs is not None and is_webhdfs(request.path):
@@ -75,23 +95,27 @@ class Pages:
             return self._images(request)
         if request.path == fsck_pages.PATH and request.method == "GET":
             return self._fsck.answer(request)
+        found = self._site.answer(request)
+        if found is not None:
+            return found
         if self._watch.pages.wants(request):
-            return Later(self._watch.respond(request, self.status()))
-        if request.method in ("GET", "HEAD") and request.path == configuration.PATH:
-            return Later(lambda: configuration.respond_conf(request, configured(self._conf)))
-        status = self.status()
-        return Later(lambda: respond(request, status))
+            return Later(self._watch.respond(request, self._site.figures.status))
+        return Later(lambda: respond(request, self._site.figures.status))
 
-    def status(self) -> NamenodeStatus:
+    def _host_and_port(self) -> str:
+        host, port = namenode_address(self._conf)
+        return f"{host}:{self.port or port}"
+
+    def status(self, nodes: Sequence[NodeStatus] | None = None) -> NamenodeStatus:
+        """Called on the loop; with these datanodes, or with all."""
         journal = self._log.journal
         age_s = self._checkpoints.image_age_s
-        host, port = namenode_address(self._conf)
         return namenode_status(
             self._core,
             Surroundings(
                 cluster_id=self._version.cluster_id,
                 block_pool_id=self._version.block_pool_id,
-                host_and_port=f"{host}:{self.port or port}",
+                host_and_port=self._host_and_port(),
                 started_ms=self._started_ms,
                 durable_txid=self._log.durable_txid,
                 image_txid=self._checkpoints.image_txid,
@@ -123,6 +147,7 @@ class Pages:
                 rollback_image=self._checkpoints.has_rollback_image,
                 defects=dict(defects.seen),
             ),
+            nodes,
         )
 
 

@@ -65,7 +65,6 @@ from howdah.namenode.nameservice.peers import Peers
 from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.background import (
     BackgroundFiles,
-    note_defect,
     read_hosts,
     reconfiguration,
 )
@@ -302,6 +301,8 @@ class Namenode:
                 *(daemons.poster(loop), loop.call_soon, self._on_loop),
                 port=lambda: self._pages.port,
             ),
+            loop,
+            self._on_loop,
         )
         timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
         self._http = HttpServer(
@@ -336,7 +337,7 @@ class Namenode:
         loop = self._loop
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-        loop.set_exception_handler(note_defect)
+        loop.set_exception_handler(daemons.note_defect)
         if self._audit is not None:
             self._audit.start()
         self.roles.become(HAState.ACTIVE if self.ha is None else HAState.STANDBY)
@@ -455,6 +456,7 @@ class Namenode:
         core = self.core
         was_safe = core.safe_mode.on
         core.tick()
+        self._pages.note_progress()
         if was_safe and not core.safe_mode.on:
             log.info("left safe mode with %d blocks reported", core.blocks.safe_count)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from howdah import __version__
@@ -30,8 +30,16 @@ class Surroundings:
     defects: Mapping[str, int] = field(default_factory=dict)
 
 
-def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
-    """As of now."""
+def nodes_shown(core: Core, nodes: Iterable[Datanode]) -> list[NodeStatus]:
+    """Some datanodes as of now."""
+    now_ms = core.clock.monotonic_ms()
+    return [_node(core, node, now_ms) for node in nodes]
+
+
+def namenode_status(
+    core: Core, around: Surroundings, nodes: Sequence[NodeStatus] | None = None
+) -> NamenodeStatus:
+    """As of now, with these datanodes, or with all."""
     counts = core.reconstruction.counts()
     now_ms = core.clock.monotonic_ms()
     return NamenodeStatus(
@@ -49,7 +57,7 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
         missing_blocks=counts.missing,
         open_files=core.leases.open_files,
         edits_directories=around.edits_directories,
-        datanodes=[_node(core, node, now_ms) for node in core.datanodes],
+        datanodes=nodes_shown(core, core.datanodes) if nodes is None else nodes,
         host_and_port=around.host_and_port,
         started_ms=around.started_ms,
         image_txid=around.image_txid,
@@ -82,6 +90,8 @@ def namenode_status(core: Core, around: Surroundings) -> NamenodeStatus:
             )
             for disk in core.slow_peers.disks(now_ms)
         ),
+        safe_mode_blocks=core.safe_mode.safe_blocks,
+        safe_mode_needed_blocks=core.safe_mode.needed_blocks,
     )
 
 

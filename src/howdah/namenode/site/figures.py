@@ -1,0 +1,110 @@
+"""What the pages of a namenode show, collected from its loop (shell).
+
+A namenode may have ten thousand datanodes. So they are read in slices, with turns of the loop
+between them, and what was read is shared by all who look within `KEPT_S`: it costs the loop the
+same, however many look. A slice of one moment stands beside one of a moment later.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.namenode.blocks.datanodes import Datanode
+from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.snapshots.rules import attached_roots
+from howdah.web.pages.namenode import LEAVING, REPAIR, Times
+from howdah.web.pages.progress import Paces
+from howdah.web.pages.snapshots import SnapshotsOf
+from howdah.web.server import Run
+from howdah.web.status import NamenodeStatus, NodeStatus
+
+KEPT_S: Final = 1.0
+SLICE_NODES: Final = 100
+_NOTED_S: Final = 5.0
+_ROOTS: Final = 200
+_SNAPSHOTS: Final = 50
+
+ShowNodes = Callable[[Iterable[Datanode]], list[NodeStatus]]
+ShowStatus = Callable[[Sequence[NodeStatus]], NamenodeStatus]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    status: NamenodeStatus
+    times: Times
+
+
+class Figures:
+    """Of one namenode. `note_progress` is called on the loop, all else from other threads."""
+
+    def __init__(
+        self, core: Core, run: Run, show_nodes: ShowNodes, show_status: ShowStatus
+    ) -> None:
+        """`run` does something on the loop, where `show_nodes` and `show_status` are called."""
+        self._core = core
+        self._run = run
+        self._show_nodes = show_nodes
+        self._show_status = show_status
+        self._paces = Paces()
+        self._noted_s = float("-inf")
+        self._lock = threading.Lock()
+        self._kept: tuple[float, Collected] | None = None
+
+    def note_progress(self) -> None:
+        """Now and then: how much is left to be repaired, and on each node that is leaving."""
+        core = self._core
+        now_s = core.clock.monotonic_ms() / 1000
+        if now_s < self._noted_s + _NOTED_S:
+            return
+        self._noted_s = now_s
+        left = {REPAIR: core.reconstruction.counts().low_redundancy}
+        for node in core.datanodes:
+            if node.admin_state.name in LEAVING:
+                left[node.name] = node.leaving.low_redundancy
+        self._paces.note(now_s, left)
+
+    def collect(self) -> Collected:
+        """At most `KEPT_S` old. Raises Gone where the loop does not turn."""
+        with self._lock:
+            if self._kept is not None and time.monotonic() < self._kept[0] + KEPT_S:
+                return self._kept[1]
+            found = self._collect()
+            self._kept = time.monotonic(), found
+            return found
+
+    def status(self) -> NamenodeStatus:
+        """As of now. Raises Gone."""
+        all_nodes: list[Datanode] = self._run(lambda: list(self._core.datanodes))
+        shown: list[NodeStatus] = []
+        for first in range(0, len(all_nodes), SLICE_NODES):
+            part = all_nodes[first : first + SLICE_NODES]
+            shown += self._run(lambda part=part: self._show_nodes(part))  # type: ignore[misc]
+        found: NamenodeStatus = self._run(lambda: self._show_status(shown))
+        return found
+
+    def _collect(self) -> Collected:
+        status = self.status()
+        times: Times = self._run(lambda: Times(self._core.clock.wall_ms(), self._paces.estimates()))
+        return Collected(status, times)
+
+    def snapshots(self) -> tuple[list[SnapshotsOf], int]:
+        """Some of the directories with snapshots, and how many there are. Raises Gone."""
+        found: tuple[list[SnapshotsOf], int] = self._run(self._snapshots)
+        return found
+
+    def _snapshots(self) -> tuple[list[SnapshotsOf], int]:
+        roots = attached_roots(self._core)
+        shown = [
+            SnapshotsOf(
+                root.directory.path,
+                root.directory.owner,
+                len(root.snapshots),
+                [(each.name, each.mtime_ms) for each in root.snapshots[: -_SNAPSHOTS - 1 : -1]],
+            )
+            for root in roots[:_ROOTS]
+        ]
+        return shown, len(roots)

@@ -1,0 +1,78 @@
+"""The pages of a namenode (shell). Hadoop: dfshealth.html, explorer.html, federationhealth.html.
+
+All that is shown is put into words on the connection's thread; the loop gives numbers, a slice
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from howdah.namenode.site.figures import Figures
+from howdah.web.http import Request, Response
+from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
+from howdah.web.pages.cluster_reading import ClusterReader
+from howdah.web.pages.common import LIVE_S, Common
+from howdah.web.server import Exchange, Later
+
+_SLOW_LIVE_S: Final = 10.0
+
+
+class SitePages:
+    """Of one namenode."""
+
+    def __init__(
+        self, common: Common, figures: Figures, reader: ClusterReader, *, has_webhdfs: bool
+    ) -> None:
+        self._common = common
+        self.figures = figures
+        self._reader = reader
+        self._has_webhdfs = has_webhdfs
+        self._pages: dict[str, Callable[[Request], Response]] = {
+            "/": self._overview,
+            nodes.PATH: self._nodes,
+            racks.PATH: self._racks,
+            snapshots.PATH: self._snapshots,
+            explorer.PATH: self._explorer,
+            cluster.PATH: self._cluster,
+        }
+
+    def answer(self, request: Request) -> Response | Exchange | None:
+        """None for what is no page."""
+        page = self._pages.get(request.path)
+        if page is None or request.method not in ("GET", "HEAD"):
+            return self._common.answer(request)
+        return Later(lambda: page(request))
+
+    def _overview(self, request: Request) -> Response:
+        found = self.figures.collect()
+        return self._common.page("/", "Overview", namenode.overview(found.status, found.times))
+
+    def _nodes(self, request: Request) -> Response:
+        found = self.figures.collect()
+        wanted = nodes.wanted_of(request.query)
+        body = nodes.page(found.status.datanodes, wanted, found.times.estimates)
+        return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
+
+    def _racks(self, request: Request) -> Response:
+        body = racks.page(self.figures.collect().status.datanodes)
+        return self._common.page(racks.PATH, "Racks", body, live_s=_SLOW_LIVE_S)
+
+    def _snapshots(self, request: Request) -> Response:
+        body = snapshots.page(*self.figures.snapshots())
+        return self._common.page(snapshots.PATH, "Snapshots", body, live_s=_SLOW_LIVE_S)
+
+    def _explorer(self, request: Request) -> Response:
+        return self._common.page(
+            explorer.PATH,
+            "Files",
+            explorer.page(has_webhdfs=self._has_webhdfs),
+            live_s=0,
+            scripts=("explorer.js",),
+            fetches_elsewhere=True,
+        )
+
+    def _cluster(self, request: Request) -> Response:
+        body = cluster.page(self._reader.read())
+        return self._common.page(cluster.PATH, "Cluster", body, live_s=_SLOW_LIVE_S)

@@ -1,0 +1,167 @@
+"""Asks every namenode of the configuration for its figures, within bounds (shell).
+
+Each gets `TIMEOUT_S` in all, however slowly it sends, and may say `MOST_BYTES`. They are
+asked at the same time, at most `_AT_ONCE`; what was read is kept for `KEPT_S`, so that a crowd of
+viewers asks them no more often than one.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotInTime
+from http.client import HTTPConnection, HTTPException
+from typing import Any, Final
+
+from howdah import daemons
+from howdah.config import Configuration
+from howdah.errors import InvalidConfiguration
+from howdah.kinds import Address
+from howdah.nameservices import http_addresses, nameservices
+from howdah.web.pages.cluster import Member
+
+TIMEOUT_S: Final = 4.0
+KEPT_S: Final = 3.0
+MOST_BYTES: Final = 1 << 20
+MOST_NAMENODES: Final = 200
+_AT_ONCE: Final = 64
+_PIECE_BYTES: Final = 64 * 1024
+_BEANS: Final = ("NameNodeStatus", "FSNamesystem")
+_PREFIX: Final = "Hadoop:service=NameNode,name="
+
+
+class ClusterReader:
+    """Of one configuration; several threads may read."""
+
+    def __init__(self, conf: Configuration) -> None:
+        self._conf = conf
+        self._lock = threading.Lock()
+        self._kept: tuple[float, list[Member]] | None = None
+
+    def read(self) -> list[Member]:
+        """What is known of each namenode, in the order of the configuration."""
+        with self._lock:
+            if self._kept is None or time.monotonic() > self._kept[0] + KEPT_S:
+                found = self._read()
+                self._kept = time.monotonic(), found
+            return self._kept[1]
+
+    def _read(self) -> list[Member]:
+        known: list[tuple[str, str, Address | None, str]] = []
+        for nameservice in nameservices(self._conf) or ("",):
+            try:
+                addresses = http_addresses(self._conf, nameservice)
+            except InvalidConfiguration as error:
+                known.append((nameservice, "", None, error.message))
+                continue
+            known += [(nameservice, name, each, "") for name, each in addresses.items()]
+        members: list[Member] = []
+        known = known[:MOST_NAMENODES]
+        for first in range(0, len(known), _AT_ONCE):
+            members += self._ask_all(known[first : first + _AT_ONCE])
+        return members
+
+    def _ask_all(self, known: list[tuple[str, str, Address | None, str]]) -> list[Member]:
+        deadline_s = time.monotonic() + TIMEOUT_S
+        asked: list[tuple[Member, Future[Mapping[str, Any]] | None]] = []
+        for nameservice, name, address, trouble in known:
+            at = "" if address is None else f"{address[0]}:{address[1]}"
+            member = Member(nameservice, name, at, trouble)
+            future = (
+                None
+                if address is None
+                else daemons.begin(
+                    lambda address=address: figures(address, deadline_s),  # type: ignore[misc]
+                    f"cluster page {at}",
+                )
+            )
+            asked.append((member, future))
+        return [
+            member if future is None else _member(member, future, deadline_s)
+            for member, future in asked
+        ]
+
+
+def _member(member: Member, future: Future[Mapping[str, Any]], deadline_s: float) -> Member:
+    try:
+        found = future.result(max(0.0, deadline_s + 0.5 - time.monotonic()))
+        return member_of(member, found)
+    except (NotInTime, TimeoutError):
+        why = f"no answer within {TIMEOUT_S:g} s"
+    except (OSError, HTTPException) as error:
+        why = str(error) or type(error).__name__
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        why = f"its figures make no sense: {error}"
+    return Member(member.nameservice, member.name, member.address, why[:300])
+
+
+def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
+    """A member with what its beans say. Raises ValueError, TypeError or KeyError."""
+    status, names = beans["NameNodeStatus"], beans["FSNamesystem"]
+    info = beans.get("NameNodeInfo", {})
+
+    def number(key: str) -> int:
+        return int(names.get(key) or 0)
+
+    return Member(
+        member.nameservice,
+        member.name,
+        member.address,
+        state=str(status["State"])[:40],
+        safe_mode="on" if info.get("Safemode") else "",
+        version=str(info.get("SoftwareVersion", ""))[:60],
+        files=number("FilesTotal"),
+        blocks=number("BlocksTotal"),
+        missing=number("MissingBlocks"),
+        corrupt=number("CorruptBlocks"),
+        low=number("LowRedundancyBlocks") or number("UnderReplicatedBlocks"),
+        live=number("NumLiveDataNodes"),
+        dead=number("NumDeadDataNodes"),
+        capacity_bytes=number("CapacityTotal"),
+        remaining_bytes=number("CapacityRemaining"),
+        cluster_id=str(info.get("ClusterId", ""))[:100],
+    )
+
+
+def figures(address: Address, deadline_s: float) -> Mapping[str, Any]:
+    """The beans of a namenode by name, one attribute at a time where a bean may be long. Raises
+    OSError, HTTPException, ValueError."""
+    found: dict[str, Any] = {}
+    for name in _BEANS:
+        found[name] = _bean(address, f"qry={_PREFIX}{name}", deadline_s)
+    info: dict[str, Any] = {}
+    for attribute in ("Safemode", "SoftwareVersion", "ClusterId"):
+        info.update(_bean(address, f"get={_PREFIX}NameNodeInfo::{attribute}", deadline_s))
+    found["NameNodeInfo"] = info
+    return found
+
+
+def _bean(address: Address, query: str, deadline_s: float) -> Mapping[str, Any]:
+    left_s = deadline_s - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    connection = HTTPConnection(*address, timeout=left_s)
+    try:
+        connection.request("GET", f"/jmx?{query}", headers={"Connection": "close"})
+        response = connection.getresponse()
+        if response.status != 200:
+            raise HTTPException(f"it answers {response.status} to /jmx")
+        data = bytearray()
+        while piece := response.read1(_PIECE_BYTES):
+            data += piece
+            if len(data) > MOST_BYTES:
+                raise ValueError(f"more than {MOST_BYTES} bytes")
+            if time.monotonic() > deadline_s:
+                raise TimeoutError
+            if isinstance(connection.sock, socket.socket):
+                connection.sock.settimeout(max(0.01, deadline_s - time.monotonic()))
+    finally:
+        connection.close()
+    beans = json.loads(data)["beans"]
+    if not isinstance(beans, list) or not beans or not isinstance(beans[0], dict):
+        raise ValueError(f"there is no bean for {query}")
+    return beans[0]

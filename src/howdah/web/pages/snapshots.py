@@ -1,0 +1,64 @@
+"""`/snapshots`: directories that may have snapshots, and those that they have (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from howdah.web.pages import words
+from howdah.web.pages.html import Child, tag
+from howdah.web.pages.layout import live, table
+
+PATH: Final = "/snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotsOf:
+    """A directory; of its `count` snapshots the newest, each with its name and when it was
+    made."""
+
+    path: str
+    owner: str
+    count: int
+    newest: Sequence[tuple[str, int]]
+
+
+def page(directories: Sequence[SnapshotsOf], total: int) -> list[Child]:
+    """The body of the page."""
+    rest = total - len(directories)
+    return [
+        live(
+            "snapshots",
+            table(
+                "Directories that may have snapshots",
+                ("Directory", "Owner", "Snapshots", "Newest first"),
+                [_row(each) for each in directories],
+                numbers=(2,),
+                empty="No directory may have snapshots yet: howdah dfsadmin -allowSnapshot PATH.",
+            ),
+            tag("p", f"{rest:,} more are not shown.", class_="quiet") if rest > 0 else None,
+        )
+    ]
+
+
+def _row(directory: SnapshotsOf) -> list[Child]:
+    shown = tag(
+        "ul",
+        [
+            tag("li", tag("a", name, href=_address(directory.path, name)), " ", words.moment(made))
+            for name, made in directory.newest
+        ],
+        tag("li", "…") if directory.count > len(directory.newest) else None,
+    )
+    return [
+        tag("a", directory.path, href=f"/explorer#{quote(directory.path)}"),
+        directory.owner,
+        f"{directory.count:,}",
+        shown if directory.newest else "none",
+    ]
+
+
+def _address(path: str, name: str) -> str:
+    return f"/explorer#{quote(path.rstrip('/'))}/.snapshot/{quote(name)}"
