@@ -3,8 +3,8 @@ Hadoop: JournalNodeHttpServer, GetJournalEditServlet, JournalNodeMXBean."""
 
 from __future__ import annotations
 
-import html
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -13,13 +13,15 @@ from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.status import Figures, Status
-from howdah.web import configuration, jmx, segment_transfer
+from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
 from howdah.web.configuration import Property
 from howdah.web.file_out import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring, Port, no_ports
+from howdah.web.pages.common import Common
+from howdah.web.pages.journalnode import LINKS, JournalFacts, overview
 from howdah.web.segment_transfer import SegmentWanted, parse_wanted
 from howdah.web.server import Exchange
 
@@ -36,15 +38,16 @@ class Pages:
         bytes_per_s: int,
         timeout_s: float,
         ports: Callable[[], Mapping[int, Port]] = no_ports,
+        name: str = "",
     ) -> None:
-        """`ports` are those of calls."""
+        """`ports` are those of calls; `name` is the node's address."""
         self._watch = Monitoring(
             "JournalNode",
             alive=lambda: Report("journalnode", [Check("process", True, "it answers")]),
             ready=lambda: ready(journal.status() for journal in journals.all()),
             ports=ports,
         )
-        self._conf = conf
+        self._common = Common("journal node", lambda: name, LINKS, lambda: configured(conf))
         self._journals = journals
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
@@ -54,12 +57,14 @@ class Pages:
             return plain(405, "only GET and HEAD are answered")
         if request.path == segment_transfer.PATH:
             return self._segment(request)
-        if request.path == configuration.PATH:
-            return configuration.respond_conf(request, configured(self._conf))
+        found = self._common.answer(request)
+        if found is not None:
+            return found
         if self._watch.wants(request):
             return self._watch.answer(request, beans(self._journals.all()))
         if request.path == "/":
-            return _page(self._journals.all())
+            body = overview(facts(self._journals.all()), time.time_ns() // 1_000_000)
+            return self._common.page("/", "Journals", body)
         return plain(404, f"there is no {request.path} here")
 
     def _segment(self, request: Request) -> Response | Exchange:
@@ -179,27 +184,24 @@ def _bean(status: Status, figures: Figures) -> jmx.Bean:
     }
 
 
-def _page(journals: Iterable[Journal]) -> Response:
-    heads = ("Journal", "Last transaction", "Committed", "Missing", "Promised epoch", "Trouble")
-    rows = [heads] + [
-        (
-            status.journal_id,
-            f"{status.highest_txid:,}",
-            f"{status.committed_txid:,}",
-            f"{status.missing_count:,}",
-            str(status.promised_epoch),
-            "it has no vote yet" if status.is_joining else status.trouble,
+def facts(journals: Iterable[Journal]) -> list[JournalFacts]:
+    """What the page shows."""
+    return [
+        JournalFacts(
+            name=status.journal_id,
+            highest_txid=status.highest_txid,
+            committed_txid=status.committed_txid,
+            missing=status.missing_count,
+            promised_epoch=status.promised_epoch,
+            writer_epoch=status.writer_epoch,
+            has_vote=not status.is_joining,
+            trouble=status.trouble,
+            last_write_ms=figures.last_write_ms,
+            transactions_written=figures.transactions_written,
+            cache_misses=figures.cache_misses,
         )
-        for status in (journal.status() for journal in journals)
+        for status, figures in ((journal.status(), journal.figures) for journal in journals)
     ]
-    table = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    body = (
-        "<!doctype html><html lang=en><meta charset=utf-8><title>howdah journal node</title>"
-        f"<h1>howdah journal node</h1><table>{table}</table></html>\n"
-    )
-    return answer(200, body.encode(), "text/html; charset=utf-8")
 
 
 def configured(conf: Configuration) -> Iterator[Property]:

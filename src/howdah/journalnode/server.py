@@ -62,7 +62,8 @@ class JournalNode:
         self._elections = Elections(directories.default / ELECTIONS_NAME)
         timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
         bytes_per_s = conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC)
-        pages = Pages(conf, self.journals, bytes_per_s, timeout_s, self._ports)
+        name = "{}:{}".format(*conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS))
+        pages = Pages(conf, self.journals, bytes_per_s, timeout_s, self._ports, name)
         self._http = HttpServer(pages.answer, timeout_s=timeout_s)
         self.bound: list[Address] = []
         """IP addresses and ports at which it listens."""

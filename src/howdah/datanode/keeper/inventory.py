@@ -192,6 +192,12 @@ class Inventory:
                 )
         return lists
 
+    def counts(self) -> dict[str, int]:
+        """Replicas of each block pool."""
+        with self._lock:
+            replicas = self._replicas
+            return {pool_id: replicas.count_of_pool(pool_id) for pool_id in replicas.pools()}
+
     def finalized(self, pool_id: str, block_id: int, storage_id: str) -> Replica | None:
         """The finalized replica of the block on this volume, unless it is to be deleted. Nobody
         changes it."""

@@ -61,7 +61,7 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
-from howdah.datanode.keeper.pages import Files, Pages, beans, families, monitoring
+from howdah.datanode.keeper.pages import Files, Pages, beans, facts, families, monitoring
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.latency.activity import Activity, Count
 from howdah.datanode.process.data_process import DataProcess, Inheritance
@@ -110,6 +110,8 @@ class Keeper:
         self._for_restart = False
         self._namenodes: Callable[[], list[tuple[str, str, bool]]] = list
         """As `Nameservices.states`, once there are any."""
+        self._slow = OutliersFound((), ())
+        """Peers and disks that were slow at the last look."""
 
     def run(self) -> int:
         """Start, serve, stop; the exit status, or `AGAIN`."""
@@ -251,6 +253,10 @@ class Keeper:
             report=lambda: self._nameservices.report_now(full=True),
         )
         self._namenodes = self._nameservices.states
+        self._pages.facts = lambda: facts(
+            *(self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()),
+            *(self._namenodes(), self._cached.of_pool, self._scanners, self._slow),
+        )
         self._nameservices.start()
         self._directory_scanner.start()
 
@@ -387,6 +393,7 @@ class Keeper:
             case CacheChanged():
                 self._cached.apply(message)
             case OutliersFound():
+                self._slow = message
                 self._nameservices.found_slow(message)
             case ShutdownAsked(for_upgrade):
                 self._for_restart = for_upgrade

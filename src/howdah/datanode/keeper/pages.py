@@ -17,17 +17,28 @@ from typing import Final, Protocol
 from howdah import __version__, defects, errors, keys
 from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
+from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.latency.activity import Count, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
 from howdah.figures.times import Rates
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.kinds import Address
-from howdah.web import configuration, jmx
+from howdah.web import jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family, Total, one
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
+from howdah.web.pages.common import Common
+from howdah.web.pages.datanode import (
+    LINKS,
+    DatanodeFacts,
+    NamenodeFacts,
+    ScanFacts,
+    VolumeFacts,
+    overview,
+)
 from howdah.web.server import Exchange, HttpServer
 from howdah.web.webhdfs.parameters import is_webhdfs
 
@@ -160,6 +171,61 @@ def beans(
     ]
 
 
+def facts(
+    inventory: Inventory,
+    gauges: Gauges,
+    memory_bytes: int,
+    uuid: str,
+    name: str,
+    namenodes: list[tuple[str, str, bool]],
+    cached: Callable[[str], list[int]],
+    scanners: VolumeScanners,
+    slow: OutliersFound,
+) -> DatanodeFacts:
+    """What the page shows. `cached` has the blocks of a pool that are cached."""
+    pools = inventory.counts()
+    return DatanodeFacts(
+        name=name,
+        uuid=uuid,
+        volumes=[
+            VolumeFacts(
+                state.volume.path,
+                state.volume.storage_type.name,
+                *(
+                    (usage.capacity_bytes, usage.used_bytes, usage.remaining_bytes)
+                    if (usage := state.usage) is not None
+                    else (0, 0, 0)
+                ),
+                reserved_bytes=state.volume.reserved_bytes,
+                failure=state.failure or "",
+                hangs=state.hangs,
+            )
+            for state in inventory.states("")
+        ],
+        pools=pools,
+        namenodes=[NamenodeFacts(*each) for each in namenodes],
+        connections=gauges.connections,
+        locked_bytes=gauges.locked_bytes,
+        lockable_bytes=memory_bytes,
+        cached_blocks=sum(len(cached(pool)) for pool in pools),
+        scans=[
+            ScanFacts(path, found.blocks, found.errors, found.rounds, recent_bytes)
+            for path, (found, recent_bytes) in scanners.figures().items()
+        ]
+        if scanners.enabled
+        else None,
+        slow_peers=[
+            f"{each.name}: {each.mean_ms:.1f} ms a packet, where {each.median_ms:.1f} ms are usual"
+            for each in slow.peers
+        ],
+        slow_disks=[
+            f"{each.path}: " + ", ".join(f"{what} {mean:.1f} ms" for what, mean in each.means())
+            for each in slow.disks
+        ],
+        defects=dict(defects.seen),
+    )
+
+
 def monitoring(
     is_data_process_alive: Callable[[], bool],
     namenodes: Callable[[], list[tuple[str, str, bool]]],
@@ -214,11 +280,14 @@ class Pages:
         families: Callable[[], Iterable[Family]] = tuple,
     ) -> None:
         self._families = families
+        self.facts: Callable[[], DatanodeFacts] | None = None
+        """What the page shows, once there is something; called on any thread."""
+        self._name = ""
         self._watch = watch
         self._make_files = make_files
         self._files: Files | None = None
         self._lock = threading.Lock()
-        self._conf = conf
+        self._common = Common("datanode", lambda: self._name, LINKS, lambda: configured(conf))
         self._found = found
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
 
@@ -226,10 +295,12 @@ class Pages:
         """Listen; the port. Raises `InvalidConfiguration` where it cannot."""
         host, port = address
         try:
-            return self._server.start(host, port)
+            port = self._server.start(host, port)
         except OSError as error:
             key = keys.DFS_DATANODE_HTTP_ADDRESS.name
             raise errors.InvalidConfiguration(f"{key}: {host}:{port}: {error}") from error
+        self._name = f"{host}:{port}"
+        return port
 
     def stop(self) -> None:
         """No page is answered any more, and the port is free."""
@@ -243,8 +314,13 @@ class Pages:
             return self._files.answer(request)
         if request.method not in ("GET", "HEAD"):
             return plain(405, "only GET and HEAD are answered")
-        if request.path == configuration.PATH:
-            return configuration.respond_conf(request, configured(self._conf))
+        found = self._common.answer(request)
+        if found is not None:
+            return found
+        if request.path == "/":
+            if self.facts is None:
+                return plain(503, "this datanode is starting: look again in a moment")
+            return self._common.page("/", "Overview", overview(self.facts()))
         if self._watch.wants(request):
             return self._watch.answer(request, self._found(), self._families)
         return plain(404, f"there is no {request.path} here")

@@ -382,6 +382,9 @@ class ReplicaMap:
     def count_of_volume(self, volume_id: str) -> int:
         return self._counts[volume_id]
 
+    def count_of_pool(self, pool_id: str) -> int:
+        return len(self._pools.get(pool_id, {}))
+
     def of_pool(self, pool_id: str) -> Iterator[Replica]:
         return iter(self._pools.get(pool_id, {}).values())
 

@@ -1,0 +1,242 @@
+"""The page of a datanode: its volumes, pools, scanner, cache and peers (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah.web.pages import words
+from howdah.web.pages.html import Child, Html, tag
+from howdah.web.pages.layout import (
+    Link,
+    badge,
+    bar,
+    facts,
+    fill_level,
+    live,
+    refresh_hint,
+    section,
+    table,
+)
+
+LINKS: Final = (Link("/", "Overview"),)
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeFacts:
+    """`failure` says why it is not used; `hangs`: it has not said in time how full it is."""
+
+    path: str
+    storage_type: str
+    capacity_bytes: int = 0
+    used_bytes: int = 0
+    remaining_bytes: int = 0
+    reserved_bytes: int = 0
+    failure: str = ""
+    hangs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScanFacts:
+    """What verified the replicas of a volume, since the start."""
+
+    path: str
+    blocks: int
+    errors: int
+    rounds: int
+    bytes_in_last_hour: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamenodeFacts:
+    nameservice: str
+    address: str
+    is_served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatanodeFacts:
+    """`pools` has the replicas of each block pool; `scans` is None where nothing is verified.
+    `slow_peers` and `slow_disks` are sentences."""
+
+    name: str
+    uuid: str
+    volumes: Sequence[VolumeFacts]
+    pools: Mapping[str, int]
+    namenodes: Sequence[NamenodeFacts]
+    connections: int = 0
+    locked_bytes: int = 0
+    lockable_bytes: int = 0
+    cached_blocks: int = 0
+    scans: Sequence[ScanFacts] | None = None
+    slow_peers: Sequence[str] = ()
+    slow_disks: Sequence[str] = ()
+    defects: Mapping[str, int] = field(default_factory=dict)
+
+
+def overview(found: DatanodeFacts) -> list[Child]:
+    """The body of the page."""
+    return [
+        _verdict(found),
+        refresh_hint(),
+        _volumes(found.volumes),
+        tag(
+            "div",
+            _namenodes(found.namenodes),
+            _pools(found.pools),
+            _scanner(found.scans),
+            _memory(found),
+            _peers(found),
+            class_="columns",
+        ),
+    ]
+
+
+def _verdict(found: DatanodeFacts) -> Html:
+    bad = [f"{each.path}: {each.failure}" for each in found.volumes if each.failure]
+    warn = [f"{each.path} does not answer in time" for each in found.volumes if each.hangs]
+    warn += [
+        f"namenode {each.address} has not registered this datanode"
+        for each in found.namenodes
+        if not each.is_served
+    ]
+    warn += [
+        f"{each.path}: {words.count(each.errors, 'replica')} found damaged"
+        for each in found.scans or ()
+        if each.errors
+    ]
+    if found.defects:
+        total = sum(found.defects.values())
+        warn.append(f"{words.count(total, 'error')} that nobody foresaw: please report")
+    served = sum(each.is_served for each in found.namenodes)
+    headline = "This datanode serves, and all of its volumes work"
+    if not served:
+        headline = "No namenode knows this datanode"
+    elif bad:
+        headline = f"{words.count(len(bad), 'volume')} failed; the others are served"
+    elif warn:
+        headline = "This datanode serves, and something needs attention"
+    level = "bad" if bad or not served else "warn" if warn else "ok"
+    reasons = [*bad, *warn]
+    return live(
+        "verdict",
+        tag("h2", headline, data_say=True),
+        tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+        class_=f"verdict {level}",
+    )
+
+
+def _volumes(volumes: Sequence[VolumeFacts]) -> Html:
+    def row(volume: VolumeFacts) -> list[Child]:
+        state = badge("ok", "works")
+        if volume.failure:
+            state = badge("bad", "failed")
+        elif volume.hangs:
+            state = badge("warn", "hangs")
+        full = words.percent(volume.capacity_bytes - volume.remaining_bytes, volume.capacity_bytes)
+        return [
+            volume.path,
+            volume.storage_type,
+            [state, f" {volume.failure}" if volume.failure else None],
+            bar(full, fill_level(full), f"{full:.0f} %") if volume.capacity_bytes else "",
+            words.size(volume.used_bytes),
+            words.size(volume.remaining_bytes),
+            words.size(volume.reserved_bytes),
+        ]
+
+    return section(
+        "volumes",
+        "Volumes",
+        table(
+            "Where replicas are",
+            ("Directory", "Type", "State", "Full", "Used", "Left", "Reserved"),
+            map(row, volumes),
+            numbers=(4, 5, 6),
+            empty="There is none.",
+        ),
+    )
+
+
+def _namenodes(namenodes: Sequence[NamenodeFacts]) -> Html:
+    return section(
+        "namenodes",
+        "Namenodes",
+        table(
+            "Namenodes that it reports to",
+            ("Namenode", "Nameservice", "State"),
+            [
+                (
+                    each.address,
+                    each.nameservice or "—",
+                    badge("ok", "registered") if each.is_served else badge("warn", "waits"),
+                )
+                for each in namenodes
+            ],
+            empty="It reports to none yet.",
+        ),
+    )
+
+
+def _pools(pools: Mapping[str, int]) -> Html:
+    return section(
+        "pools",
+        "Block pools",
+        table(
+            "Replicas of each block pool",
+            ("Block pool", "Replicas"),
+            [(tag("code", name), f"{count:,}") for name, count in sorted(pools.items())],
+            numbers=(1,),
+            empty="There is none yet.",
+        ),
+    )
+
+
+def _scanner(scans: Sequence[ScanFacts] | None) -> Html:
+    body: Child = tag("p", "Switched off (dfs.datanode.scan.period.hours).", class_="quiet")
+    if scans is not None:
+        body = table(
+            "Verified since the start",
+            ("Volume", "Replicas", "Damaged", "Rounds", "In the last hour"),
+            [
+                (
+                    each.path,
+                    f"{each.blocks:,}",
+                    badge("bad", f"{each.errors:,}") if each.errors else "0",
+                    f"{each.rounds:,}",
+                    words.size(each.bytes_in_last_hour),
+                )
+                for each in scans
+            ],
+            numbers=(1, 2, 3, 4),
+            empty="No volume is verified yet.",
+        )
+    return section("scanner", "Scanner", body)
+
+
+def _memory(found: DatanodeFacts) -> Html:
+    rows: list[tuple[str, Child]] = [
+        ("May be locked", words.size(found.lockable_bytes) if found.lockable_bytes else "nothing"),
+        ("Is locked", words.size(found.locked_bytes)),
+        ("Cached blocks", f"{found.cached_blocks:,}"),
+    ]
+    return section("memory", "Cache", facts(rows))
+
+
+def _peers(found: DatanodeFacts) -> Html:
+    slow = [*found.slow_peers, *found.slow_disks]
+    return section(
+        "peers",
+        "Peers",
+        facts(
+            [
+                ("Transfers under way", f"{found.connections:,}"),
+                ("This datanode", tag("code", found.name)),
+                ("Its id", tag("code", found.uuid)),
+            ]
+        ),
+        tag("h3", "Slow, by what was measured here"),
+        tag("ul", [tag("li", each) for each in slow])
+        if slow
+        else tag("p", "Nobody that is known of.", class_="quiet"),
+    )

@@ -1,0 +1,99 @@
+"""The page of a journal node: its journals, and how far each is (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.web.pages import words
+from howdah.web.pages.html import Child, tag
+from howdah.web.pages.layout import Link, badge, live, refresh_hint, section, table
+
+LINKS: Final = (Link("/", "Overview"),)
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFacts:
+    """`missing` transactions are to come by journal sync; without a vote it takes no part in a
+    failover; `trouble` says why it cannot be used. Times are of the wall clock, 0 for never."""
+
+    name: str
+    highest_txid: int
+    committed_txid: int
+    missing: int
+    promised_epoch: int
+    writer_epoch: int
+    has_vote: bool
+    trouble: str
+    last_write_ms: int
+    transactions_written: int
+    cache_misses: int
+
+
+def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
+    """The body of the page."""
+    bad = [f"{each.name}: {each.trouble}" for each in journals if each.trouble]
+    warn = [f"{each.name} has no vote yet" for each in journals if not each.has_vote]
+    warn += [
+        f"{each.name} lacks {words.count(each.missing, 'transaction')}, which journal sync brings"
+        for each in journals
+        if each.missing
+    ]
+    level = "bad" if bad else "warn" if warn else "ok"
+    headline = {
+        "bad": "A journal cannot be used",
+        "warn": "The journals are written, and something is to come",
+        "ok": "All journals are whole" if journals else "There is no journal yet",
+    }[level]
+    reasons = [*bad, *warn]
+    return [
+        live(
+            "verdict",
+            tag("h2", headline, data_say=True),
+            tag("ul", [tag("li", each) for each in reasons]) if reasons else None,
+            class_=f"verdict {level}",
+        ),
+        refresh_hint(),
+        section(
+            "journals",
+            "Journals",
+            table(
+                "Each journal of this node",
+                (
+                    "Journal",
+                    "State",
+                    "Last transaction",
+                    "Lag",
+                    "Missing",
+                    "Epoch",
+                    "Last write",
+                    "Written since the start",
+                ),
+                [_row(each, now_ms) for each in journals],
+                numbers=(2, 3, 4, 5, 6, 7),
+                empty="No namenode has formatted one.",
+            ),
+        ),
+    ]
+
+
+def _row(journal: JournalFacts, now_ms: int) -> list[Child]:
+    state = badge("ok", "whole")
+    if journal.trouble:
+        state = badge("bad", "cannot be used")
+    elif not journal.has_vote:
+        state = badge("warn", "no vote yet")
+    elif journal.missing:
+        state = badge("warn", "catches up")
+    age = words.span((now_ms - journal.last_write_ms) / 1000)
+    return [
+        journal.name,
+        state,
+        f"{journal.highest_txid:,}",
+        f"{max(0, journal.committed_txid - journal.highest_txid):,}",
+        f"{journal.missing:,}",
+        f"{journal.promised_epoch:,}",
+        f"{age} ago" if journal.last_write_ms else "never",
+        f"{journal.transactions_written:,}",
+    ]

@@ -1,0 +1,173 @@
+"""Pages of datanodes, journal nodes, routers and of all namespaces, as they are made of facts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from howdah.router.namenodes.membership import Namenode, State
+from howdah.router.overview import RouterFacts, entries_found
+from howdah.router.overview import overview as router_page
+from howdah.router.table.mount_table import Destination, MountEntry
+from howdah.web.pages import cluster, datanode, journalnode
+from howdah.web.pages.cluster import Member
+from howdah.web.pages.datanode import DatanodeFacts, NamenodeFacts, ScanFacts, VolumeFacts
+from howdah.web.pages.html import Child, joined
+from howdah.web.pages.journalnode import JournalFacts
+
+BAD = "<script>alert(1)</script>"
+
+
+def level(body: list[Child]) -> str:
+    """Of the verdict."""
+    text = joined(body)
+    return next(each for each in ("bad", "warn", "ok") if f'class="verdict {each}"' in text)
+
+
+# -- datanode --------------------------------------------------------------------------
+
+DATANODE = DatanodeFacts(
+    name="d1:9866",
+    uuid="u1",
+    volumes=[VolumeFacts("/disk1", "DISK", 100, 40, 60)],
+    pools={"BP-1": 3},
+    namenodes=[NamenodeFacts("east", "n1:8020", True)],
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "ok"),
+        ({"volumes": [VolumeFacts("/disk1", "DISK", failure="EIO")]}, "bad"),
+        ({"volumes": [VolumeFacts("/disk1", "DISK", 100, 40, 60, hangs=True)]}, "warn"),
+        ({"namenodes": []}, "bad"),
+        ({"namenodes": [*DATANODE.namenodes, NamenodeFacts("w", "n2:8020", False)]}, "warn"),
+        ({"scans": [ScanFacts("/disk1", 9, 1, 0, 5)]}, "warn"),
+        ({"scans": [ScanFacts("/disk1", 9, 0, 0, 5)]}, "ok"),
+    ],
+)
+@pytest.mark.req("FS-280")
+def test_a_datanode_says_whether_its_volumes_work(more: dict[str, object], expected: str) -> None:
+    assert level(datanode.overview(replace(DATANODE, **more))) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.req("FS-283")
+def test_what_a_datanode_shows_is_escaped() -> None:
+    hostile = DatanodeFacts(
+        name=BAD,
+        uuid=BAD,
+        volumes=[VolumeFacts(BAD, "DISK", failure=BAD)],
+        pools={BAD: 1},
+        namenodes=[NamenodeFacts(BAD, BAD, False)],
+        scans=[ScanFacts(BAD, 1, 1, 1, 1)],
+        slow_peers=[BAD],
+        slow_disks=[BAD],
+    )
+    assert "<script" not in joined(datanode.overview(hostile))
+
+
+# -- journal node ----------------------------------------------------------------------
+
+JOURNAL = JournalFacts("east", 90, 90, 0, 2, 2, True, "", 1000, 90, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "ok"),
+        ({"trouble": "EIO"}, "bad"),
+        ({"has_vote": False}, "warn"),
+        ({"missing": 4}, "warn"),
+        ({"name": BAD, "trouble": BAD}, "bad"),
+    ],
+)
+@pytest.mark.req("FS-280")
+def test_a_journal_node_says_how_its_journals_are(more: dict[str, object], expected: str) -> None:
+    body = journalnode.overview([replace(JOURNAL, **more)], 5000)  # type: ignore[arg-type]
+    assert level(body) == expected
+    assert "<script" not in joined(body)
+
+
+def test_a_journal_that_lags_shows_by_how_much() -> None:
+    body = joined(journalnode.overview([replace(JOURNAL, committed_txid=1_090)], 61_000))
+    assert ">1,000<" in body
+    assert "60 s ago" in body
+
+
+# -- router ----------------------------------------------------------------------------
+
+
+def router_facts(**more: object) -> RouterFacts:
+    namenodes = [
+        Namenode("east", "nn1", ("e1", 8020), State.ACTIVE, contact_s=5.0),
+        Namenode("east", "nn2", ("e2", 8020), State.STANDBY, contact_s=5.0),
+    ]
+    return replace(RouterFacts(namenodes, (), [], 0, {}, "east", False, 6.0), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "ok"),
+        ({"safe_mode": True}, "bad"),
+        ({"disabled": ("east",)}, "warn"),
+        ({"namenodes": [Namenode("east", "nn1", ("e1", 1), State.STANDBY)]}, "bad"),
+        (
+            {
+                "namenodes": [
+                    *router_facts().namenodes,
+                    Namenode("east", "nn3", ("e3", 1), State.UNAVAILABLE, why=BAD),
+                ]
+            },
+            "warn",
+        ),
+    ],
+)
+@pytest.mark.req("FS-280")
+def test_a_router_says_which_namespaces_it_reaches(more: dict[str, object], expected: str) -> None:
+    body = router_page(router_facts(**more), BAD)
+    assert level(body) == expected
+    assert "<script" not in joined(body)
+
+
+def test_of_many_mount_points_those_are_shown_that_were_asked_for() -> None:
+    entries = {
+        f"/m{number:04}": MountEntry(f"/m{number:04}", (Destination("east", f"/at/{number}"),))
+        for number in range(2000)
+    }
+    assert len(entries_found(entries, "")) == 500
+    assert [each.source for each in entries_found(entries, "/AT/1999")] == ["/m1999"]
+
+
+# -- cluster ---------------------------------------------------------------------------
+
+ACTIVE = Member("east", "nn1", "e1:9870", state="active", live=3, capacity_bytes=9)
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ([ACTIVE], "ok"),
+        ([ACTIVE, Member("east", "nn2", "e2:9870", "refused")], "warn"),
+        ([Member("east", "nn1", "e1:9870", "refused")], "bad"),
+        ([replace(ACTIVE, state="standby")], "bad"),
+        ([ACTIVE, replace(ACTIVE, name="nn2")], "bad"),
+        ([replace(ACTIVE, missing=1)], "bad"),
+        ([replace(ACTIVE, low=1)], "warn"),
+        ([replace(ACTIVE, dead=1)], "warn"),
+        ([ACTIVE, replace(ACTIVE, nameservice="west", missing=2)], "bad"),
+        (
+            [replace(ACTIVE, cluster_id="a"), replace(ACTIVE, nameservice="w", cluster_id="b")],
+            "warn",
+        ),
+        ([replace(ACTIVE, name=BAD, version=BAD, state=BAD)], "bad"),
+        ([], "ok"),
+    ],
+)
+@pytest.mark.req("FS-284")
+def test_the_worst_namespace_decides(members: list[Member], expected: str) -> None:
+    body = cluster.page(members)
+    assert level(body) == expected
+    assert "<script" not in joined(body)
