@@ -1,23 +1,33 @@
-"""What a router answers over HTTP (shell): its figures. Hadoop: RouterHttpServer, RBFMetrics.
+"""What a router answers over HTTP (shell): its figures and pages. Hadoop: RouterHttpServer,
+RBFMetrics.
 
 Called on the router's loop, but `/health`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from howdah import defects
+from howdah import defects, keys
+from howdah.config import Configuration
 from howdah.router.calls.core import Core
 from howdah.router.namenodes.membership import State
 from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.overview import LINKS, RouterFacts, entries_found, overview
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
-from howdah.web.http import Request, plain
+from howdah.web.configuration import Property
+from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Pulse, Report
 from howdah.web.monitoring.pages import Monitoring, Port
+from howdah.web.pages import cluster
+from howdah.web.pages.cluster_reading import ClusterReader
+from howdah.web.pages.common import Common
 from howdah.web.server import Answer, Later
 
 _SERVICE: Final = "Hadoop:service=Router,name="
@@ -26,10 +36,19 @@ _SERVICE: Final = "Hadoop:service=Router,name="
 class Pages:
     """Of one router."""
 
-    def __init__(self, core: Core, nameservices: Nameservices, rpc: RpcServer) -> None:
+    def __init__(
+        self,
+        core: Core,
+        nameservices: Nameservices,
+        rpc: RpcServer,
+        conf: Configuration,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         self._core = core
         self._nameservices = nameservices
         self._rpc = rpc
+        self._common = Common("router", lambda: core.name, LINKS, lambda: configured(conf), loop)
+        self._reader = ClusterReader(conf)
         self._pulse = Pulse(time.monotonic())
         self.watch = Monitoring("Router", alive=self._alive, ready=self._ready, ports=self._ports)
 
@@ -40,10 +59,36 @@ class Pages:
     def answer(self, request: Request) -> Answer:
         if request.method not in ("GET", "HEAD"):
             return plain(405, "only GET and HEAD are answered")
+        page = self._common.answer(request)
+        if page is not None:
+            return page
+        if request.path == "/":
+            query = request.query.get("q", "")
+            facts = self._facts(query)
+            return Later(lambda: self._common.page("/", "Overview", overview(facts, query)))
+        if request.path == cluster.PATH:
+            return Later(self._cluster)
         if self.watch.wants(request):
             found, families = self._beans(), self._families()
             return Later(lambda: self.watch.answer(request, found, lambda: families))
         return plain(404, f"there is no {request.path} here")
+
+    def _cluster(self) -> Response:
+        return self._common.page(cluster.PATH, "Cluster", cluster.page(self._reader.read()))
+
+    def _facts(self, query: str) -> RouterFacts:
+        core = self._core
+        members = self._nameservices.members.values()
+        return RouterFacts(
+            namenodes=[replace(each) for found in members for each in found.namenodes],
+            disabled=self._nameservices.disabled,
+            entries=entries_found(core.table.entries, query),
+            entry_count=len(core.table.entries),
+            usage=dict(core.usage),
+            default_nameservice=core.table.default_nameservice,
+            safe_mode=core.safe_mode.is_on,
+            now_s=time.monotonic(),
+        )
 
     def _beans(self) -> list[jmx.Bean]:
         namenodes = [each for m in self._nameservices.members.values() for each in m.namenodes]
@@ -125,3 +170,11 @@ class Pages:
             ],
             {"nameservices": served, "safe_mode": self._core.safe_mode.is_on},
         )
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))

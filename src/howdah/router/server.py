@@ -85,7 +85,10 @@ class Router:
             Registry([admin.service(), *refresh_services()]),
             max_frame_bytes=settings.max_frame_bytes,
         )
-        self._pages = Pages(self.core, self.nameservices, self._rpc)
+        self._pages = Pages(
+            *(self.core, self.nameservices, self._rpc, conf),
+            asyncio.get_running_loop(),
+        )
         self._http = HttpServer(
             self._pages.answer,
             timeout_s=_HTTP_TIMEOUT_S,

@@ -61,7 +61,9 @@ def test_router_tells_its_figures_and_that_no_namenode_is_active(tmp_path: Path)
             beans = json.loads((await ask("/jmx"))[1])["beans"]
             federation = next(b for b in beans if b["name"].endswith("name=FederationState"))
             assert (federation["NumNameservices"], federation["NumNamenodes"]) == (1, 1)
-            assert (await ask("/"))[0] == 404
+            status, page = await ask("/")
+            assert (status, "has no active namenode" in page) == (200, True)
+            assert (await ask("/nothing"))[0] == 404
         finally:
             await router.stop()
 

@@ -21,8 +21,8 @@ from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.latency.activity import Count, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
-from howdah.figures.times import Rates
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.figures.times import Rates
 from howdah.kinds import Address
 from howdah.web import jmx
 from howdah.web.configuration import Property

@@ -109,7 +109,7 @@ def _tiles(status: NamenodeStatus) -> Html:
         tile(
             "safe mode", "on" if status.safe_mode else "off", "warn" if status.safe_mode else "ok"
         ),
-        tile("this namenode is", status.ha_state, "ok"),
+        tile("role of this namenode", status.ha_state, "ok"),
         tile("files and directories", f"{status.inodes:,}", ""),
         tile("blocks", f"{status.blocks:,}", ""),
         element="ul",
