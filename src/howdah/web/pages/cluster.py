@@ -55,9 +55,14 @@ def page(members: Sequence[Member]) -> list[Child]:
     if len(ids) > 1:
         trouble.append(f"they are of {len(ids)} clusters: {', '.join(sorted(ids))}")
         worst = "warn" if worst == "ok" else worst
-    headline = (
-        f"{words.count(len(names), 'nameservice')}: {'all is well' if not trouble else 'see below'}"
-    )
+    headline = f"{words.count(len(names), 'nameservice')}: all data is safe"
+    if trouble:
+        sick = [
+            f"{name or 'the namespace'}: {text}"
+            for name, (level, text) in zip(names, levels, strict=True)
+            if level == worst
+        ]
+        headline = sick[0] if sick else "The nameservices do not belong together"
     return [
         live(
             "verdict",

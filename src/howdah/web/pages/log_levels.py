@@ -151,7 +151,7 @@ def _form(name: str) -> Html:
                 name="level",
             ),
         ),
-        tag("button", "Do it", type="submit"),
+        tag("button", "Apply", type="submit"),
         tag("datalist", [tag("option", value=each.name) for each in _known()], id="loggers"),
         method="get",
         action=PATH,

@@ -1,0 +1,119 @@
+"""Takes the pictures of docs/pages: `.venv/bin/python docs/screenshots.py [DIR]`.
+
+A healthy cluster of two namespaces, then the same with datanodes, a namenode and a replica lost.
+Wants a Chromium and Playwright.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
+
+PLACE = Path(__file__).parent / "pages"
+WIDTH, HEIGHT = 1000, 720
+PHONE = 390
+
+
+def take(page: Page, address: str, name: str, place: Path) -> None:
+    page.goto(address)
+    page.wait_for_timeout(700)
+    page.screenshot(path=place / f"{name}.png", animations="disabled")
+
+
+def explore(page: Page, http: str, name: str, place: Path) -> None:
+    page.goto(f"{http}/explorer#/logs/2026/events.log")
+    page.get_by_role("button", name="First part").click()
+    page.locator("#file pre").or_(page.locator("#trouble:not([hidden])")).first.wait_for()
+    page.screenshot(path=place / f"{name}.png", full_page=True)
+
+
+def healthy(browser: Browser, cluster: MiniCluster, place: Path) -> None:
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    for path, name in (
+        ("/", "namenode"),
+        ("/nodes", "nodes"),
+        ("/racks", "racks"),
+        ("/snapshots", "snapshots"),
+        ("/cluster", "cluster"),
+        ("/conf?q=dfs.name", "configuration"),
+        ("/logs", "log"),
+        ("/logLevel?log=howdah", "log-levels"),
+    ):
+        take(page, f"{cluster.http}{path}", name, place)
+    explore(page, cluster.http, "file", place)
+    http = cluster.process("datanode0").addresses["http"]
+    take(page, f"http://{http}/", "datanode", place)
+    page.close()
+    phone = browser.new_page(viewport={"width": PHONE, "height": 780}, color_scheme="dark")
+    take(phone, cluster.http, "namenode-phone-dark", place)
+    phone.close()
+
+
+def broken(browser: Browser, cluster: MiniCluster, place: Path) -> None:
+    cluster.kill("datanode1")
+    cluster.kill("datanode2")
+    cluster.kill("namenode1")
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto(cluster.http)
+    wait_until(lambda: "2 of 4" in page.locator("#tiles").inner_text(), 120)
+    wait_until(lambda: "low on replicas" in page.locator("#verdict").inner_text(), 120)
+    for path, name in (
+        ("/", "namenode-broken"),
+        ("/nodes", "nodes-broken"),
+        ("/racks", "racks-broken"),
+        ("/cluster", "cluster-broken"),
+    ):
+        take(page, f"{cluster.http}{path}", name, place)
+    explore(page, cluster.http, "file-broken", place)
+    page.close()
+
+
+def journal(browser: Browser, place: Path) -> None:
+    with MiniCluster(
+        datanodes=1, namenodes=2, conf={"dfs.ha.automatic-failover.enabled": False}
+    ) as cluster:
+        page = browser.new_page(viewport={"width": WIDTH, "height": 420})
+        http = cluster.process("journalnode0").addresses["http"]
+        take(page, f"http://{http}/", "journalnode", place)
+        page.close()
+
+
+def main() -> None:
+    place = Path(sys.argv[1]) if len(sys.argv) > 1 else PLACE
+    place.mkdir(exist_ok=True)
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        conf = {
+            "dfs.namenode.heartbeat.recheck-interval": 2000,
+            "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
+        }
+        with MiniCluster(
+            datanodes=4,
+            nameservices=["east", "west"],
+            racks=["/hall-1/rack-a", "/hall-1/rack-b"],
+            volumes=2,
+            conf=conf,
+        ) as cluster:
+            with cluster.connect() as fs:
+                fs.mkdirs("/logs/2026")
+                for name in ("events.log", "metrics.log"):
+                    with fs.create(f"/logs/2026/{name}", replication=3, block_size=1 << 20) as out:
+                        for number in range(40_000):
+                            out.write(b"2026-07-01T12:00:00Z event %07d user=42 ok\n" % number)
+                fs.allow_snapshot("/logs")
+                fs.create_snapshot("/logs", "before-upgrade")
+            healthy(browser, cluster, place)
+            broken(browser, cluster, place)
+        journal(browser, place)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
