@@ -100,6 +100,11 @@ class Howdah:
             self._pid = 0
 
     @property
+    def conf(self) -> Configuration:
+        """Of the namenode."""
+        return self._layout.server_conf("namenode")
+
+    @property
     def pid(self) -> int:
         return self._pid
 
