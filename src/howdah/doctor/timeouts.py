@@ -61,11 +61,6 @@ RULES: Final = (
         "the trash is checkpointed more seldom than it is emptied",
     ),
     Rule(
-        keys.DFS_BLOCKREPORT_INTERVALMSEC,
-        keys.DFS_BLOCKREPORT_INITIALDELAY,
-        "the first report of a datanode comes later than its second would",
-    ),
-    Rule(
         keys.HA_HEALTH_MONITOR_RPC_TIMEOUT_MS,
         keys.HA_HEALTH_MONITOR_CHECK_INTERVAL_MS,
         "a namenode is asked for its health more seldom than it may take to answer",
