@@ -78,6 +78,9 @@ def copy_all(
                 thread.join()
     if run.error is not None:
         raise run.error
+    if run.answered != len(work):
+        # A thread ended by a defect, which it has told on standard error.
+        raise CopyFailed(f"{len(work) - run.answered} of {len(work)} pieces were not copied")
     return run.counters
 
 
@@ -97,6 +100,7 @@ class _Run:
         self._is_stopped = False
         self._running: list[subprocess.Popen[bytes]] = []
         self.counters = Counters()
+        self.answered = 0
         self.error: errors.HowdahError | None = None
 
     def stop(self) -> None:
@@ -134,6 +138,7 @@ class _Run:
             counters, failed = receive(process.stdout)
             with self._lock:
                 self.counters += counters
+                self.answered += 1
             self._done(counters)
             if failed is not None:
                 self._fail(error_from(*failed))

@@ -11,10 +11,13 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.errors import HowdahError, UnsupportedOperation
+from howdah.spark.common.failures import CopyFailed
+from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import InvalidOptions, Options
 from howdah.spark.listing.entries import Entry, Kind
 from howdah.sync import options as words
-from howdah.sync import sync
+from howdah.sync import pool, sync
+from howdah.sync.job import _Mirror
 from howdah.sync.pool import MOST_BYTES, MOST_FILES, pieces
 
 
@@ -127,3 +130,16 @@ def test_neither_spark_nor_arrow_is_needed(source: Path, tmp_path: Path) -> None
         [sys.executable, "-c", program, source.as_uri(), target.as_uri()], check=True, timeout=60
     )
     assert tree(target) == tree(source)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_a_defect_ends_is_no_success(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(counters: Counters) -> None:
+        raise ValueError("a defect")
+
+    monkeypatch.setattr(_Mirror, "_progress", lambda self, files: broken)
+    monkeypatch.setattr(pool, "MOST_FILES", 1)
+    with pytest.raises(CopyFailed, match="pieces were not copied"):
+        sync(source.as_uri(), (tmp_path / "target").as_uri(), processes=1)
