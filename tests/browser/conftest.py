@@ -12,9 +12,10 @@ import pytest
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser."""
+    """The browser. While it is there an event loop is said to run in this thread, which other
+    modules would not bear."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:

@@ -79,6 +79,9 @@ class FakeNamenode:
             self._server.close()
             self._server = None
 
+    def method_names(self) -> frozenset[str]:
+        return frozenset(_ANSWERS)
+
     def dispatch(self, call: Call, address: str) -> Message:
         """The registry of the server."""
         self.calls.append(call)
