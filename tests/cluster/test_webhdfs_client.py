@@ -6,6 +6,8 @@ import io
 import os
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -243,7 +245,7 @@ def test_it_works_in_another_process(both: Both) -> None:
 def test_the_shell_and_fsspec_know_it(
     both: Both, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fsspec = pytest.importorskip("fsspec")
+    pytest.importorskip("fsspec")
     from howdah.cli.main import main
     from howdah.fsspec import HowdahWebHdfsFileSystem
 
@@ -262,4 +264,17 @@ def test_the_shell_and_fsspec_know_it(
     assert web.unstrip_protocol("/cli/c") == f"{uri}/cli/c"
     with io.TextIOWrapper(web.open("/cli/a", "rb")) as text:
         assert text.read() == "hello\n"
-    assert fsspec.get_filesystem_class("webhdfs") is not HowdahWebHdfsFileSystem
+
+
+def test_fsspecs_own_webhdfs_stays_until_ours_is_installed() -> None:
+    """In a process of its own: `install()` is for the rest of one."""
+    pytest.importorskip("fsspec")
+    program = """
+import fsspec
+from howdah.fsspec import HowdahWebHdfsFileSystem as ours, install
+assert fsspec.get_filesystem_class("webhdfs") is not ours
+install()
+assert fsspec.get_filesystem_class("webhdfs") is ours
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
