@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
-import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -95,17 +94,10 @@ def redirection(head: Head, origin: Place) -> tuple[Place, str]:
 class Connections:
     """The connections of one client. Thread-safe and fork-safe."""
 
-    def __init__(
-        self,
-        connect_timeout_s: float,
-        read_timeout_s: float,
-        tls: Callable[[], ssl.SSLContext] | None = None,
-    ) -> None:
-        """`tls` makes what secure connections are made by; a time-out of 0 is for ever."""
+    def __init__(self, connect_timeout_s: float, read_timeout_s: float) -> None:
+        """A time-out of 0 is for ever, as Hadoop's keys have it."""
         self._connect_timeout_s = connect_timeout_s or None
         self.read_timeout_s = read_timeout_s or None
-        self._tls = tls
-        self._context: ssl.SSLContext | None = None
         # Appending to and popping from a list is one step each, so no lock is needed.
         self._idle: PerProcess[dict[Place, list[tuple[float, socket.socket]]]] = PerProcess(dict)
         self._closed = False
@@ -126,6 +118,8 @@ class Connections:
         return Exchange(self, place, self._connected(place), was_kept=False)
 
     def _connected(self, place: Place) -> socket.socket:
+        if place.is_secure:
+            raise errors.UnsupportedOperation(f"{place}: this client speaks no TLS")
         try:
             connection = socket.create_connection(
                 (place.host, place.port), timeout=self._connect_timeout_s
@@ -137,23 +131,11 @@ class Connections:
             raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if place.is_secure:
-                connection = self._secured(place, connection)
             connection.settimeout(self.read_timeout_s)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _secured(self, place: Place, connection: socket.socket) -> socket.socket:
-        if self._tls is None:
-            raise errors.UnsupportedOperation(f"{place}: this client speaks no TLS")
-        if self._context is None:
-            self._context = self._tls()
-        try:
-            return self._context.wrap_socket(connection, server_hostname=place.host)
-        except (ssl.SSLError, OSError) as error:
-            raise BrokenOff(place, f"no secure connection to {place}: {error}", error) from error
 
     def keep(self, place: Place, connection: socket.socket) -> None:
         """Another request may go over this connection."""

@@ -214,9 +214,10 @@ def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode 
     """The whole tree, and what only snapshots have: every directory before what is in
     it, files by their ids, those of a directory together."""
     dead = list(namespace.snapshots.dead_inodes())
+    dead_files = [inode.inode_id for inode in dead if isinstance(inode, File)]
+    if dead_files:
+        yield dead_files
     todo = [namespace.root, *(inode for inode in dead if not isinstance(inode, File))]
-    if len(todo) <= len(dead):
-        yield [inode.inode_id for inode in dead if isinstance(inode, File)]
     while todo:
         inode = todo.pop()
         yield inode

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import Datanode
@@ -82,7 +83,7 @@ class Figures:
         shown: list[NodeStatus] = []
         for first in range(0, len(all_nodes), SLICE_NODES):
             part = all_nodes[first : first + SLICE_NODES]
-            shown += self._run(lambda part=part: self._show_nodes(part))  # type: ignore[misc]
+            shown += self._run(partial(self._show_nodes, part))
         found: NamenodeStatus = self._run(lambda: self._show_status(shown))
         return found
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
@@ -74,10 +75,7 @@ class ClusterReader:
             future = (
                 None
                 if address is None
-                else daemons.begin(
-                    lambda address=address: figures(address, deadline_s),  # type: ignore[misc]
-                    f"cluster page {at}",
-                )
+                else daemons.begin(partial(figures, address, deadline_s), f"cluster page {at}")
             )
             asked.append((member, future))
         return [

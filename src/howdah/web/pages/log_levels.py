@@ -121,7 +121,8 @@ def _word(level: int) -> str:
 
 def _known() -> list[logging.Logger]:
     found = dict(logging.root.manager.loggerDict)
-    return [found[name] for name in sorted(found) if isinstance(found[name], logging.Logger)]  # type: ignore[misc]
+    # The others stand for names that only have loggers below them.
+    return [logger for name in sorted(found) if isinstance(logger := found[name], logging.Logger)]
 
 
 def _called(name: str) -> logging.Logger | None:
