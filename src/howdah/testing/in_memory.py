@@ -30,7 +30,7 @@ from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery

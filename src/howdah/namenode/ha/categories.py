@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 
 from howdah.namenode.ha.states import Category, HAContext
 from howdah.namenode.protocols import client, refresh
-from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.proto import client_namenode_pb2 as pb

@@ -87,7 +87,7 @@ from howdah.namenode.process.settings import (
 )
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.protocols.datanode import DatanodeProtocol
+from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import refresh_services

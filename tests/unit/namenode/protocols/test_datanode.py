@@ -12,7 +12,7 @@ from howdah.namenode.blocks.block_map import SLICE_REPLICAS
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.settings import Settings
-from howdah.namenode.protocols.datanode import REPORT_OVERDUE_MS
+from howdah.namenode.protocols.datanodes.protocol import REPORT_OVERDUE_MS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -1,0 +1,5 @@
+"""DatanodeProtocol: what datanodes tell, and the orders they take home (pure).
+
+`protocol` answers the calls; `registration` knows who may be a datanode, `orders` what one is
+to do, `told` bounds the figures that come. Arrows: `protocol -> registration, orders, told`.
+"""
