@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import os
 import random
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +71,35 @@ def cached_copies(fs: HdfsFileSystem, path: str) -> list[int]:
 
 def wait_until_cached(fs: HdfsFileSystem, path: str, copies: int, blocks: int = 3) -> None:
     wait_until(lambda: cached_copies(fs, path) == [copies] * blocks, 60)
+
+
+@pytest.mark.req("FS-037")
+def test_a_view_of_a_cached_block_takes_no_system_call(
+    fs: HdfsFileSystem, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.client.shortcircuit.segments.TRUST_S", 3600.0)
+    directive = fs.add_cache_directive(path, "p", replication=2)
+    wait_until_cached(fs, path, 2)
+    called: list[str] = []
+
+    def note(frame: object, event: str, function: object) -> None:
+        module = getattr(function, "__module__", None)
+        if event == "c_call" and module in {"posix", "select", "_socket", "fcntl", "mmap"}:
+            called.append(f"{module}.{getattr(function, '__name__', '')}")
+
+    with fs.open(path) as stream:
+        view = stream.pread_view(5000, 4096)
+        sys.setprofile(note)
+        try:
+            views = [stream.pread_view(offset, 4096) for offset in range(0, BLOCK - 4096, 1000)]
+            os.getpid()
+        finally:
+            sys.setprofile(None)
+    assert view == DATA[5000:9096]
+    assert all(view == DATA[at * 1000 : at * 1000 + 4096] for at, view in enumerate(views))
+    assert called == ["posix.getpid"], "the one that was called here"
+    fs.remove_cache_directive(directive)
+    wait_until_cached(fs, path, 0)
 
 
 @pytest.mark.req("FS-037")

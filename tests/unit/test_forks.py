@@ -3,19 +3,65 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from howdah.forks import PerProcess, made_once
+from howdah import forks
+from howdah.forks import PerProcess, asking_once, made_once, process_id
 
 
 class Value:
     pass
+
+
+def in_a_child(fork: Callable[[], int], claim: Callable[[], bool]) -> bool:
+    """What `claim` finds in a child that `fork` makes."""
+    pid = fork()
+    if pid == 0:
+        found = False
+        try:
+            found = claim()
+        finally:
+            os._exit(0 if found else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    "fork",
+    [os.fork, ctypes.PyDLL(None).fork],
+    ids=["Python's fork", "a fork that Python knows nothing of"],
+)
+def test_a_child_knows_its_own_id_and_so_does_its_child(fork: Callable[[], int]) -> None:
+    assert process_id() == os.getpid()
+
+    def is_right() -> bool:
+        return process_id() == os.getpid()
+
+    assert in_a_child(fork, lambda: is_right() and in_a_child(fork, is_right) and is_right())
+    assert is_right()
+
+
+def test_a_process_asks_for_its_id_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asking_once()
+    if asked is os.getpid:
+        pytest.skip("this kernel has no memory that a fork empties")
+    mine = asked()
+    monkeypatch.setattr(os, "getpid", lambda: pytest.fail("asked again"))
+    assert asked() == mine
+
+
+def test_without_such_memory_the_kernel_is_asked_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forks, "_WIPE_ON_FORK", 9999)
+    assert asking_once() is os.getpid
 
 
 def test_a_process_keeps_its_value_and_a_child_makes_another(
@@ -25,7 +71,7 @@ def test_a_process_keeps_its_value_and_a_child_makes_another(
     parents = each.get()
     assert each.get() is parents
     pid = os.getpid()
-    monkeypatch.setattr(os, "getpid", lambda: pid + 1)
+    monkeypatch.setattr("howdah.forks.process_id", lambda: pid + 1)
     assert each.get() is not parents
     assert each.get() is each.get()
 
@@ -34,7 +80,7 @@ def test_a_child_lets_go_of_what_was_its_parents(monkeypatch: pytest.MonkeyPatch
     each = PerProcess(Value)
     parents = weakref.ref(each.get())
     pid = os.getpid()
-    monkeypatch.setattr(os, "getpid", lambda: pid + 1)
+    monkeypatch.setattr("howdah.forks.process_id", lambda: pid + 1)
     each.get()
     gc.collect()
     assert parents() is None
@@ -54,7 +100,7 @@ def test_threads_that_make_it_at_the_same_time_get_the_same(
 
     each = PerProcess(make)
     pid = os.getpid()
-    monkeypatch.setattr(os, "getpid", lambda: pid + 1)
+    monkeypatch.setattr("howdah.forks.process_id", lambda: pid + 1)
     with ThreadPoolExecutor(2) as threads:
         asked = [threads.submit(each.get) for _ in range(2)]
         first, second = (one.result(20) for one in asked)

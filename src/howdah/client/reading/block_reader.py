@@ -249,6 +249,10 @@ class BlockReader:
         header = decode_header(self._connection.recv_exactly(header_bytes), 0, header_bytes)
         return header, payload
 
+    def view(self, count: int) -> memoryview | None:
+        """Never: what comes over a connection lies nowhere yet."""
+        return None
+
     # --- the end ----------------------------------------------------------------------
 
     def _finish_at_end(self) -> None:

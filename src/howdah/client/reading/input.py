@@ -20,7 +20,6 @@ The stream is raw: `howdah.fs.streams.FSDataInputStream` buffers it.
 from __future__ import annotations
 
 import io
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -38,11 +37,10 @@ from howdah.client.reading.readers import (
     OpenReads,
     ReadCancelled,
     ReplicaReader,
-    ViewReader,
 )
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.client.reading.vectored import read_vectored
-from howdah.forks import PerProcess
+from howdah.forks import PerProcess, process_id
 from howdah.options import FileRange, check_ranges
 from howdah.transfer.ops import CachingHints
 
@@ -87,7 +85,7 @@ class DFSInputStream(io.RawIOBase):
         self._closing = Cancellation()
         self._preads = OpenReads()
         self._forking = PerProcess(threading.Lock)
-        self._pid = os.getpid()
+        self._pid = process_id()
 
     # --- what io wants to know --------------------------------------------------------
 
@@ -126,7 +124,7 @@ class DFSInputStream(io.RawIOBase):
     def _check_open(self) -> None:
         if self.closed:
             raise errors.ClosedStream(f"{self.name} is closed").about(self.name)
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             self._own()
 
     def _closed_meanwhile(self) -> errors.HowdahError:
@@ -135,9 +133,9 @@ class DFSInputStream(io.RawIOBase):
     def _own(self) -> threading.RLock:
         """The lock of this process: a forked child has a connection of its own, and a lock
         that no thread of the parent holds."""
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             with self._forking.get():
-                if self._pid != os.getpid():
+                if self._pid != process_id():
                     self._forked()
         return self._lock
 
@@ -149,7 +147,7 @@ class DFSInputStream(io.RawIOBase):
         self._reader = self._block = None
         self._replicas.forked()
         # Last, for who sees it believes that all of the above is this process's.
-        self._pid = os.getpid()
+        self._pid = process_id()
 
     # --- sequential reading -------------------------------------------------------------
 
@@ -307,7 +305,7 @@ class DFSInputStream(io.RawIOBase):
         try:
             if reader.remaining < length:
                 return None  # the block was cut since
-            view = reader.view(length) if isinstance(reader, ViewReader) else None
+            view = reader.view(length)
             if view is None:
                 # The reader is there already, so let it read.
                 buffer = memoryview(bytearray(length))

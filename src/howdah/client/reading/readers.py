@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
@@ -162,19 +162,17 @@ class ReplicaReader(Protocol):
         the system means that this replica can't be read now.
         """
 
+    def view(self, count: int) -> memoryview | None:
+        """The next `count` bytes as read-only memory that lasts, and go on behind them.
+
+        None where this way shows no bytes where they are: `read_into` reads them.
+        """
+
     def skip(self, count: int) -> None:
         """Go forward by `count` bytes, which must be within the range."""
 
     def close(self) -> None:
         """Let go of everything; safe to repeat."""
-
-
-@runtime_checkable
-class ViewReader(Protocol):
-    """A `ReplicaReader` that may also show its bytes where they are."""
-
-    def view(self, count: int) -> memoryview | None:
-        """The next `count` bytes as read-only memory that lasts, or None where it can't."""
 
 
 class ReaderFactory(Protocol):

@@ -12,7 +12,6 @@ parent's, and descriptors that the child has inherited are only closed there.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -22,7 +21,7 @@ from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
-from howdah.forks import PerProcess
+from howdah.forks import PerProcess, process_id
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.sockets import is_local_address
 
@@ -60,13 +59,13 @@ class ShortCircuitCache:
         while inherited:
             inherited.popitem()[1].forget()
         # Last, for who sees it believes that all of the above is this process's.
-        self._pid = os.getpid()
+        self._pid = process_id()
 
     def _own(self) -> None:
         """In a forked child: begin anew, for what there is belongs to the parent."""
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             with self._resetting.get():
-                if self._pid != os.getpid():
+                if self._pid != process_id():
                     self._reset()
 
     # --- getting and giving back ---
@@ -133,7 +132,7 @@ class ShortCircuitCache:
 
     def release(self, replica: LocalReplica, *, stale: bool = False) -> None:
         """Whoever acquired it reads no more. `stale`: nobody else shall either."""
-        if replica.pid != os.getpid():
+        if replica.pid != process_id():
             return
         gone: list[LocalReplica] = []
         with self._changed:

@@ -121,7 +121,7 @@ class ShortCircuitReader:
                 return True
             reason = "its datanode has changed it, or is gone"
         except errors.ChecksumMismatch as error:
-            if replica.is_current:
+            if replica.confirm():
                 raise errors.ChecksumMismatch(
                     f"Checksum error in {self._request.path}: at {self.node}, {error}"
                 ) from error

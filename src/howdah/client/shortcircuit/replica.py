@@ -4,7 +4,9 @@ ShortCircuitReplica in Hadoop.
 
 Everything is read by position, so any number of threads can share it. Whole chunks are
 checked against the meta file. What was read counts only if `is_current` says so
-afterwards: until then the datanode had not begun to change the replica.
+afterwards: until then the datanode had not begun to change the replica. Where nothing
+is to be checked, a look costs no system call: the slot is memory, and that its datanode
+lives is asked now and then (`howdah.client.shortcircuit.segments`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.client.shortcircuit.segments import Slot
+from howdah.forks import process_id
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
@@ -77,7 +80,7 @@ class LocalReplica:
         self.meta_fd = meta_fd
         self.slot = slot
         self._free = free
-        self.pid = os.getpid()
+        self.pid = process_id()
         self.readers = 0
         self.idle_since_s = 0.0
         self._closed = False
@@ -103,6 +106,18 @@ class LocalReplica:
             return False
         if self.slot is not None:
             return self.slot.is_valid
+        return self._has_its_length()
+
+    def confirm(self) -> bool:
+        """As `is_current`, and its datanode lives at this moment: before damage is told, for a
+        replica that changes under its reader looks the same."""
+        if self._closed:
+            return False
+        if self.slot is not None:
+            return self.slot.confirm()
+        return self._has_its_length()
+
+    def _has_its_length(self) -> bool:
         # A datanode without shared memory: at least the length tells of an append.
         return os.fstat(self.block_fd).st_size == self.length_bytes
 

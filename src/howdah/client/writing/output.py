@@ -20,7 +20,6 @@ Goes beyond Hadoop in three things:
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +35,7 @@ from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
 from howdah.client.writing.statistics import OutputStatistics
 from howdah.client.writing.streamer import Streamer
+from howdah.forks import process_id
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
@@ -128,7 +128,7 @@ class DFSOutputStream:
         self._closed = False
         self._completed = False
         self._torn = False
-        self._pid = os.getpid()
+        self._pid = process_id()
 
     @property
     def path(self) -> str:
@@ -253,7 +253,7 @@ class DFSOutputStream:
 
     def _check_process(self) -> None:
         # Comes before any lock: the parent may have held it when the child was forked.
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             raise errors.ClosedStream(
                 f"{self.path} was opened for writing by process {self._pid}, which a forked "
                 f"child cannot share; open it in the child"
@@ -280,7 +280,7 @@ class DFSOutputStream:
 
     def close(self) -> None:
         """Write back everything, wait, complete the file. Only the first call does anything."""
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             # A forked child's copy: the connections and the file are the parent's.
             self._closed = True
             return
@@ -312,7 +312,7 @@ class DFSOutputStream:
         stays in it. Every later call raises `ClosedStream` with the reason.
         """
         already_closed, self._closed = self._closed, True
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             # A forked child's copy: shutting its connection down would break the parent's.
             return AbortableResult(already_closed)
         if not self._completed:

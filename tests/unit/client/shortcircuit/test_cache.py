@@ -6,7 +6,7 @@ import os
 import random
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,16 @@ from howdah.client.peers import PeerCache
 from howdah.client.reading.block_reader import DatanodeReaders
 from howdah.client.reading.readers import ReadRequest, ReadSource
 from howdah.client.settings.short_circuit import ShortCircuitSettings
+from howdah.client.shortcircuit import segments
 from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
+from howdah.client.shortcircuit.replica import LocalReplica
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Event
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas import reopening
 from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import DataServer, listen
@@ -329,6 +332,79 @@ def test_checksums_can_be_skipped(node: LocalNode, block: LocatedBlock) -> None:
 
 
 # --- the datanode takes a replica back ---
+
+
+@pytest.fixture
+def believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A datanode that was there once is not asked again whether it still is."""
+    monkeypatch.setattr("howdah.client.shortcircuit.segments.TRUST_S", 3600.0)
+
+
+@pytest.fixture
+def killed(node: LocalNode, monkeypatch: pytest.MonkeyPatch) -> Callable[[LocalReplica], None]:
+    """Ends the datanode as `kill -9` does: it clears no slot any more."""
+
+    def kill(replica: LocalReplica) -> None:
+        monkeypatch.setattr(ShortCircuitRegistry, "close_segment", lambda self, name: None)
+        node.close()
+        slot = replica.slot
+        assert slot is not None
+        wait_until(lambda: not slot.segment.is_alive, what="the segment ends")
+
+    return kill
+
+
+@pytest.mark.req("FS-037", "FS-090")
+@pytest.mark.parametrize("takes_back", ["append", "delete"])
+def test_the_next_view_is_not_the_files_once_the_datanode_takes_the_replica_back(
+    node: LocalNode, client: Client, block: LocatedBlock, believed: None, takes_back: str
+) -> None:
+    node.store.short_circuit.cached(POOL, block.block.block_id)
+    with closing(client.reader(block)) as reader:
+        assert reader.view(100) == DATA[:100]
+        if takes_back == "append":
+            node.append(block.block, b"x")
+        else:
+            assert node.store.invalidate(block.block)
+        assert reader.view(100) is None
+
+
+def test_a_dead_datanode_is_asked_again_before_damage_is_told(
+    node: LocalNode,
+    client: Client,
+    block: LocatedBlock,
+    believed: None,
+    killed: Callable[[LocalReplica], None],
+) -> None:
+    with closing(client.reader(block)) as reader:
+        assert reader.view(100) == DATA[:100]
+        damage(node, block, 200)
+        replica = reader._replica
+        assert replica is not None
+        killed(replica)
+        assert replica.is_current, "it was believed"
+        assert reader.view(200) is None
+
+
+@pytest.mark.req("FS-037")
+def test_that_a_datanode_lives_is_asked_once_in_a_while(
+    client: Client,
+    block: LocatedBlock,
+    killed: Callable[[LocalReplica], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr("howdah.client.shortcircuit.segments.time.monotonic", lambda: now_s)
+    with closing(client.reader(block)) as reader:
+        replica = reader._replica
+        assert replica is not None
+        assert replica.is_current
+        killed(replica)
+        now_s += segments.TRUST_S / 2
+        assert replica.is_current
+        now_s += segments.TRUST_S
+        assert not replica.is_current
+        assert reader.view(100) is None
 
 
 def test_after_an_append_the_datanode_reads_the_rest(
