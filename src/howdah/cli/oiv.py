@@ -24,8 +24,9 @@ from howdah.storage.image.files import md5_path
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.places import PlacesOnDisk
 from howdah.storage.viewers.check import problems
-from howdah.storage.viewers.lines import Columns, Places, PlacesInMemory, distribution, listing
+from howdah.storage.viewers.lines import Columns, Places, PlacesInMemory, listing
 from howdah.storage.viewers.reverse import image_from_xml
+from howdah.storage.viewers.sizes import distribution
 from howdah.storage.viewers.web import PREFIX, ImageTree, answer
 from howdah.storage.viewers.xml import as_xml
 from howdah.web import http

@@ -24,7 +24,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, islice
 from types import ModuleType
 from typing import Final, NamedTuple
 
@@ -38,6 +38,7 @@ BATCH: Final = 4096
 """So many messages are parsed at a time."""
 
 _FILE: Final = fsimage_pb2.INodeSection.INode.FILE
+_DIRECTORY: Final = fsimage_pb2.INodeSection.INode.DIRECTORY
 _SEPARATOR: Final = image_columns_pb2.INodeColumns(
     file=image_columns_pb2.FileColumns(blocks=image_columns_pb2.BlockColumns(blockId=[0]))
 ).SerializeToString()
@@ -131,6 +132,59 @@ def _columns(messages: Sequence[bytes]) -> tuple[FileColumns, list[bytes]] | Non
         return None
     columns.looks = list(map(Look._make, zip(*looks, strict=True)))
     return columns, others
+
+
+class FileSizes(NamedTuple):
+    """Of some inodes: how many they are, how many of them are directories, how many blocks
+    the files have, and the files' lengths and replications."""
+
+    inodes: int
+    directories: int
+    blocks: int
+    sizes_bytes: Sequence[int]
+    replications: Sequence[int]
+
+
+def file_sizes(messages: Sequence[bytes]) -> Iterator[FileSizes | bytes]:
+    """The sizes of files alone, open ones and those with attributes too; messages of inodes
+    as they are where they do not fit in."""
+    if not messages:
+        return
+    found = _file_sizes(messages)
+    if found is not None:
+        yield found
+    elif len(messages) <= _ALONE:
+        yield from messages
+    else:
+        middle = len(messages) // 2
+        yield from file_sizes(messages[:middle])
+        yield from file_sizes(messages[middle:])
+
+
+def _file_sizes(messages: Sequence[bytes]) -> FileSizes | None:
+    try:
+        merged = image_columns_pb2.INodeColumns.FromString(_SEPARATOR.join(messages))
+    except DecodeError:
+        return None
+    file, blocks = merged.file, merged.file.blocks
+    kinds, lengths, replications = merged.type[:], blocks.numBytes[:], file.replication[:]
+    counts = _block_counts(blocks.blockId[:], len(messages))
+    if counts is None or len(kinds) != len(messages):
+        return None
+    if kinds.count(_FILE) != len(kinds):
+        counts = [count for kind, count in zip(kinds, counts, strict=True) if kind == _FILE]
+    # No length of a file is negative, nor has it no replication, unless it is striped.
+    if (
+        len(replications) != len(counts)
+        or sum(counts) != len(lengths)
+        or min(lengths, default=0) < 0
+    ):
+        return None
+    sizes = lengths
+    if counts.count(1) != len(counts):
+        following = iter(lengths)
+        sizes = [sum(islice(following, count)) for count in counts]
+    return FileSizes(len(messages), kinds.count(_DIRECTORY), len(lengths), sizes, replications)
 
 
 def _block_counts(block_ids: list[int], files: int) -> list[int] | None:

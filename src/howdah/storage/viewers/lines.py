@@ -1,7 +1,7 @@
-"""A namespace image as lines: one an inode, or how large its files are (pure).
+"""A namespace image as lines, one an inode (pure).
 
-Mirrors two processors of Hadoop's offline image viewer, Delimited and
-FileDistribution, to the byte. What a snapshot alone still has is not listed.
+Mirrors the processor Delimited of Hadoop's offline image viewer, to the byte. What a
+snapshot alone still has is not listed.
 
 An inode's record has no path. So a first pass over the image learns of each inode
 in which directory it is (`Places`), and a second one lists. The first needs memory
@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from howdah import errors
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.edits.edits import XAttrNamespace
 from howdah.storage.image.erasure_coding import SYSTEM_POLICIES
@@ -294,75 +292,3 @@ class _Lines:
                 # A text as Java's Writables have it: its length in four bytes before it.
                 coding = text_of(xattr.value[4:])
         return policy, coding
-
-
-# FileDistribution.
-
-DEFAULT_LARGEST_BYTES: Final = 1 << 37
-DEFAULT_STEP_BYTES: Final = 1 << 21
-MAX_INTERVALS: Final = 1 << 27
-_SAY_EVERY: Final = 1 << 20
-
-
-def distribution(
-    reader: ImageReader, largest_bytes: int, step_bytes: int, *, for_people: bool
-) -> Iterator[str]:
-    """How many files there are of which size, up to `largest_bytes` in steps.
-
-    Zero stands for what is usual. Raises IllegalArgument for too many steps.
-    """
-    largest_bytes = largest_bytes or DEFAULT_LARGEST_BYTES
-    step_bytes = step_bytes or DEFAULT_STEP_BYTES
-    if step_bytes < 0 or largest_bytes < 0:
-        raise errors.IllegalArgument("a size of files and a step cannot be negative")
-    last = largest_bytes // step_bytes
-    if last > MAX_INTERVALS:
-        raise errors.IllegalArgument(
-            f"Too many distribution intervals (maxSize/step): {last}, "
-            f"should be less than {MAX_INTERVALS + 1}."
-        )
-    counts: Counter[int] = Counter()
-    files = directories = blocks = space_bytes = longest_bytes = 0
-    for count, inode in enumerate(inodes_of(reader)):
-        if inode.type == _Node.FILE:
-            file = inode.file
-            files += 1
-            blocks += len(file.blocks)
-            size = sum([block.numBytes for block in file.blocks])
-            longest_bytes = max(longest_bytes, size)
-            space_bytes += size * file.replication
-            step = last if size > largest_bytes else min(last, -(-size // step_bytes))
-            counts[step] += 1
-        elif inode.type == _Node.DIRECTORY:
-            directories += 1
-        if count % _SAY_EVERY == 0:
-            yield f"Processed {count} inodes.\n"
-    yield "Size Range\tNumFiles\n" if for_people else "Size\tNumFiles\n"
-    for step, count in sorted(counts.items()):
-        if for_people:
-            start = byte_text(max(step - 1, 0) * step_bytes)
-            end = byte_text(longest_bytes if step == last else step * step_bytes)
-            yield f"{'(' if step else '['}{start}, {end}]\t{count}\n"
-        else:
-            yield f"{step * step_bytes}\t{count}\n"
-    yield f"totalFiles = {files}\ntotalDirectories = {directories}\ntotalBlocks = {blocks}\n"
-    yield f"totalSpace = {space_bytes}\nmaxFileSize = {longest_bytes}\n"
-
-
-_UNITS: Final = "KMGTPE"
-
-
-def byte_text(count_bytes: int) -> str:
-    """`1.17 KB`: two places, halves rounded up as Java does."""
-    if count_bytes < 1024:
-        return f"{count_bytes} B"
-    power = min((count_bytes.bit_length() - 1) // 10, len(_UNITS))
-    unit = 1 << 10 * power
-    if count_bytes % unit == 0:
-        return f"{count_bytes // unit} {_UNITS[power - 1]}B"
-    hundredths = (count_bytes * 200 // unit + 1) // 2
-    if hundredths >= 102400 and power < len(_UNITS):
-        power += 1
-        unit <<= 10
-        hundredths = (count_bytes * 200 // unit + 1) // 2
-    return f"{hundredths // 100}.{hundredths % 100:02d} {_UNITS[power - 1]}B"

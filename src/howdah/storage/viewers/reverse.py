@@ -5,9 +5,9 @@ for byte if it was not compressed. One of Hadoop's means the same, but
 its table of strings may differ: it also has names that nobody uses any more.
 
 The sections must stand in the order in which they are shown. What a section has
-many of is read one by one; only references and snapshots are kept until the place
-that they have in the file. An element that is not known is refused by name, lest
-something be lost.
+many of is read one by one, plain inodes by the thousand (`rows`); only references and
+snapshots are kept until the place that they have in the file. An element that is not
+known is refused by name, lest something be lost.
 
 What Hadoop's XML leaves out is made up where there is only one sensible answer (the
 last id of a striped block, where no file is striped), refused where there is none,
@@ -23,9 +23,11 @@ from typing import Final
 from howdah import errors
 from howdah.storage.edits.codec import LAYOUT_VERSION
 from howdah.storage.image import records as rec
+from howdah.storage.image.columns import FileColumns
 from howdah.storage.image.erasure_coding import SYSTEM_POLICIES
 from howdah.storage.image.fsimage import ImageWriter
 from howdah.storage.image.sections import ON_DISK_VERSION, Sink
+from howdah.storage.viewers import rows
 from howdah.storage.viewers.elements import Element, Elements, Source
 from howdah.storage.viewers.inodes import NO_COPY, block, directory, file, inode
 from howdah.storage.viewers.xml import POLICY_STATES
@@ -61,7 +63,7 @@ class _Image:
         writer.erasure_coding(self._policies())
         read.section("INodeSection")
         last_inode_id, count = read.next("lastInodeId").long(), read.next("numInodes").long()
-        writer.inodes(last_inode_id, count, self._inodes(count))
+        writer.inodes(last_inode_id, count, self._inodes(count, writer))
         references = list(self._references())
         snapshots = self._snapshots()
         writer.children(self._children())
@@ -112,11 +114,17 @@ class _Image:
         self._in.section("ErasureCodingSection")
         return [_policy(element) for element in self._in.rest("erasureCodingPolicy")]
 
-    def _inodes(self, count: int) -> Iterator[rec.InodeRecord]:
+    def _inodes(self, count: int, writer: ImageWriter) -> Iterator[FileColumns | rec.InodeRecord]:
         found = 0
-        for element in self._in.rest("inode"):
+        plain = rows.Inodes(writer.permission)
+        for read in self._in.rows("inode", rows.INODE):
+            if isinstance(read, list):
+                found += len(read)
+                yield from plain.read(read)
+                continue
             found += 1
-            record = inode(element)
+            read.only("inode")
+            record = inode(read)
             self._check_striped(record)
             yield record
         if found != count:
@@ -178,13 +186,17 @@ class _Image:
 
     def _children(self) -> Iterator[rec.ChildrenRecord]:
         self._in.section("INodeDirectorySection")
-        for element in self._in.rest("directory"):
+        for read in self._in.rows("directory", rows.CHILDREN):
+            if isinstance(read, list):
+                yield from map(rows.children, read)
+                continue
+            read.only("directory")
             yield rec.ChildrenRecord(
-                element.want_long("parent"),
-                element.all_long("child"),
-                element.all_integer("refChild"),
+                read.want_long("parent"),
+                read.all_long("child"),
+                read.all_integer("refChild"),
             )
-            element.done()
+            read.done()
 
     def _open_files(self) -> Iterator[rec.OpenFileRecord]:
         self._in.section("FileUnderConstructionSection")

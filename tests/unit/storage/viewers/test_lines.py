@@ -26,11 +26,10 @@ from howdah.storage.viewers.lines import (
     Paths,
     Places,
     PlacesInMemory,
-    byte_text,
-    distribution,
     listing,
 )
 from howdah.storage.viewers.reverse import image_from_xml
+from howdah.storage.viewers.sizes import byte_text, distribution
 from howdah.storage.viewers.web import PREFIX, ImageTree, answer
 from howdah.storage.viewers.xml import as_xml
 
