@@ -35,6 +35,7 @@ SCRIPTS = (
     "short_circuit",
     "caching",
     "scale",
+    "images",
     "pages",
     "fsck",
     "balancer",
