@@ -16,6 +16,17 @@ Goes beyond Hadoop in three things:
   datanodes are asked once more. Those of howdah do it; Hadoop's know no such order for
   a finished block and answer all the same, so there SYNC_BLOCK is needed for them;
 - every error names the path (LM-049).
+
+A small `write` costs one append to a list, which Python does as one step, and takes no
+lock; a lock and what it guards would cost three times that. Every so many of them, and
+before all else that is done to the stream, who holds the lock takes what waits. The rules:
+
+1. The list stays the same object, and is only cut at its front by who holds the lock: what
+   is appended meanwhile stays behind, in its order.
+2. A writer looks whether the stream is closed, broken or another process' after it has
+   appended. `close` says that it is closed before it takes what waits for the last time.
+   So whoever saw an open stream is in the file, and whoever saw a closed one finds out under
+   the lock: what still waits then came too late, and is refused.
 """
 
 from __future__ import annotations
@@ -41,6 +52,9 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 
 _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
+_SMALL_BYTES = 1024
+_MOST_WAITING = 64
+"""Small writes that are not in a packet yet: at most a packet's data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +118,15 @@ class DFSOutputStream:
             file.block_size,
             lazy_persist=file.lazy_persist,
         )
+        self._pipeline = Pipeline(
+            file.path,
+            settings.pipeline_rules(is_local),
+            appended=file.room,
+            previous=file.previous,
+            replication=file.replication,
+        )
         self._streamer = Streamer(
-            Pipeline(
-                file.path,
-                settings.pipeline_rules(is_local),
-                appended=file.room,
-                previous=file.previous,
-                replication=file.replication,
-            ),
+            self._pipeline,
             namenode,
             settings,
             client_name,
@@ -120,7 +135,11 @@ class DFSOutputStream:
             file.flags,
             file.favored_nodes,
         )
+        # What writers handed over: `_position` says up to where it was taken out of `_waiting`,
+        # and the lock is held while it goes from one to the other.
+        self._waiting: list[bytes] = []
         self._position = file.length
+        self._position_lock = threading.Lock()
         self._must_be_synced = bool(file.flags & CreateFlag.SYNC_BLOCK)
         self._hflushes = self._hsyncs = 0
         self._write_lock = threading.Lock()
@@ -145,7 +164,8 @@ class DFSOutputStream:
         return self._streamer.nodes
 
     def get_pos(self) -> int:
-        return self._position
+        with self._position_lock:
+            return self._position + sum(map(len, self._waiting))
 
     @property
     def namespace(self) -> str:
@@ -155,7 +175,7 @@ class DFSOutputStream:
     @property
     def bytes_written(self) -> int:
         """Bytes that writers handed over since the stream was opened."""
-        return self._position - self._file.length
+        return self.get_pos() - self._file.length
 
     def current_block_replication(self) -> int:
         """How many datanodes have the current block; between blocks, the file's replication."""
@@ -176,12 +196,66 @@ class DFSOutputStream:
 
     def write(self, data: Buffer) -> None:
         """Take all of `data`; waits while too much of the file is unacknowledged."""
+        if type(data) is bytes and len(data) <= _SMALL_BYTES:
+            waiting = self._waiting
+            waiting.append(data)
+            if (
+                len(waiting) >= _MOST_WAITING
+                or self._closed
+                or self._torn
+                or self._pipeline.error is not None
+                or self._pid != process_id()
+            ):
+                self._settle(data)
+            return
         self._check_process()
         with self._write_lock:
             self._check_writable()
-            if not self._packetizer.absorb(data):
-                self._enqueue(self._packetizer.write(data), self._progress)
+            self._take_waiting()
+            self._take(data)
+            with self._position_lock:
+                self._position += len(data)
+
+    def _settle(self, data: bytes) -> None:
+        """Take what waits, of which `data` was put there by the caller; raise if it can't be."""
+        self._check_process()
+        with self._write_lock:
+            if self._closed:
+                # It may have been taken by close. Of two who wrote the same object one is
+                # refused, whichever.
+                if self._withdraw(data):
+                    self._refuse()
+                return
+            try:
+                self._check_whole()
+            except errors.HowdahError:
+                self._withdraw(data)
+                raise
+            self._take_waiting()
+
+    def _withdraw(self, data: bytes) -> bool:
+        for place, each in enumerate(self._waiting):
+            if each is data:
+                del self._waiting[place]
+                return True
+        return False
+
+    def _take_waiting(self) -> None:
+        count = len(self._waiting)
+        if not count:
+            return
+        data = b"".join(self._waiting[:count])
+        # A signal between these would lose or double it.
+        self._torn = True
+        with self._position_lock:
+            del self._waiting[:count]
             self._position += len(data)
+        self._take(data)
+        self._torn = False
+
+    def _take(self, data: Buffer) -> None:
+        if not self._packetizer.absorb(data):
+            self._enqueue(self._packetizer.write(data), self._progress)
 
     def _enqueue(
         self, packets: Iterator[OutgoingPacket], progress: Callable[[], None] | None = None
@@ -217,6 +291,7 @@ class DFSOutputStream:
 
     def _cut(self, *, to_disk: bool, end_block: bool = False) -> int:
         """Queue what there is, and perhaps the end of the block; the last packet's number."""
+        self._take_waiting()
         if to_disk:
             self._packetizer.sync_blocks = True
         cut = self._packetizer.end_block if end_block else self._packetizer.flush
@@ -296,6 +371,7 @@ class DFSOutputStream:
                 with self._write_lock:
                     self._closed = True
                     self._check_whole()
+                    self._take_waiting()
                     self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
                 last = self._streamer.finish()
                 with errors.naming(self.path):

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.testing.waiting import wait_until
 from howdah.transfer.ops import Stage
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(7).randbytes(200_000)
+PATIENCE_S = 60.0
 
 
 def threads_of_streams() -> list[str]:
@@ -92,6 +94,86 @@ def test_writes_of_several_threads_are_whole(cluster: FakeCluster) -> None:
     records = [content[start : start + 101] for start in range(0, len(content), 101)]
     assert len(records) == 400
     assert all(len(set(record)) == 1 for record in records)
+
+
+@pytest.mark.req("OS-026", "OS-033")
+def test_of_small_writes_beside_a_close_those_are_in_the_file_that_were_not_refused(
+    cluster: FakeCluster,
+) -> None:
+    out = cluster.create()
+    begun = threading.Barrier(5)
+    written: list[list[bytes]] = [[] for _ in range(4)]
+
+    def write(number: int) -> None:
+        begun.wait()
+        for count in range(1_000_000):
+            record = b"%d:%08d\n" % (number, count)
+            try:
+                out.write(record)
+            except errors.ClosedStream:
+                return
+            written[number].append(record)
+
+    threads = [threading.Thread(target=write, args=(n,), daemon=True) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    wait_until(lambda: all(len(each) > 500 for each in written), PATIENCE_S)
+    out.close()
+    for thread in threads:
+        thread.join()
+    content = cluster.content().splitlines(keepends=True)
+    for number, records in enumerate(written):
+        assert [line for line in content if line.startswith(b"%d:" % number)] == records
+    assert out.get_pos() == sum(map(len, content))
+
+
+@pytest.mark.req("OS-026", "FS-149")
+def test_small_writes_are_in_the_file_when_another_threads_hflush_that_came_after_returns(
+    cluster: FakeCluster,
+) -> None:
+    out = cluster.create(block_size=1 << 27)
+    stop = threading.Event()
+
+    def write() -> None:
+        for _ in range(1_000_000):
+            if stop.is_set():
+                break
+            out.write(b"other\n")
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        for number in range(30):
+            mine = b"mine %d\n" % number
+            out.write(mine)
+            out.hflush()
+            assert mine in cluster.content()
+    finally:
+        stop.set()
+        thread.join()
+    out.close()
+
+
+def test_position_counts_small_writes_and_large_ones_in_their_order(cluster: FakeCluster) -> None:
+    with cluster.create() as out:
+        expected = b""
+        for size in (10, 5000, 1024, 1025, 0, 3):
+            data = bytes([size % 251]) * size
+            out.write(data)
+            expected += data
+            assert out.get_pos() == len(expected)
+    assert cluster.content() == expected
+
+
+def test_a_small_write_to_a_broken_stream_is_refused_at_once(cluster: FakeCluster) -> None:
+    out = cluster.create()
+    out.write(b"x")
+    out._inner._streamer.give_up(errors.PipelineFailed("/f: broken"))
+    for _ in range(2):
+        with pytest.raises(errors.PipelineFailed, match="broken"):
+            out.write(b"y")
+    assert out.get_pos() == 1
 
 
 @pytest.mark.req("OS-067")
