@@ -294,7 +294,7 @@ class Elements:
             return
         found: list[Groups] = []
         at = 0
-        for match in iter(row.scanner(text).match, None):
+        while (match := row.match(text, at)) is not None:
             found.append(match.groups())
             at = match.end()
         if at:
