@@ -75,6 +75,7 @@ GROUPS = {
     "spark": ("spark", re.compile(_SPARK)),
     "spark elsewhere": ("", re.compile(_SPARK)),
     "hadoop's tools": ("", re.compile(r"\bhadoop_tools: ")),
+    "object store": ("", re.compile(r"\bstore: StoreServer")),
     "spark cluster": ("", re.compile(r"\bspark_cluster: SparkCluster")),
 }
 

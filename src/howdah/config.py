@@ -30,6 +30,7 @@ from xml.parsers import expat
 
 from howdah import keys
 from howdah.errors import InvalidConfiguration
+from howdah.keys.secret_names import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
 
 T = TypeVar("T")
@@ -217,7 +218,8 @@ class Configuration:
         return "\n".join([*lines, "</configuration>", ""])
 
     def __repr__(self) -> str:
-        return f"Configuration({dict(self.items())!r})"
+        shown = {name: HIDDEN if is_secret(name) else value for name, value in self.items()}
+        return f"Configuration({shown!r})"
 
     # -- how a value is found --------------------------------------------------
 

@@ -129,6 +129,13 @@ class PathNotFound(HowdahError, FileNotFoundError):
     errno_code = errno.ENOENT
 
 
+class UnknownStore(HowdahError, FileNotFoundError):
+    """There is no such bucket: no path in it is merely missing."""
+
+    java_class = "org.apache.hadoop.fs.s3a.UnknownStoreException"
+    errno_code = errno.ENOENT
+
+
 class PathExists(HowdahError, FileExistsError):
     java_class = "org.apache.hadoop.fs.FileAlreadyExistsException"
     errno_code = errno.EEXIST

@@ -11,11 +11,8 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.spark import Options, Outcome, distcp
+from howdah.testing.internal.objects.store import StoreServer, store_server
 from howdah.testing.trees import read_tree
-
-pytest.importorskip("s3fs", reason="s3fs is not installed")
-pytest.importorskip("flask", reason="moto[server] is not installed")
-pytest.importorskip("moto.server", reason="moto[server] is not installed")
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -24,35 +21,19 @@ FILES = {name: content for name, content in TREE.items() if content is not None}
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+def server() -> Iterator[StoreServer]:
+    with store_server() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
-def conf(endpoint: str, howdah_cluster: Any) -> Configuration:
-    own = {
-        "fsspec.s3.endpoint_url": endpoint,
-        "fsspec.s3.key": "anybody",
-        "fsspec.s3.secret": "nothing",
-    }
-    return Configuration({**dict(howdah_cluster.conf.items()), **own})
+def conf(server: StoreServer, howdah_cluster: Any) -> Configuration:
+    return Configuration({**dict(howdah_cluster.conf.items()), **server.keys()})
 
 
 @pytest.fixture
-def bucket(conf: Configuration) -> str:
-    import s3fs
-
-    fs = s3fs.S3FileSystem(
-        endpoint_url=conf.raw("fsspec.s3.endpoint_url"), key="anybody", secret="nothing"
-    )
-    fs.mkdirs("bucket-1", exist_ok=True)
-    return "s3://bucket-1"
+def bucket(server: StoreServer) -> str:
+    return f"s3://{server.new_bucket()}"
 
 
 @pytest.mark.req("FS-158")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import keys
 from howdah.cli.arguments.usage import EXIT_USAGE
 from howdah.errors import IllegalArgument, InvalidConfiguration
+from howdah.keys.secret_names import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _value(conf: Configuration, name: str) -> Iterator[str]:
     value = conf.raw(name)
     if value is None:
         raise _Wrong(f"Configuration {name} is missing.")
-    yield value.strip()
+    yield HIDDEN if is_secret(name) and value.strip() else value.strip()
 
 
 def _of_key(key: Key[str | None]) -> Answer:

@@ -7,10 +7,11 @@
 - `hdfs`    HDFS, by a DFS client
 - `local`   this machine's files, with checksums or without
 - `memory`  files of this process
+- `objects` objects of a store, `s3://`
 - `viewfs`  several of these as one tree, by a mount table
 - `webhdfs` HDFS over HTTP
 
 `foreign` is what fsspec can open, and `typed_data` what streams read and write beside
-bytes. Arrows: `webhdfs -> hdfs`; `hdfs, local, memory, viewfs -> api -> streams, status`,
+bytes. Arrows: `webhdfs -> hdfs`; `hdfs, local, memory, objects, viewfs -> api -> streams, status`,
 and `streams -> typed_data`.
 """

@@ -39,6 +39,18 @@ class BulkDelete:
         Raises `IllegalArgument`, and deletes nothing, for too many paths and for one
         that isn't below the base path.
         """
+        failed: list[tuple[str, Exception]] = []
+        for path in self._checked(targets):
+            try:
+                self._fs.delete(path, recursive=False)
+            except errors.PathNotFound:
+                continue  # gone already, which is what was asked for
+            except (errors.HowdahError, OSError) as error:
+                failed.append((path, error))
+        return failed
+
+    def _checked(self, targets: Sequence[PathLike]) -> list[str]:
+        """The targets as absolute paths; raises `IllegalArgument`."""
         if len(targets) > self.page_size:
             raise errors.IllegalArgument(
                 f"{len(targets)} paths in one bulk delete; {self.page_size} are the most"
@@ -47,12 +59,4 @@ class BulkDelete:
         for path in resolved:
             if not paths.is_under(path, self.base_path):
                 raise errors.IllegalArgument(f"{path} is not below {self.base_path}")
-        failed: list[tuple[str, Exception]] = []
-        for path in resolved:
-            try:
-                self._fs.delete(path, recursive=False)
-            except errors.PathNotFound:
-                continue  # gone already, which is what was asked for
-            except (errors.HowdahError, OSError) as error:
-                failed.append((path, error))
-        return failed
+        return resolved

@@ -44,6 +44,7 @@ TRUNCATE = "fs.capability.paths.truncate"
 XATTRS = "fs.capability.paths.xattrs"
 BATCH_LISTING = "fs.capability.batch.listing"
 BULK_DELETE = "fs.capability.bulk.delete"
+ETAGS_AVAILABLE = "fs.capability.etags.available"
 LEASE_RECOVERABLE = "fs.capability.lease.recoverable"
 MULTIPART_UPLOADER = "fs.capability.multipart.uploader"
 VIRTUAL_BLOCK_LOCATIONS = "fs.capability.virtual.block.locations"
@@ -65,6 +66,7 @@ PATH_CAPABILITIES = frozenset(
         XATTRS,
         BATCH_LISTING,
         BULK_DELETE,
+        ETAGS_AVAILABLE,
         LEASE_RECOVERABLE,
         MULTIPART_UPLOADER,
         VIRTUAL_BLOCK_LOCATIONS,

@@ -27,6 +27,8 @@ _BUILT_IN = {
     "file": "howdah.fs.local.filesystem:LocalFileSystem",
     "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
+    "s3": "howdah.fs.objects.filesystem:S3FileSystem",
+    "s3a": "howdah.fs.objects.filesystem:S3AFileSystem",
     "viewfs": "howdah.fs.viewfs.filesystem:ViewFileSystem",
     "webhdfs": "howdah.fs.webhdfs.filesystem:WebHdfsFileSystem",
 }

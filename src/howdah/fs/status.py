@@ -40,6 +40,7 @@ class FileStatus:
     has_acl: bool = False
     is_encrypted: bool = False
     erasure_coding_policy: str | None = None
+    etag: str | None = None
 
     @property
     def name(self) -> str:

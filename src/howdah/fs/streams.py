@@ -49,9 +49,10 @@ __all__ = [
 class InnerOutput(Protocol):
     """What does the work under an `FSDataOutputStream`.
 
-    It may have four methods more: `flush()`, without which flushing does nothing;
+    It may have five methods more: `flush()`, without which flushing does nothing;
     `hsync(flags)`, without which sync flags are refused; `abort() -> AbortableResult`,
-    which counts if the capability is claimed; `statistics()`.
+    which counts if the capability is claimed; `statistics()`; `dropped()`, which is called
+    when the public stream is collected, open or not.
     """
 
     @property
@@ -222,6 +223,14 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
             if error is None or isinstance(error, Exception):
                 raise
             error.add_note(f"{self.name} could not be closed: {failure}")
+
+    def __del__(self) -> None:
+        """`io` would close the stream; a file that is there from its close on must not be made
+        of what an interrupted writer left."""
+        dropped = getattr(getattr(self, "_inner", None), "dropped", None)
+        if dropped is not None:
+            dropped()
+        super().__del__()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"

@@ -1,15 +1,22 @@
 """The fsspec face: `fsspec.open("howdah://host:8020/a")`, and views by `viewfs://NAME/a`.
 
-`install()` takes over `hdfs://` and `webhdfs://` as well.
+`install()` takes over `hdfs://` and `webhdfs://` as well, and `s3://` if it is told to.
 """
 
 from __future__ import annotations
 
 from howdah.fsspec.filesystem import (
     HowdahFileSystem,
+    HowdahS3FileSystem,
     HowdahViewFileSystem,
     HowdahWebHdfsFileSystem,
     install,
 )
 
-__all__ = ["HowdahFileSystem", "HowdahViewFileSystem", "HowdahWebHdfsFileSystem", "install"]
+__all__ = [
+    "HowdahFileSystem",
+    "HowdahS3FileSystem",
+    "HowdahViewFileSystem",
+    "HowdahWebHdfsFileSystem",
+    "install",
+]

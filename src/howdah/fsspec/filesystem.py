@@ -45,12 +45,15 @@ _COPY_BYTES = 4 * 1024 * 1024
 Info = dict[str, Any]
 
 
-def install() -> None:
+def install(*, object_stores: bool = False) -> None:
     """Let howdah serve `hdfs://`, `viewfs://` and `webhdfs://` in fsspec for the rest of the
-    process."""
+    process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
     fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
     fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)
+    if object_stores:
+        fsspec.register_implementation("s3", HowdahS3FileSystem, clobber=True)
+        fsspec.register_implementation("s3a", HowdahS3FileSystem, clobber=True)
 
 
 class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -519,6 +522,18 @@ class HowdahWebHdfsFileSystem(HowdahFileSystem):
     _own_protocol = "webhdfs"
 
 
+class HowdahS3FileSystem(HowdahFileSystem):
+    """`s3://bucket/` and `s3a://bucket/` with Hadoop's keys `fs.s3a.*`, one bucket an object.
+
+    Paths begin below the bucket, unlike s3fs's. fsspec's own class for these schemes stays,
+    unless `install(object_stores=True)` puts this one in its place.
+    """
+
+    protocol = ("s3", "s3a")
+    _scheme = "s3"
+    _own_protocol = "s3"
+
+
 def _raise(error: errors.HowdahError) -> None:
     raise error
 
@@ -541,4 +556,5 @@ def _info(status: FileStatus) -> Info:
         "replication": status.replication,
         "blocksize": status.block_size,
         "file_id": status.file_id,
+        **({} if status.etag is None else {"ETag": status.etag}),
     }

@@ -28,6 +28,7 @@ from howdah.keys.failover import *
 from howdah.keys.ha import *
 from howdah.keys.journalnode import *
 from howdah.keys.namenode import *
+from howdah.keys.objects import *
 from howdah.keys.placement import *
 from howdah.keys.quorum import *
 from howdah.keys.router import *

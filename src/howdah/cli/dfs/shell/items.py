@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from howdah.fs.status import FileStatus
 
 
+_SCHEMES = ("hdfs", "howdah", "s3", "s3a", "viewfs", "webhdfs")
+
+
 class Style:
     """How paths of one argument are shown: behind a prefix, or relative to a directory.
 
@@ -209,7 +212,7 @@ class Filesystems:
             if default.scheme != location.scheme or not default.authority:
                 raise CommandProblem(f"Incomplete URI, no host: {uri}{location.path}")
             return self._of(default)
-        if location.scheme not in ("hdfs", "howdah", "viewfs", "webhdfs"):
+        if location.scheme not in _SCHEMES:
             raise CommandProblem(f'No FileSystem for scheme "{location.scheme}"')
         import howdah
 

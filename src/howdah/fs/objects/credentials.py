@@ -1,0 +1,94 @@
+"""Hadoop's and Amazon's providers of keys, as botocore has them (shell).
+
+`fs.s3a.aws.credentials.provider` is a list of Java classes, which are asked in order. Each is
+one of botocore's providers here, the configuration's own keys are one of ours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from howdah import errors, keys
+
+if TYPE_CHECKING:
+    from howdah.fs.objects.settings import Secrets
+
+ANONYMOUS: Final = "anonymous"
+SIMPLE: Final = "simple"
+TEMPORARY: Final = "temporary"
+DEFAULT: Final = "default"
+# Class names without their packages; values that are none of ours are names of botocore's.
+_PROVIDERS: Final[dict[str, tuple[str, ...]]] = {
+    "AnonymousAWSCredentialsProvider": (ANONYMOUS,),
+    "AnonymousCredentialsProvider": (ANONYMOUS,),
+    "SimpleAWSCredentialsProvider": (SIMPLE,),
+    "BasicAWSCredentialsProvider": (SIMPLE,),
+    "TemporaryAWSCredentialsProvider": (TEMPORARY,),
+    "EnvironmentVariableCredentialsProvider": ("env",),
+    "ProfileCredentialsProvider": ("shared-credentials-file", "config-file"),
+    "ProfileAWSCredentialsProvider": ("shared-credentials-file", "config-file"),
+    "WebIdentityTokenFileCredentialsProvider": ("assume-role-with-web-identity",),
+    "WebIdentityTokenCredentialsProvider": ("assume-role-with-web-identity",),
+    "ContainerCredentialsProvider": ("container-role",),
+    "EC2ContainerCredentialsProviderWrapper": ("container-role", "iam-role"),
+    "InstanceProfileCredentialsProvider": ("iam-role",),
+    "IAMInstanceCredentialsProvider": ("container-role", "iam-role"),
+    "DefaultCredentialsProvider": (DEFAULT,),
+    "DefaultAWSCredentialsProviderChain": (DEFAULT,),
+}
+
+
+def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
+    """What to ask, in order. Raises `InvalidConfiguration` for a class that is not known."""
+    found: list[str] = []
+    for name in classes:
+        methods = _PROVIDERS.get(name.rpartition(".")[2])
+        if methods is None:
+            raise errors.InvalidConfiguration(
+                f"{keys.FS_S3A_AWS_CREDENTIALS_PROVIDER.name} names {name}, which is not "
+                f"supported; there are {', '.join(sorted(_PROVIDERS))}"
+            )
+        found += [each for each in methods if each not in found]
+    return tuple(found)
+
+
+def is_anonymous(methods: tuple[str, ...]) -> bool:
+    """Whether requests go unsigned: nobody is asked for a key before that is allowed."""
+    return methods[:1] == (ANONYMOUS,)
+
+
+def install(session: Any, methods: tuple[str, ...], secrets: Secrets) -> None:
+    """Let a botocore session ask for keys where the configuration says."""
+    from botocore.credentials import (
+        CredentialProvider,
+        CredentialResolver,
+        Credentials,
+        create_credential_resolver,
+    )
+
+    class Configured(CredentialProvider):  # type: ignore[misc]
+        """The keys of the configuration."""
+
+        METHOD = "howdah"
+
+        def __init__(self, *, with_token: bool) -> None:
+            self._with_token = with_token
+
+        def load(self) -> Any:
+            if not secrets.access_key or not secrets.secret_key:
+                return None
+            if self._with_token and not secrets.session_token:
+                return None
+            token = secrets.session_token if self._with_token else None
+            return Credentials(secrets.access_key, secrets.secret_key, token, self.METHOD)
+
+    theirs = create_credential_resolver(session).providers
+    chosen: list[Any] = []
+    for method in methods:
+        if method in (SIMPLE, TEMPORARY):
+            chosen.append(Configured(with_token=method == TEMPORARY))
+        elif method == DEFAULT:
+            chosen += theirs
+        else:
+            chosen += [each for each in theirs if method == each.METHOD]
+    session.register_component("credential_provider", CredentialResolver(providers=chosen))

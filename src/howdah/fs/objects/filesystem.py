@@ -1,0 +1,326 @@
+"""`S3FileSystem`: the objects of a bucket as files (`s3://BUCKET/`, `s3a://BUCKET/`).
+
+Hadoop's S3AFileSystem, with its keys. What a store has no idea of is refused by name: owners,
+modes and times are nobody's to set, nothing is appended to, nothing is synced before `close`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Final
+
+from howdah import errors
+from howdah.client.tally import Count, Tally
+from howdah.client.workers import Workers
+from howdah.config import Configuration
+from howdah.forks import PerProcess
+from howdah.fs import capabilities, paths
+from howdah.fs.api import FileSystem, Progress
+from howdah.fs.bulk_delete import BulkDelete
+from howdah.fs.objects.bulk import ObjectBulkDelete
+from howdah.fs.objects.copying import Copying, rename
+from howdah.fs.objects.input import ObjectInput
+from howdah.fs.objects.names import key_of
+from howdah.fs.objects.output import ObjectOutput, Target
+from howdah.fs.objects.s3 import S3Store
+from howdah.fs.objects.settings import settings_of
+from howdah.fs.objects.store import ObjectInfo
+from howdah.fs.objects.tree import BLOCK_BYTES, Tree
+from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
+from howdah.fs.paths import PathLike
+from howdah.fs.status import (
+    ContentSummary,
+    FileChecksum,
+    FileStatus,
+    FsStatistics,
+    FsStatus,
+    ServerDefaults,
+)
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.options import CreateFlag
+from howdah.rpc.client import current_user
+
+_READ_BUFFER_BYTES: Final = 64 * 1024
+_CAPACITY_BYTES: Final = (1 << 63) - 1
+_COMPOSITE: Final = "COMPOSITE_CRC"
+
+
+class S3FileSystem(FileSystem):
+    """One bucket, as one user."""
+
+    scheme: ClassVar[str] = "s3"
+
+    def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
+        if not authority:
+            raise errors.IllegalArgument(
+                f"{self.scheme}:// names no bucket: {self.scheme}://BUCKET/"
+            )
+        if "@" in authority:
+            raise errors.IllegalArgument(
+                f"{self.scheme}:// with keys in it is not supported: set fs.s3a.access.key and "
+                "fs.s3a.secret.key"
+            )
+        self._authority = authority
+        self._conf = conf
+        self.user = user or current_user()
+        self._settings = settings_of(conf, authority)
+        self._store = S3Store(self._settings)
+        self._tree = Tree(self._store, self.user)
+        self._workers = Workers(self._settings.threads, "howdah-objects")
+        self._copying = Copying(self._store, self._settings, self._workers)
+        self._tally = Tally()
+        self._open: PerProcess[weakref.WeakSet[ObjectOutput]] = PerProcess(weakref.WeakSet)
+
+    def __reduce__(self) -> tuple[type[S3FileSystem], tuple[str, Configuration, str]]:
+        """Pickled for another process, it is one that connects anew, as the same user."""
+        return type(self), (self._authority, self._conf, self.user)
+
+    @property
+    def uri(self) -> str:
+        return f"{self.scheme}://{self._authority}"
+
+    @property
+    def store_calls(self) -> int:
+        """Requests to the store that this process has made."""
+        return self._store.calls
+
+    def home_directory(self) -> str:
+        return f"/user/{self.user}"
+
+    def close(self) -> None:
+        """Files still open for writing are closed; the first error of one is raised."""
+        first: Exception | None = None
+        for each in list(self._open.get()):
+            try:
+                each.close()
+            except (errors.HowdahError, OSError) as error:
+                first = first or error
+        self._store.close()
+        if first is not None:
+            raise first
+
+    # --- streams ------------------------------------------------------------------------
+
+    def create(
+        self,
+        path: PathLike,
+        *,
+        overwrite: bool = False,
+        replication: int | None = None,
+        block_size: int | None = None,
+        permission: int | None = None,
+        create_parent: bool = True,
+        buffer_size: int | None = None,
+        progress: Progress | None = None,
+        flags: CreateFlag = CreateFlag.NONE,
+    ) -> FSDataOutputStream:
+        """As for any filesystem, but nothing is there before `close` (OS-172, OS-178). Without
+        `overwrite` the store is asked now, and makes sure again when it gets the object."""
+        target = self.resolve(path)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(target):
+            self._check_creatable(target, overwrite=overwrite, create_parent=create_parent)
+        out = ObjectOutput(
+            self._store,
+            Target(
+                target,
+                key_of(target),
+                exclusive=not overwrite,
+                part_bytes=self._settings.part_bytes,
+                active_parts=self._settings.active_parts,
+            ),
+            self._workers,
+            self._ended,
+            progress,
+        )
+        self._open.get().add(out)
+        return FSDataOutputStream(out)
+
+    def _ended(self, out: ObjectOutput) -> None:
+        self._tally.add(Count.BYTES_WRITTEN, out.get_pos())
+        self._open.get().discard(out)
+
+    def _check_creatable(self, path: str, *, overwrite: bool, create_parent: bool) -> None:
+        if path == paths.SEPARATOR:
+            raise errors.PathExists(f"{path} already exists as a directory")
+        if not overwrite and self._tree.file(path) is not None:
+            raise errors.PathExists(f"{path} already exists")
+        if self._tree.is_prefix(path):
+            raise errors.PathExists(f"{path} already exists as a directory")
+        if create_parent:
+            self._tree.check_no_file_above(path)
+            return
+        parent = paths.parent_of(path) or paths.SEPARATOR
+        if not self._tree.find(parent).is_directory:
+            raise errors.ParentNotDirectory(f"{parent} is a file, and no directory")
+
+    def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
+        target = self.resolve(path)
+        self._tally.add(Count.READ_OPS)
+        info = self._info(target)
+        inner = ObjectInput(self._store, target, info, self._settings, self._tally)
+        return FSDataInputStream(inner, buffer_size or _READ_BUFFER_BYTES)
+
+    def _info(self, path: str) -> ObjectInfo:
+        """The object at a path; raises `PathNotFound`, `PathIsDirectory`."""
+        found = self._tree.find(path)
+        if found.info is None:
+            raise errors.PathIsDirectory(f"{path} is a directory").about(path)
+        return found.info
+
+    # --- names --------------------------------------------------------------------------
+
+    def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
+        target = self.resolve(path)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(target):
+            if self._tree.file(target) is not None:
+                raise errors.PathExists(f"Path is not a directory: {target}")
+            if not self._tree.is_prefix(target):
+                self._tree.check_no_file_above(target)
+                self._tree.make_marker(target)
+        return True
+
+    def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
+        target = self.resolve(path)
+        with errors.about(target):
+            if self.exists(target):
+                raise errors.PathExists(f"{target} already exists")
+            parent = paths.parent_of(target) or paths.SEPARATOR
+            if not self._tree.find(parent).is_directory:
+                raise errors.ParentNotDirectory(f"{parent} is a file, and no directory")
+            self._tally.add(Count.WRITE_OPS)
+            self._tree.make_marker(target)
+        return True
+
+    def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        """Copies and deletes, object by object: see `path_capabilities`."""
+        source, target = self.resolve(src), self.resolve(dst)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(source, target):
+            rename(self._tree, self._copying, source, target, overwrite=overwrite)
+
+    def delete(self, path: PathLike, recursive: bool = False) -> bool:
+        target = self.resolve(path)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(target):
+            try:
+                found = self._tree.find(target)
+            except errors.PathNotFound:
+                return False
+            if not found.is_directory:
+                self._tree.delete_file(target)
+            elif not recursive and self._tree.has_entries(target):
+                raise errors.DirectoryNotEmpty(f"{target} is not empty")
+            elif target == paths.SEPARATOR and not recursive:
+                return False
+            else:
+                self._tree.delete_below(target)
+                if target == paths.SEPARATOR:
+                    return True
+            self._tree.keep(paths.parent_of(target))
+        return True
+
+    def bulk_delete(self, base_path: PathLike) -> BulkDelete:
+        """Deletes a page of files in one request."""
+        return ObjectBulkDelete(self, self._tree, base_path, self._settings.delete_keys)
+
+    # --- looking ------------------------------------------------------------------------
+
+    def get_file_status(self, path: PathLike) -> FileStatus:
+        self._tally.add(Count.READ_OPS)
+        return self._tree.status(self._tree.find(self.resolve(path)))
+
+    def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
+        """Sorted within pages of 1,000: a store sorts a directory by its slash as well."""
+        target = self.resolve(path)
+        self._tally.add(Count.READ_OPS)
+        return self._tree.entries(target, lambda: self._tally.add(Count.LARGE_READ_OPS))
+
+    def list_status(self, path: PathLike) -> list[FileStatus]:
+        return sorted(self.list_status_iter(path), key=lambda each: each.path)
+
+    def content_summary(self, path: PathLike) -> ContentSummary:
+        """Totals of everything below `path`, by pages of keys: no request for a directory."""
+        target = self.resolve(path)
+        self._tally.add(Count.READ_OPS)
+        found = self._tree.find(target)
+        if found.info is not None:
+            return ContentSummary(found.info.length, 1, 0, found.info.length)
+        length = files = 0
+        directories = {target}
+        for page in self._tree.below(target):
+            for each in page.objects:
+                place = f"/{each.key}"
+                if not each.key.endswith("/"):
+                    files += 1
+                    length += each.length
+                    place = paths.parent_of(place) or paths.SEPARATOR
+                place = place.rstrip("/") or paths.SEPARATOR
+                while place not in directories and paths.is_under(place, target):
+                    directories.add(place)
+                    place = paths.parent_of(place) or paths.SEPARATOR
+        return ContentSummary(length, files, len(directories), length)
+
+    def get_file_checksum(
+        self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
+    ) -> FileChecksum | None:
+        """The store's CRC32C of the whole object, which compares with the composite one of
+        HDFS; None where it has none, or for a part of the file."""
+        if combine_mode not in (None, _COMPOSITE):
+            return None
+        info = self._info(self.resolve(path))
+        if info.crc32c is None or (length is not None and length < info.length):
+            return None
+        return FileChecksum("COMPOSITE-CRC32C", info.crc32c.to_bytes(4, "big"))
+
+    def access(self, path: PathLike, mode: int) -> None:
+        """Whether it is there: who may do what is the store's to say, when it is asked."""
+        self._tree.find(self.resolve(path))
+
+    # --- uploads that nobody ended ------------------------------------------------------
+
+    def unfinished_uploads(self, path: PathLike = paths.SEPARATOR) -> list[UnfinishedUpload]:
+        """Uploads of files at or below `path` that were neither completed nor aborted; those
+        of streams that are open are among them."""
+        return unfinished(self._store, self.resolve(path))
+
+    def abort_uploads(
+        self, path: PathLike = paths.SEPARATOR, *, older_than_ms: int, now_ms: int
+    ) -> Sequence[UnfinishedUpload]:
+        """Remove those which began more than `older_than_ms` ago; what was removed."""
+        return abort_uploads(self._store, self.resolve(path), now_ms - older_than_ms)
+
+    # --- the filesystem as a whole ------------------------------------------------------
+
+    def get_status(self, path: PathLike | None = None) -> FsStatus:
+        """As much room as there can be, as S3A says: a store names neither capacity nor use."""
+        return FsStatus(_CAPACITY_BYTES, 0, _CAPACITY_BYTES)
+
+    def statistics(self) -> FsStatistics:
+        return FsStatistics(*self._tally.totals())
+
+    def server_defaults(self, path: PathLike | None = None) -> ServerDefaults:
+        return ServerDefaults(
+            block_size=BLOCK_BYTES,
+            bytes_per_checksum=0,
+            checksum_type="NULL",
+            replication=1,
+            write_packet_bytes=self._settings.part_bytes,
+            file_buffer_bytes=_READ_BUFFER_BYTES,
+        )
+
+    def path_capabilities(self, path: PathLike) -> frozenset[str]:
+        """Besides what is offered: that there are ETags, and that a rename is a copy and a
+        removal, in many steps (`fs.s3.rename.copies`)."""
+        own = {capabilities.ETAGS_AVAILABLE, f"fs.{self.scheme}.rename.copies"}
+        if self._settings.with_checksums:
+            own.add(capabilities.CHECKSUMS)
+        return super().path_capabilities(path) | own
+
+
+class S3AFileSystem(S3FileSystem):
+    """The same, by the name that Hadoop has for it."""
+
+    scheme = "s3a"

@@ -1,0 +1,389 @@
+"""A file that is read from a store (shell).
+
+`ReadPlan` says what to ask for: straight on one answer is read as it comes, at random each
+request has its bounds. Positioned reads have requests of their own and disturb nobody;
+vectored ones are merged and run side by side. An answer that breaks off is asked for again
+from where it ended.
+
+The object is the one that was there at the opening, by its ETag (or its version): when there
+is another one, reading raises `FileChanged`. Bytes that are read in one go from the first to
+the last are held against the store's CRC32C of the whole.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Final
+
+from howdah import errors
+from howdah.client.reading.ranges import MergeRules
+from howdah.client.reading.vectored import read_vectored
+from howdah.client.tally import Count, Tally
+from howdah.fs import capabilities
+from howdah.fs.objects.read_plan import ReadPlan
+from howdah.fs.objects.retrying import Retrying
+from howdah.fs.objects.settings import Settings
+from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Reading
+from howdah.options import FileRange
+from howdah.transfer.checksum import ChecksumType, crc
+
+log = logging.getLogger(__name__)
+
+_PIECE_BYTES: Final = 1 << 20
+_CAPABILITIES: Final = frozenset(
+    (
+        capabilities.UNBUFFER,
+        capabilities.READAHEAD,
+        capabilities.READ_BYTE_BUFFER,
+        capabilities.PREAD_BYTE_BUFFER,
+        capabilities.READ_VECTORED,
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInputStatistics:
+    """What a stream has done. `is_verified`: all bytes were read in one go, and have the
+    checksum that the store has of the object."""
+
+    bytes_read: int = 0
+    requests: int = 0
+    bytes_discarded: int = 0
+    repeated: int = 0
+    is_verified: bool = False
+
+
+class ObjectInput(io.RawIOBase):
+    """The inside of an `FSDataInputStream` on an object."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        path: str,
+        info: ObjectInfo,
+        settings: Settings,
+        tally: Tally,
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._path = path
+        self._info = info
+        self._settings = settings
+        self._tally = tally
+        self._retrying = Retrying(settings.retries)
+        self._rules = MergeRules(settings.vectored_gap_bytes, settings.vectored_read_bytes)
+        self._plan = ReadPlan(info.length, settings.readahead_bytes)
+        self._position = 0
+        self._answer: Reading | None = None
+        self._answer_at = 0
+        self._answer_end = 0
+        self._crc = 0
+        self._crc_at = 0
+        self._counts = ObjectInputStatistics()
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._is_stopped = False
+
+    @property
+    def name(self) -> str:
+        return self._path
+
+    @property
+    def mode(self) -> str:
+        return "rb"
+
+    @property
+    def length(self) -> int:
+        """Bytes in the object, as of its opening."""
+        return self._info.length
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        self._check_open()
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move; nothing is asked for before the next read. Beyond the end is allowed."""
+        with self._own():
+            self._check_open()
+            base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.length}.get(
+                whence
+            )
+            if base is None:
+                raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
+            if base + offset < 0:
+                raise ValueError(f"cannot seek to {base + offset} in {self._path}")
+            self._position = base + offset
+            return self._position
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """At least one byte, unless the file ends here or `buffer` is empty."""
+        view = memoryview(buffer).cast("B")
+        with self._own():
+            self._check_open()
+            left = self.length - self._position
+            if left <= 0 or not len(view):
+                return 0
+            count = self._tried(lambda: self._read_on(view[: min(left, _PIECE_BYTES)], len(view)))
+            self._verify(view[:count])
+            self._position += count
+            return count
+
+    def readall(self) -> bytes:
+        """All bytes from here on, in memory that is made once."""
+        with self._own():
+            found = bytearray(max(self.length - self.tell(), 0))
+            view = memoryview(found)
+            filled = 0
+            while filled < len(view):
+                count = self.readinto(view[filled:])
+                if not count:
+                    break
+                filled += count
+        return bytes(view[:filled])
+
+    def _read_on(self, view: memoryview, wanted: int) -> int:
+        try:
+            answer = self._here(wanted)
+            count = answer.readinto(view[: self._answer_end - self._position])
+            if not count:
+                raise self._broken_off(self._position)
+        except errors.HowdahError:
+            self._drop(drain=False)
+            raise
+        self._answer_at = self._position + count
+        self._count(bytes_read=count)
+        return count
+
+    def _here(self, wanted: int) -> Reading:
+        """An answer that goes on at the position."""
+        if self._answer is not None and self._position == self._answer_end:
+            self._drop()
+        if self._answer is not None and self._position != self._answer_at:
+            ahead = self._position - self._answer_at
+            if self._position < self._answer_end and self._plan.skip(ahead):
+                self._read_over(ahead)
+            else:
+                if self._position >= self._answer_end:
+                    self._plan.skip(-1)
+                self._drop()
+        elif self._answer is None and self._position != self._answer_at:
+            self._plan.skip(-1 if self._answer_at else self._plan.readahead_bytes)
+        if self._answer is None:
+            end = self._plan.end_of(self._position, wanted)
+            self._answer = self._asked(self._position, end)
+            self._answer_at, self._answer_end = self._position, end
+        return self._answer
+
+    def _read_over(self, ahead: int) -> None:
+        assert self._answer is not None
+        waste = memoryview(bytearray(ahead))
+        while ahead:
+            count = self._answer.readinto(waste[:ahead])
+            if not count:
+                raise self._broken_off(self._position - ahead)
+            ahead -= count
+            self._count(bytes_discarded=count)
+        self._answer_at = self._position
+
+    def _asked(self, start: int, end: int) -> Reading:
+        """The bytes of the object that was opened; raises `FileChanged` if it is no more."""
+        settings = self._settings
+        by_version = settings.by_version and self._info.version_id is not None
+        guards = settings.detects_changes and not settings.warns_of_changes and not by_version
+        try:
+            found, etag = self._store.get(
+                self._info.key,
+                start,
+                end,
+                etag=self._info.etag if guards else None,
+                version_id=self._info.version_id if by_version else None,
+            )
+        except NotAsExpected as error:
+            raise self._changed() from error
+        except errors.EndOfFile as error:
+            raise self._changed() from error
+        except errors.PathNotFound as error:
+            raise errors.FileChanged(
+                f"{self._path} was deleted while it was open for reading"
+            ).about(self._path) from error
+        self._count(requests=1)
+        if settings.detects_changes and etag and etag != self._info.etag:
+            if not settings.warns_of_changes:
+                found.close(end - start)
+                raise self._changed()
+            log.warning("%s was replaced while it was open, and is read on", self._path)
+            self._info = replace(self._info, etag=etag, crc32c=None)
+        return found
+
+    def _changed(self) -> errors.HowdahError:
+        return errors.FileChanged(
+            f"{self._path} was replaced while it was open for reading (it is no more the object "
+            f"with the ETag {self._info.etag}); open it again"
+        ).about(self._path)
+
+    def _broken_off(self, at: int) -> errors.HowdahError:
+        return errors.Unreachable(
+            f"{self._path}: the store's answer ended at {at} of {self.length} bytes"
+        ).about(self._path)
+
+    def _tried(self, read: Callable[[], int]) -> int:
+        failures = 0
+        while True:
+            try:
+                return read()
+            except (errors.Unreachable, errors.CallTimeout) as error:
+                self._check_open()
+                failures += 1
+                self._retrying.wait(f"reading {self._path}", error, failures)
+                self._count(repeated=1)
+
+    def _verify(self, data: memoryview) -> None:
+        """Sum up what is read without a gap from the first byte on."""
+        if self._info.crc32c is None or self._crc_at != self._position:
+            return
+        self._crc = crc(ChecksumType.CRC32C, data, self._crc)
+        self._crc_at += len(data)
+        if self._crc_at == self.length:
+            self._compare(self._crc)
+
+    def _compare(self, found: int) -> None:
+        if found != self._info.crc32c:
+            raise errors.ChecksumMismatch(
+                f"{self._path}: what was read has the CRC32C {found:08x}, and the object "
+                f"{self._info.crc32c:08x} by what the store says"
+            ).about(self._path)
+        self._count(is_verified=True)
+
+    # --- positioned reads ---------------------------------------------------------------
+
+    def pread(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
+        if offset < 0:
+            raise ValueError(f"cannot read from offset {offset}")
+        if length < 0:
+            raise ValueError(f"cannot read {length} bytes")
+        self._check_open()
+        found = bytearray(max(min(length, self.length - offset), 0))
+        self.pread_into(offset, found)
+        return bytes(found)
+
+    def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
+        """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
+        if offset < 0:
+            raise ValueError(f"cannot read from offset {offset}")
+        self._check_open()
+        view = memoryview(buffer).cast("B")
+        view = view[: max(min(len(view), self.length - offset), 0)]
+        filled = 0
+
+        def read() -> int:
+            nonlocal filled
+            answer = self._asked(offset + filled, offset + len(view))
+            try:
+                while filled < len(view):
+                    count = answer.readinto(view[filled : filled + _PIECE_BYTES])
+                    if not count:
+                        raise self._broken_off(offset + filled)
+                    filled += count
+            finally:
+                answer.close(0)
+            return filled
+
+        if len(view):
+            self._tried(read)
+            self._count(bytes_read=filled)
+            if self._info.crc32c is not None and filled == self.length:
+                self._compare(crc(ChecksumType.CRC32C, view))
+        return filled
+
+    def read_vectored(self, ranges: Sequence[FileRange]) -> list[Future[bytes | memoryview]]:
+        """A future for each; ranges near each other are one request."""
+        self._check_open()
+        return read_vectored(self, ranges, self._rules)
+
+    # --- the rest -----------------------------------------------------------------------
+
+    def statistics(self) -> ObjectInputStatistics:
+        return self._counts
+
+    def _count(
+        self,
+        bytes_read: int = 0,
+        requests: int = 0,
+        bytes_discarded: int = 0,
+        repeated: int = 0,
+        is_verified: bool = False,
+    ) -> None:
+        if bytes_read:
+            self._tally.add(Count.BYTES_READ, bytes_read)
+        with self._own():
+            known = self._counts
+            self._counts = ObjectInputStatistics(
+                known.bytes_read + bytes_read,
+                known.requests + requests,
+                known.bytes_discarded + bytes_discarded,
+                known.repeated + repeated,
+                known.is_verified or is_verified,
+            )
+
+    def _own(self) -> threading.RLock:
+        """The lock of this process: a forked child has a connection of its own, and a lock
+        that no thread of the parent holds."""
+        if self._pid != os.getpid():
+            self._lock = threading.RLock()
+            self._answer = None
+            self._pid = os.getpid()
+        return self._lock
+
+    def _drop(self, *, drain: bool = True) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None:
+            left = self._answer_end - self._answer_at
+            answer.close(left if drain else 0)
+
+    def _check_open(self) -> None:
+        if self.closed or self._is_stopped:
+            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
+
+    def has_capability(self, capability: str) -> bool:
+        return capability in _CAPABILITIES
+
+    def unbuffer(self) -> None:
+        with self._own():
+            self._drop(drain=False)
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        raise errors.UnsupportedOperation(f"{self._path}: a store has no set_drop_behind")
+
+    def set_readahead(self, length: int | None) -> None:
+        """How many bytes are read at least when reads are at random; None: as configured."""
+        if length is not None and length < 0:
+            raise errors.IllegalArgument(f"cannot read {length} bytes ahead")
+        with self._own():
+            self._plan.readahead_bytes = (
+                self._settings.readahead_bytes if length is None else max(length, 1)
+            )
+
+    def stop_reading(self) -> None:
+        """The stream is about to be closed."""
+        if not self.closed:
+            self._is_stopped = True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._is_stopped = True
+            with self._own():
+                self._drop()
+                super().close()

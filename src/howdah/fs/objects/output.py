@@ -1,0 +1,329 @@
+"""A file that is written to a store (shell).
+
+1. Bytes fill a part in memory. A full part goes up beside the writer, at most `active_parts`
+   of them; who writes faster waits.
+2. What fits into the first part is one request, made by `close`.
+3. `close` waits for all parts and completes the upload: the object is there, whole, or it
+   raises, the parts are removed and the object is not there. Nothing is uploaded twice, and
+   closing again does nothing.
+4. A stream that was to make a new file says so to the store as well: another one's file, made
+   meanwhile, stays (XC-012, LM-055).
+5. If an answer of the store was lost, the writer's mark in the object's metadata tells
+   whether it is there (LM-056).
+6. A stream that is dropped without being closed, and one that is aborted, leaves nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.client.workers import Workers
+from howdah.fs import capabilities
+from howdah.fs.objects.parts import MAX_PARTS, part_bytes
+from howdah.fs.objects.store import (
+    Body,
+    NotAsExpected,
+    ObjectInfo,
+    ObjectStore,
+    Part,
+    UploadLost,
+)
+from howdah.fs.plain_output import Writable
+from howdah.options import AbortableResult, SyncFlag
+
+log = logging.getLogger(__name__)
+
+_CAPABILITIES: Final = frozenset((capabilities.ABORTABLE_STREAM,))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOutputStatistics:
+    """What a stream has done: bytes that it took, parts and bytes that the store has."""
+
+    bytes_written: int
+    parts_uploaded: int
+    bytes_uploaded: int
+    is_multipart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be written, and how."""
+
+    path: str
+    key: str
+    exclusive: bool
+    part_bytes: int
+    active_parts: int
+
+
+class ObjectOutput:
+    """The inside of an `FSDataOutputStream` on an object."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        target: Target,
+        workers: Workers,
+        ended: Callable[[ObjectOutput], None],
+        progress: Callable[[], None] | None = None,
+    ) -> None:
+        """`ended` is called once, when the stream is closed or aborted."""
+        self._store = store
+        self._target = target
+        self._workers = workers
+        self._ended = ended
+        self._progress = progress
+        self._writer = uuid.uuid4().hex
+        self._upload_id: str | None = None
+        self._pending = bytearray()
+        self._begun = 0
+        self._flying: deque[Future[Part]] = deque()
+        self._parts: list[Part] = []
+        self._position = 0
+        self._failure: Exception | None = None
+        self._closed = False
+        self._lock = threading.RLock()
+
+    @property
+    def path(self) -> str:
+        return self._target.path
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def get_pos(self) -> int:
+        return self._position
+
+    def write(self, data: Writable) -> None:
+        """Takes all of it; raises what became of parts before."""
+        with self._lock:
+            self._check_open()
+            with memoryview(data) as view:
+                taken = 0
+                while taken < len(view):
+                    room = self._part_bytes() - len(self._pending)
+                    if not room:
+                        self._begin_part()
+                        continue
+                    piece = view[taken : taken + room]
+                    self._pending += piece
+                    taken += len(piece)
+                    self._position += len(piece)
+        if self._progress is not None:
+            self._progress()
+
+    def _part_bytes(self) -> int:
+        return part_bytes(self._begun + 1, self._target.part_bytes)
+
+    def _begin_part(self) -> None:
+        """Send what is pending on its way, when there is room for one part more."""
+        try:
+            if self._begun == MAX_PARTS:
+                raise errors.RemoteError(
+                    f"{self.path} has {self._position} bytes in {MAX_PARTS} parts, which is all "
+                    "that a store takes"
+                )
+            if self._upload_id is None:
+                self._upload_id = self._store.begin_upload(self._target.key, writer=self._writer)
+            while len(self._flying) >= self._target.active_parts:
+                self._parts.append(self._flying.popleft().result())
+            self._begun += 1
+            self._flying.append(self._workers.submit(self._upload(self._begun, self._pending)))
+            self._pending = bytearray()
+        except Exception as error:
+            self._failed(error)
+            raise
+
+    def _upload(self, number: int, body: Body) -> Callable[[], Part]:
+        key, upload_id = self._target.key, self._upload_id
+        assert upload_id is not None
+        return lambda: self._store.upload_part(key, upload_id, number, body)
+
+    def _failed(self, error: Exception) -> None:
+        """Nothing more can come of this stream: give up what the store has of it."""
+        self._failure = error
+        cleanup = self._discard()
+        if cleanup is not None:
+            log.warning(
+                "parts of %s stay at the store (upload %s), since they could not be removed: %s; "
+                "howdah dfs -abortUploads removes them",
+                self.path,
+                self._upload_id,
+                cleanup,
+            )
+
+    def _discard(self) -> Exception | None:
+        """Remove parts that are there or on their way; what kept it from being done."""
+        self._pending = bytearray()
+        flying, self._flying = self._flying, deque()
+        for each in flying:
+            each.cancel()
+        for each in flying:
+            if not each.cancelled():
+                each.exception()  # an upload that ends behind the abort would leave its part
+        if self._upload_id is None:
+            return None
+        try:
+            self._store.abort_upload(self._target.key, self._upload_id)
+        except UploadLost:
+            return None
+        except (errors.HowdahError, OSError) as error:
+            return error
+        return None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise errors.ClosedStream(f"{self.path} is closed").about(self.path)
+        if self._failure is not None:
+            raise self._failure
+
+    def flush(self) -> None:
+        """Promises nothing."""
+
+    def hflush(self) -> None:
+        self._check_open()
+        raise errors.UnsupportedOperation(
+            f"{self.path}: an object is there when it is closed, and there is no hflush"
+        ).about(self.path)
+
+    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
+        self._check_open()
+        raise errors.UnsupportedOperation(
+            f"{self.path}: an object is there when it is closed, and there is no hsync"
+        ).about(self.path)
+
+    def has_capability(self, capability: str) -> bool:
+        return capability in _CAPABILITIES
+
+    def set_drop_behind(self, drop: bool | None) -> None:
+        raise errors.UnsupportedOperation(f"{self.path}: a store has no set_drop_behind")
+
+    def statistics(self) -> ObjectOutputStatistics:
+        with self._lock:
+            done = [*self._parts, *(e.result() for e in self._flying if _is_well(e))]
+            return ObjectOutputStatistics(
+                bytes_written=self._position,
+                parts_uploaded=len(done),
+                bytes_uploaded=sum(each.length for each in done),
+                is_multipart=self._upload_id is not None,
+            )
+
+    # --- the end ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The object is whole and visible when this returns; it is not there if it raises."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                if self._failure is not None:
+                    raise self._failure
+                self._finish()
+            finally:
+                self._pending = bytearray()
+                self._ended(self)
+
+    def _finish(self) -> None:
+        if self._upload_id is None:
+            self._put()
+            return
+        try:
+            if self._pending:
+                self._begin_part()
+            while self._flying:
+                self._parts.append(self._flying.popleft().result())
+            self._complete(self._upload_id)
+        except Exception as error:
+            if self._failure is None:
+                self._failed(error)
+            raise
+
+    def _put(self) -> None:
+        """All in one request. One that is made again finds what it has made itself."""
+        try:
+            self._store.put(
+                self._target.key,
+                self._pending,
+                exclusive=self._target.exclusive,
+                writer=self._writer,
+            )
+        except NotAsExpected as error:
+            if self._is_there() is None:
+                raise self._there_is_another() from error
+        except (errors.Unreachable, errors.CallTimeout, errors.RetriableError) as error:
+            if self._is_there() is None:
+                self._failure = error
+                raise
+
+    def _complete(self, upload_id: str) -> None:
+        try:
+            self._store.complete_upload(
+                self._target.key, upload_id, self._parts, exclusive=self._target.exclusive
+            )
+        except NotAsExpected as error:
+            if self._is_there() is None:
+                raise self._there_is_another() from error
+        except (
+            UploadLost,
+            errors.Unreachable,
+            errors.CallTimeout,
+            errors.RetriableError,
+        ) as error:
+            if self._is_there() is None:
+                if isinstance(error, UploadLost):
+                    raise errors.RemoteError(
+                        f"{self.path}: its parts were removed before it was closed, and it is "
+                        "not there; write it again"
+                    ).about(self.path) from error
+                raise
+
+    def _there_is_another(self) -> errors.HowdahError:
+        return errors.PathExists(
+            f"{self.path} was made by somebody else while this stream was writing; what it wrote "
+            "is dropped"
+        ).about(self.path)
+
+    def _is_there(self) -> ObjectInfo | None:
+        """The object, if it is what this stream wrote: its answer was lost."""
+        try:
+            found = self._store.head(self._target.key)
+        except errors.PathNotFound:
+            return None
+        if found.writer != self._writer or found.length != self._position:
+            return None
+        log.info("%s is there: only the answer of the store to its close was lost", self.path)
+        return found
+
+    def abort(self) -> AbortableResult:
+        """Give up: nothing that was written will ever be seen (OS-183)."""
+        with self._lock:
+            if self._closed:
+                return AbortableResult(already_closed=True)
+            self._closed = True
+            try:
+                if self._failure is not None:
+                    return AbortableResult(already_closed=False)
+                return AbortableResult(already_closed=False, cleanup_error=self._discard())
+            finally:
+                self._ended(self)
+
+    def dropped(self) -> None:
+        """Nobody has the stream any more, and nobody closed it: half of a file is no file."""
+        if not self._closed:
+            log.warning("%s was dropped without being closed: nothing of it stays", self.path)
+            self.abort()
+
+
+def _is_well(part: Future[Part]) -> bool:
+    return part.done() and not part.cancelled() and part.exception() is None

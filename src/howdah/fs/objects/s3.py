@@ -1,0 +1,481 @@
+"""A store that speaks S3's protocol (shell).
+
+Through botocore, Amazon's own client: it signs, knows the rules of hosts and regions, and
+gives every request of the protocol with all its conditions, one call for one request.
+(obstore, which wraps Rust's object_store, offers no uploads whose parts the caller holds, no
+list of unfinished uploads and no copy of a part, and its threads don't outlive a fork; s3fs
+and aiobotocore are botocore under an event loop, which howdah's client has none of.)
+
+botocore makes each request once; `retrying` makes it again. Checksums are CRC32C of the whole
+object, joined from those of its parts: the store checks them, and they compare with the
+composite CRCs of HDFS.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from howdah import errors
+from howdah.forks import PerProcess
+from howdah.fs.objects import credentials
+from howdah.fs.objects.retrying import Retrying
+from howdah.fs.objects.settings import DEFAULT_REGION, Settings
+from howdah.fs.objects.store import (
+    Body,
+    NotDeleted,
+    ObjectInfo,
+    Page,
+    Part,
+    Reading,
+    Stored,
+    Upload,
+)
+from howdah.transfer.checksum import ChecksumType, combine, crc
+
+try:
+    import botocore.session
+    from botocore import UNSIGNED
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.loaders import create_loader
+
+    from howdah.fs.objects.failures import translated
+except ImportError as error:
+    raise errors.UnsupportedOperation(
+        f"s3:// needs botocore, as howdah[s3] has it: {error}"
+    ) from error
+
+T = TypeVar("T")
+WRITER: Final = "howdah-writer"
+"""The metadata by which a stream knows its own object again."""
+_DRAIN_BYTES: Final = 64 << 10
+"""So much of an answer is read for nothing to keep its connection."""
+_ALGORITHM: Final = "CRC32C"
+
+# What botocore knows about S3 takes long to read: once in a process is enough.
+_descriptions = create_loader()
+# Its debug log has whole requests.
+logging.getLogger("botocore").setLevel(logging.WARNING)
+
+
+class _Client:
+    """botocore's client in one process, made when it is first wanted."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: Any = None
+        self.calls = 0
+
+
+class S3Store:
+    """One bucket of an S3. Thread-safe, and usable in a forked child."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._methods = credentials.methods_of(settings.providers)
+        self._retrying = Retrying(settings.retries)
+        self._clients: PerProcess[_Client] = PerProcess(_Client)
+        self._bucket = settings.bucket
+
+    def __repr__(self) -> str:
+        return f"S3Store({self._settings.place}, {self._bucket})"
+
+    @property
+    def calls(self) -> int:
+        return self._clients.get().calls
+
+    def close(self) -> None:
+        own = self._clients.get()
+        with own.lock:
+            made, own.made = own.made, None
+        if made is not None:
+            made.close()
+
+    def _made(self) -> Any:
+        own = self._clients.get()
+        with own.lock:
+            if own.made is None:
+                own.made = self._connected(own)
+            return own.made
+
+    def _connected(self, own: _Client) -> Any:
+        settings = self._settings
+        session = botocore.session.Session()
+        session.register_component("data_loader", _descriptions)
+        credentials.install(session, self._methods, settings.secrets)
+        options: dict[str, Any] = {
+            "retries": {"total_max_attempts": 1},
+            "max_pool_connections": settings.connections,
+            "connect_timeout": settings.connect_timeout_s or None,
+            "read_timeout": settings.read_timeout_s or None,
+            "s3": {"addressing_style": "path" if settings.is_path_style else "auto"},
+            # What is wanted is said with each request.
+            "request_checksum_calculation": "when_required",
+            "response_checksum_validation": "when_required",
+            "ignore_configured_endpoint_urls": True,
+            "user_agent_extra": "howdah",
+        }
+        if credentials.is_anonymous(self._methods):
+            options["signature_version"] = UNSIGNED
+        region = settings.region or session.get_config_variable("region") or DEFAULT_REGION
+        try:
+            client = session.create_client(
+                "s3", region_name=region, endpoint_url=settings.endpoint, config=Config(**options)
+            )
+        except ValueError as error:
+            raise errors.InvalidConfiguration(
+                f"fs.s3a.endpoint or fs.s3a.endpoint.region: {error}"
+            ) from error
+
+        def count(**_: object) -> None:
+            own.calls += 1
+
+        client.meta.events.register("before-send.s3", count)
+        return client
+
+    @contextmanager
+    def _failing(self, key: str | None) -> Iterator[None]:
+        try:
+            yield
+        except (BotoCoreError, ClientError) as error:
+            # The cause is not kept: it may show the request.
+            raise translated(error, self._settings, key) from None
+
+    def _ask(self, what: str, key: str | None, ask: Callable[[Any], T]) -> T:
+        def once() -> T:
+            with self._failing(key):
+                return ask(self._made())
+
+        return self._retrying(f"{what} of s3://{self._bucket}/{key or ''}", once)
+
+    # --- one object ---------------------------------------------------------------------
+
+    def head(self, key: str) -> ObjectInfo:
+        more = {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
+        found = self._ask(
+            "HEAD", key, lambda s3: s3.head_object(Bucket=self._bucket, Key=key, **more)
+        )
+        return ObjectInfo(
+            key=key,
+            length=int(found["ContentLength"]),
+            modified_ms=_ms(found.get("LastModified")),
+            etag=_etag(found),
+            version_id=_version(found),
+            crc32c=_crc(found),
+            writer=found.get("Metadata", {}).get(WRITER),
+        )
+
+    def get(
+        self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None
+    ) -> tuple[Reading, str]:
+        more: dict[str, str] = {}
+        if etag is not None:
+            more["IfMatch"] = f'"{etag}"'
+        if version_id is not None:
+            more["VersionId"] = version_id
+        found = self._ask(
+            "GET",
+            key,
+            lambda s3: s3.get_object(
+                Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
+            ),
+        )
+        return _Reading(self._settings, key, found["Body"]), _etag(found)
+
+    def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
+        its_crc = self._crc_of(body)
+        more: dict[str, Any] = {**_condition(exclusive), **_metadata(writer), **_sent(its_crc)}
+        found = self._ask(
+            "PUT",
+            key,
+            lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=body, **more),
+        )
+        return Stored(_etag(found), _version(found), its_crc)
+
+    def delete(self, key: str) -> None:
+        self._ask("DELETE", key, lambda s3: s3.delete_object(Bucket=self._bucket, Key=key))
+
+    def copy(self, source: ObjectInfo, key: str) -> Stored:
+        found = self._ask(
+            "COPY",
+            key,
+            lambda s3: s3.copy_object(
+                Bucket=self._bucket,
+                Key=key,
+                CopySource=self._source(source),
+                CopySourceIfMatch=f'"{source.etag}"',
+            ),
+        )
+        return Stored(_etag(found.get("CopyObjectResult", {})), _version(found))
+
+    def _source(self, source: ObjectInfo) -> dict[str, str]:
+        found = {"Bucket": self._bucket, "Key": source.key}
+        if source.version_id is not None:
+            found["VersionId"] = source.version_id
+        return found
+
+    def _crc_of(self, body: Body) -> int | None:
+        if not self._settings.with_checksums:
+            return None
+        return crc(ChecksumType.CRC32C, body)
+
+    # --- uploads in parts ---------------------------------------------------------------
+
+    def begin_upload(self, key: str, *, writer: str | None) -> str:
+        more: dict[str, Any] = _metadata(writer)
+        if self._settings.with_checksums:
+            more |= {"ChecksumAlgorithm": _ALGORITHM, "ChecksumType": "FULL_OBJECT"}
+        found = self._ask(
+            "an upload",
+            key,
+            lambda s3: s3.create_multipart_upload(Bucket=self._bucket, Key=key, **more),
+        )
+        return str(found["UploadId"])
+
+    def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
+        its_crc = self._crc_of(body)
+        more: dict[str, Any] = _sent(its_crc)
+        found = self._ask(
+            f"part {number}",
+            key,
+            lambda s3: s3.upload_part(
+                Bucket=self._bucket,
+                Key=key,
+                UploadId=upload_id,
+                PartNumber=number,
+                Body=body,
+                **more,
+            ),
+        )
+        return Part(number, _etag(found), len(body), its_crc)
+
+    def copy_part(
+        self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
+    ) -> Part:
+        found = self._ask(
+            f"a copy of part {number}",
+            key,
+            lambda s3: s3.upload_part_copy(
+                Bucket=self._bucket,
+                Key=key,
+                UploadId=upload_id,
+                PartNumber=number,
+                CopySource=self._source(source),
+                CopySourceIfMatch=f'"{source.etag}"',
+                CopySourceRange=f"bytes={start}-{end - 1}",
+            ),
+        )
+        told = found.get("CopyPartResult", {})
+        return Part(number, _etag(told), end - start, _crc(told))
+
+    def complete_upload(
+        self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
+    ) -> Stored:
+        joined = _joined(parts)
+        more: dict[str, Any] = _condition(exclusive)
+        if joined is not None:
+            more |= {"ChecksumCRC32C": _text(joined), "ChecksumType": "FULL_OBJECT"}
+        listed = [
+            {
+                "PartNumber": each.number,
+                "ETag": f'"{each.etag}"',
+                **({} if each.crc32c is None else {"ChecksumCRC32C": _text(each.crc32c)}),
+            }
+            for each in parts
+        ]
+        found = self._ask(
+            "the end of an upload",
+            key,
+            lambda s3: s3.complete_multipart_upload(
+                Bucket=self._bucket,
+                Key=key,
+                UploadId=upload_id,
+                MultipartUpload={"Parts": listed},
+                **more,
+            ),
+        )
+        return Stored(_etag(found), _version(found), joined)
+
+    def abort_upload(self, key: str, upload_id: str) -> None:
+        self._ask(
+            "the abort of an upload",
+            key,
+            lambda s3: s3.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload_id),
+        )
+
+    def uploads(self, prefix: str) -> list[Upload]:
+        found: list[Upload] = []
+        more: dict[str, str] = {}
+        while True:
+            page = self._ask(
+                "a list of uploads",
+                prefix,
+                lambda s3, more=more: s3.list_multipart_uploads(  # type: ignore[misc]
+                    Bucket=self._bucket, Prefix=prefix, **more
+                ),
+            )
+            found += [
+                Upload(each["Key"], each["UploadId"], _ms(each.get("Initiated")))
+                for each in page.get("Uploads", ())
+            ]
+            if not page.get("IsTruncated"):
+                return found
+            more = {
+                "KeyMarker": page["NextKeyMarker"],
+                "UploadIdMarker": page["NextUploadIdMarker"],
+            }
+
+    # --- many objects -------------------------------------------------------------------
+
+    def list_page(
+        self,
+        prefix: str,
+        *,
+        delimiter: bool,
+        start_after: str = "",
+        token: str | None = None,
+        limit: int | None = None,
+    ) -> Page:
+        more: dict[str, Any] = {"MaxKeys": min(limit or 1000, self._settings.page_keys)}
+        if delimiter:
+            more["Delimiter"] = "/"
+        if token is not None:
+            more["ContinuationToken"] = token
+        elif start_after:
+            more["StartAfter"] = start_after
+        found = self._ask(
+            "a listing",
+            prefix,
+            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more),
+        )
+        return Page(
+            tuple(
+                ObjectInfo(
+                    each["Key"], int(each["Size"]), _ms(each.get("LastModified")), _etag(each)
+                )
+                for each in found.get("Contents", ())
+            ),
+            tuple(each["Prefix"] for each in found.get("CommonPrefixes", ())),
+            found.get("NextContinuationToken") if found.get("IsTruncated") else None,
+        )
+
+    def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]:
+        refused: list[NotDeleted] = []
+        for start in range(0, len(keys), self._settings.delete_keys):
+            chosen = keys[start : start + self._settings.delete_keys]
+            refused += self._delete_page(chosen)
+        return refused
+
+    def _delete_page(self, keys: Sequence[str]) -> list[NotDeleted]:
+        wanted = [{"Key": key} for key in keys]
+        found = self._ask(
+            f"the removal of {len(keys)} objects",
+            None,
+            lambda s3: s3.delete_objects(
+                Bucket=self._bucket,
+                Delete={"Objects": wanted, "Quiet": True},
+                ChecksumAlgorithm="CRC32",
+            ),
+        )
+        refused: list[NotDeleted] = []
+        for each in found.get("Errors", ()):
+            status = {"AccessDenied": 403, "InternalError": 500, "SlowDown": 503}
+            answer = {
+                "Error": each,
+                "ResponseMetadata": {"HTTPStatusCode": status.get(each.get("Code", ""), 400)},
+            }
+            error = translated(ClientError(answer, "DeleteObjects"), self._settings, each["Key"])
+            refused.append(NotDeleted(each["Key"], error))
+        return refused
+
+
+class _Reading:
+    """The body of an answer."""
+
+    def __init__(self, settings: Settings, key: str, body: Any) -> None:
+        self._settings = settings
+        self._key = key
+        self._body = body
+
+    def readinto(self, view: memoryview) -> int:
+        """Some bytes; 0 at the end. Raises `Unreachable`, `CallTimeout`."""
+        try:
+            data = self._body.read(len(view))
+        except BotoCoreError as error:
+            raise translated(error, self._settings, self._key) from None
+        except (OSError, ValueError) as error:
+            raise errors.Unreachable(
+                f"s3://{self._settings.bucket}/{self._key}: the answer of "
+                f"{self._settings.place} broke off: {error}"
+            ) from None
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self, left: int) -> None:
+        try:
+            if 0 < left <= _DRAIN_BYTES:
+                self._body.read(left)
+        except (BotoCoreError, OSError, ValueError):
+            logging.getLogger(__name__).debug("an answer ended early, which nobody wanted")
+        self._body.close()
+
+
+def _condition(exclusive: bool) -> dict[str, str]:
+    return {"IfNoneMatch": "*"} if exclusive else {}
+
+
+def _metadata(writer: str | None) -> dict[str, Any]:
+    return {} if writer is None else {"Metadata": {WRITER: writer}}
+
+
+def _sent(found: int | None) -> dict[str, str]:
+    if found is None:
+        return {}
+    return {"ChecksumAlgorithm": _ALGORITHM, "ChecksumCRC32C": _text(found)}
+
+
+def _text(found: int) -> str:
+    return base64.b64encode(found.to_bytes(4, "big")).decode()
+
+
+def _crc(found: dict[str, Any]) -> int | None:
+    """The CRC32C of all bytes; one that is put together of parts' has a dash and is of no use."""
+    text = found.get("ChecksumCRC32C")
+    if not text or "-" in text or found.get("ChecksumType", "FULL_OBJECT") != "FULL_OBJECT":
+        return None
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+    return int.from_bytes(raw, "big") if len(raw) == 4 else None
+
+
+def _joined(parts: Sequence[Part]) -> int | None:
+    """The CRC32C of all parts one after the other."""
+    total: int | None = None
+    for each in parts:
+        if each.crc32c is None:
+            return None
+        if total is None:
+            total = each.crc32c
+        else:
+            total = combine(ChecksumType.CRC32C, total, each.crc32c, each.length)
+    return total
+
+
+def _etag(found: dict[str, Any]) -> str:
+    return str(found.get("ETag") or "").strip('"')
+
+
+def _version(found: dict[str, Any]) -> str | None:
+    version = found.get("VersionId")
+    return None if version in (None, "null") else str(version)
+
+
+def _ms(when: Any) -> int:
+    return int(when.timestamp() * 1000) if when is not None else 0

@@ -1,0 +1,135 @@
+"""What is asked of a store, and what it answers (pure).
+
+A narrow seam: everything above it knows keys, bytes and these records, and no protocol. A
+store raises errors of howdah, and has made requests again that may be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from howdah import errors
+
+Body = bytes | bytearray
+
+
+class NotAsExpected(errors.HowdahError, OSError):
+    """A condition of a request does not hold: an object is there, or is another one."""
+
+
+class UploadLost(errors.HowdahError, OSError):
+    """The store knows no such upload (any more): it was completed, or aborted by somebody."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """One object. `crc32c` is of all its bytes, where the store knows it; `writer` is what
+    the stream that wrote it put into its metadata."""
+
+    key: str
+    length: int
+    modified_ms: int
+    etag: str
+    version_id: str | None = None
+    crc32c: int | None = None
+    writer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a listing. `prefixes` are what is behind a delimiter, slash included; `token`
+    asks for the next page, and is None at the end."""
+
+    objects: tuple[ObjectInfo, ...]
+    prefixes: tuple[str, ...]
+    token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an upload that the store has."""
+
+    number: int
+    etag: str
+    length: int
+    crc32c: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An upload that was begun, and neither completed nor aborted."""
+
+    key: str
+    upload_id: str
+    started_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a store says of an object that it has just made."""
+
+    etag: str
+    version_id: str | None = None
+    crc32c: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotDeleted:
+    """An object that stayed, and why."""
+
+    key: str
+    error: errors.HowdahError
+
+
+class Reading(Protocol):
+    """The bytes of an answer. Raises `Unreachable` or `CallTimeout` where they break off."""
+
+    def readinto(self, view: memoryview) -> int: ...
+    def close(self, left: int) -> None:
+        """`left` bytes are not read; the connection is kept if it is worth it."""
+
+
+class ObjectStore(Protocol):
+    """One bucket. Thread-safe, and usable in a forked child."""
+
+    @property
+    def calls(self) -> int:
+        """Requests that were made, repetitions included."""
+
+    def head(self, key: str) -> ObjectInfo: ...
+    def get(
+        self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None
+    ) -> tuple[Reading, str]:
+        """The bytes from `start` up to before `end`, and the ETag of what they are of. Raises
+        `NotAsExpected` if that is not `etag`."""
+
+    def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
+        """Make an object; raises `NotAsExpected` if it is there and `exclusive`."""
+
+    def begin_upload(self, key: str, *, writer: str | None) -> str: ...
+    def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part: ...
+    def copy_part(
+        self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
+    ) -> Part: ...
+    def complete_upload(
+        self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
+    ) -> Stored:
+        """Raises `UploadLost`, `NotAsExpected`."""
+
+    def abort_upload(self, key: str, upload_id: str) -> None: ...
+    def uploads(self, prefix: str) -> list[Upload]: ...
+    def copy(self, source: ObjectInfo, key: str) -> Stored: ...
+    def list_page(
+        self,
+        prefix: str,
+        *,
+        delimiter: bool,
+        start_after: str = "",
+        token: str | None = None,
+        limit: int | None = None,
+    ) -> Page: ...
+    def delete(self, key: str) -> None: ...
+    def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]: ...
+    def close(self) -> None: ...

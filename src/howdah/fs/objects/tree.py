@@ -1,0 +1,193 @@
+"""Directories where there are only keys, as Hadoop's S3A has them (shell).
+
+A directory is there if an object lies below its prefix: a file, or its marker, an empty object
+whose key ends with a slash. What is made or left empty gets a marker; markers of directories
+that have files stay (`fs.s3a.directory.marker.retention` = keep). Where both an object `a` and
+objects below `a/` exist, which no path of this room makes, `a` is a file.
+
+A status costs one request for a file and two for a directory; a listing one for 1,000 names,
+and none for each of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.fs import paths
+from howdah.fs.objects.names import is_nameable, key_of, path_of, prefix_of
+from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page
+from howdah.fs.status import FileStatus
+
+log = logging.getLogger(__name__)
+
+FILE_MODE: Final = 0o666
+DIRECTORY_MODE: Final = 0o777
+BLOCK_BYTES: Final = 32 << 20
+"""As S3A says, so that splits of a job are as large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is at a path: an object, or a directory (`info` is None)."""
+
+    path: str
+    info: ObjectInfo | None
+
+    @property
+    def is_directory(self) -> bool:
+        return self.info is None
+
+
+class Tree:
+    """One bucket as a tree."""
+
+    def __init__(self, store: ObjectStore, user: str) -> None:
+        self.store = store
+        self._user = user
+        self._warned = False
+
+    # --- looking ------------------------------------------------------------------------
+
+    def find(self, path: str) -> Found:
+        """Raises `PathNotFound`."""
+        info = self.file(path)
+        if info is not None:
+            return Found(path, info)
+        if self.is_prefix(path):
+            return Found(path, None)
+        raise errors.PathNotFound(f"File does not exist: {path}").about(path)
+
+    def file(self, path: str) -> ObjectInfo | None:
+        """The object at a path, if there is one."""
+        key = key_of(path)
+        if not key:
+            return None
+        try:
+            return self.store.head(key)
+        except errors.PathNotFound:
+            return None
+
+    def is_prefix(self, path: str) -> bool:
+        """Whether anything lies below a path, its marker included; the root is always there,
+        if there is a bucket."""
+        page = self.store.list_page(prefix_of(path), delimiter=False, limit=1)
+        return bool(page.objects) or path == paths.SEPARATOR
+
+    def has_entries(self, path: str) -> bool:
+        """Whether anything but its marker lies below a directory."""
+        prefix = prefix_of(path)
+        page = self.store.list_page(prefix, delimiter=False, limit=2)
+        return any(each.key != prefix for each in page.objects)
+
+    def status(self, found: Found) -> FileStatus:
+        info = found.info
+        return FileStatus(
+            path=found.path,
+            length=0 if info is None else info.length,
+            is_directory=info is None,
+            replication=0 if info is None else 1,
+            block_size=0 if info is None else BLOCK_BYTES,
+            modification_time_ms=0 if info is None else info.modified_ms,
+            access_time_ms=0,
+            permission=DIRECTORY_MODE if info is None else FILE_MODE,
+            owner=self._user,
+            group=self._user,
+            etag=None if info is None else info.etag or None,
+        )
+
+    def pages(
+        self, prefix: str, *, delimiter: bool, start_after: str = "", on_page: Page | None = None
+    ) -> Iterator[Page]:
+        """A listing, page by page; `on_page` is the first one if that is known."""
+        page = on_page or self.store.list_page(prefix, delimiter=delimiter, start_after=start_after)
+        while True:
+            yield page
+            if page.token is None:
+                return
+            page = self.store.list_page(prefix, delimiter=delimiter, token=page.token)
+
+    def entries(self, path: str, on_further_page: Callable[[], None]) -> Iterator[FileStatus]:
+        """The entries of a directory, sorted within a page; the one of a file. Raises
+        `PathNotFound`."""
+        prefix = prefix_of(path)
+        first = self.store.list_page(prefix, delimiter=True)
+        if not first.objects and not first.prefixes and path != paths.SEPARATOR:
+            info = self.file(path)
+            if info is None:
+                raise errors.PathNotFound(f"File does not exist: {path}").about(path)
+            yield self.status(Found(path, info))
+            return
+        is_first = True
+        for page in self.pages(prefix, delimiter=True, on_page=first):
+            if not is_first:
+                on_further_page()
+            is_first = False
+            files = {each.key for each in page.objects}
+            found = [Found(path_of(each.key), each) for each in page.objects if each.key != prefix]
+            found += [
+                Found(path_of(each), None)
+                for each in page.prefixes
+                if each.removesuffix("/") not in files
+            ]
+            for each in sorted(found, key=lambda one: one.path):
+                if self._is_nameable(each.path[len(prefix) + 1 :], prefix):
+                    yield self.status(each)
+
+    def _is_nameable(self, name: str, prefix: str) -> bool:
+        if is_nameable(name) and "/" not in name:
+            return True
+        if not self._warned:
+            self._warned = True
+            log.warning(
+                "below %s are keys with empty names, '.' or '..' in them, which no path can "
+                "name; they are left out",
+                path_of(prefix),
+            )
+        return False
+
+    def below(self, path: str) -> Iterator[Page]:
+        """All objects below a directory, its marker included, page by page."""
+        return self.pages(prefix_of(path), delimiter=False)
+
+    # --- changing -----------------------------------------------------------------------
+
+    def make_marker(self, path: str) -> None:
+        key = prefix_of(path)
+        if key:
+            self.store.put(key, b"", exclusive=False, writer=None)
+
+    def keep(self, path: str | None) -> None:
+        """A directory that lost an entry stays a directory."""
+        if path is not None and path != paths.SEPARATOR and not self.is_prefix(path):
+            self.make_marker(path)
+
+    def check_no_file_above(self, path: str) -> None:
+        """Raise `ParentNotDirectory` if a file is above a path. Asks up to the first directory
+        that is there."""
+        above = paths.parent_of(path)
+        while above is not None and above != paths.SEPARATOR:
+            if self.file(above) is not None:
+                raise errors.ParentNotDirectory(f"{above} is a file, and no directory").about(path)
+            if self.is_prefix(above):
+                return
+            above = paths.parent_of(above)
+
+    def delete_below(self, path: str) -> None:
+        """Everything below a directory, and its marker, a page of objects in a request."""
+        for page in self.below(path):
+            refused = self.store.delete_many([each.key for each in page.objects])
+            if refused:
+                first = refused[0]
+                raise type(first.error)(
+                    f"{len(refused)} of the objects below {path} could not be deleted, the first "
+                    f"is {path_of(first.key)}: {first.error}"
+                ).about(path)
+
+    def delete_file(self, path: str) -> None:
+        with suppress(errors.PathNotFound):
+            self.store.delete(key_of(path))

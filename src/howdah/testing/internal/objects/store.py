@@ -1,0 +1,106 @@
+"""Starting an object store for tests, and how to connect to it."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from howdah.config import Configuration
+from howdah.fs.objects.filesystem import S3FileSystem
+
+ACCESS_KEY = "AKIDTESTS"
+SECRET_KEY = "what-nobody-may-read"
+_numbers = itertools.count(1)
+
+
+@cache
+def _client(endpoint: str) -> Any:
+    import botocore.session
+    from botocore.config import Config
+
+    session = botocore.session.Session()
+    session.set_credentials(ACCESS_KEY, SECRET_KEY)
+    return session.create_client(
+        "s3",
+        region_name="us-east-1",
+        endpoint_url=endpoint,
+        config=Config(s3={"addressing_style": "path"}),
+    )
+
+
+@dataclass(frozen=True)
+class StoreServer:
+    """A store that runs; `port` is its own or a proxy's."""
+
+    port: int
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def behind(self, port: int) -> StoreServer:
+        """The same store, reached through a proxy."""
+        return StoreServer(port)
+
+    def keys(self, **more: str) -> dict[str, str]:
+        """Hadoop's keys to reach it; `more` are `fs.s3a.` keys with `_` for dots."""
+        found = {
+            "fs.s3a.endpoint": self.endpoint,
+            "fs.s3a.endpoint.region": "us-east-1",
+            "fs.s3a.access.key": ACCESS_KEY,
+            "fs.s3a.secret.key": SECRET_KEY,
+            "fs.s3a.path.style.access": "true",
+            # Tests wait for no pause that nobody needs.
+            "fs.s3a.retry.interval": "10ms",
+            "fs.s3a.retry.throttle.interval": "10ms",
+        }
+        found.update({f"fs.s3a.{name.replace('_', '.')}": each for name, each in more.items()})
+        return found
+
+    def client(self) -> Any:
+        """botocore's own client, one in a process: what a test looks with."""
+        return _client(self.endpoint)
+
+    def new_bucket(self, *, versioned: bool = False) -> str:
+        """An empty bucket that nobody else has."""
+        name = f"bucket-{next(_numbers)}"
+        client = self.client()
+        client.create_bucket(Bucket=name)
+        if versioned:
+            client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+        return name
+
+    def connect(self, bucket: str, **more: str) -> S3FileSystem:
+        return S3FileSystem(bucket, Configuration(self.keys(**more)))
+
+
+@contextmanager
+def store_server() -> Iterator[StoreServer]:
+    """A store in a process of its own, for as long as the context lasts."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "howdah.testing.internal.objects.server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        if not line.strip().isdigit():
+            raise RuntimeError(f"moto's server said {line!r} instead of its port")
+        yield StoreServer(int(line))
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
