@@ -30,7 +30,7 @@ from xml.parsers import expat
 
 from howdah import keys
 from howdah.errors import InvalidConfiguration
-from howdah.keys.secret_names import HIDDEN, is_secret
+from howdah.keys.names.secret import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
 
 T = TypeVar("T")
@@ -184,7 +184,7 @@ class Configuration:
         """What is set and is nearly the name of a key; the name, and the key that was meant."""
         for name, _ in self.items():
             if name not in keys.KNOWN:
-                from howdah.keys.spelling import meant  # large, and hardly ever needed
+                from howdah.keys.names.spelling import meant  # large, and hardly ever needed
 
                 key = meant(name)
                 if key is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from howdah import keys
 from howdah.cli.arguments.usage import EXIT_USAGE
 from howdah.errors import IllegalArgument, InvalidConfiguration
-from howdah.keys.secret_names import HIDDEN, is_secret
+from howdah.keys.names.secret import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
 
 if TYPE_CHECKING:

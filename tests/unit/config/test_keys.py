@@ -11,7 +11,7 @@ import pytest
 import howdah
 from howdah import keys
 from howdah.config import Configuration
-from howdah.keys import spelling
+from howdah.keys.names import spelling
 from howdah.kinds import Key
 
 SOURCE = Path(howdah.__file__).parent

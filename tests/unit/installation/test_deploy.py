@@ -16,7 +16,7 @@ from howdah.config import Configuration
 from howdah.doctor.checks import examine
 from howdah.doctor.facts import Facts, Host
 from howdah.installation import plan
-from howdah.keys.spelling import is_known
+from howdah.keys.names.spelling import is_known
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

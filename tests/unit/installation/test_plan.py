@@ -19,7 +19,7 @@ from howdah.doctor.checks import examine
 from howdah.doctor.facts import Facts, Host
 from howdah.errors import InvalidConfiguration
 from howdah.installation import plan
-from howdah.keys.spelling import is_known
+from howdah.keys.names.spelling import is_known
 from howdah.nameservices import namenode_ids, rpc_addresses
 
 HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")

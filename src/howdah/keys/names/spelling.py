@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from howdah import keys
-from howdah.keys.hadoop_names import HADOOP_NAMES
+from howdah.keys.names.hadoop_names import HADOOP_NAMES
 
 PREFIXES = ("dfs.", "fs.", "hadoop.", "howdah.", "io.", "ipc.", "net.", "ha.", "file.", "rpc.")
 LEAST_RESEMBLANCE = 0.88
