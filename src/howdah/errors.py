@@ -97,6 +97,12 @@ class RemoteError(HowdahError, OSError):
     java_class = "java.io.IOException"
 
 
+class AttributeNotFound(RemoteError):
+    """A path has none of the extended attributes that were asked for."""
+
+    java_class = "org.apache.hadoop.hdfs.protocol.XAttrNotFoundException"
+
+
 class IllegalArgument(HowdahError, ValueError):
     java_class = "org.apache.hadoop.HadoopIllegalArgumentException"
 

@@ -242,6 +242,7 @@ PURE = {
     },
     "sync": {"options", "outcome"},
     "web": {
+        "acl_text",
         "configuration",
         "http",
         "image_transfer",

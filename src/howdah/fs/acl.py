@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
-from howdah import errors
-
-KINDS: Final = ("user", "group", "mask", "other")
-_LETTERS: Final = tuple(
-    "".join(letter if bits & bit else "-" for letter, bit in zip("rwx", (4, 2, 1), strict=True))
-    for bits in range(8)
-)
+from howdah.web.acl_text import LETTERS, read_entries
 
 
 @dataclass(frozen=True, slots=True)
 class AclEntry:
     """What one user, one group or one class of users may.
 
-    `kind` is one of `KINDS`; without a name the entry is the owner's, the owning
-    group's, the mask or that of all others. `permission` is an rwx digit. A `default`
+    `kind` is one of `howdah.web.acl_text.KINDS`; without a name the entry is the owner's, the
+    owning group's, the mask or that of all others. `permission` is an rwx digit. A `default`
     entry is of a directory and is inherited by what is made in it.
     """
 
@@ -35,7 +28,7 @@ class AclEntry:
 
     def __str__(self) -> str:
         prefix = "default:" if self.default else ""
-        return f"{prefix}{self.kind}:{self.name or ''}:{_LETTERS[self.permission]}"
+        return f"{prefix}{self.kind}:{self.name or ''}:{LETTERS[self.permission]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,36 +58,9 @@ def parse_acl(text: str, *, with_permissions: bool = True) -> list[AclEntry]:
     """Entries from `user::rwx,user:bob:rw-`; without permissions, as a removal names them,
     from `user:bob,group:staff`. Raises IllegalArgument."""
     return [
-        _parse_entry(part.strip(), with_permissions=with_permissions)
-        for part in text.split(",")
-        if part.strip()
+        AclEntry(entry.kind, entry.name or None, entry.permission, entry.default)
+        for entry in read_entries(text, with_permissions=with_permissions)
     ]
-
-
-def _parse_entry(text: str, *, with_permissions: bool) -> AclEntry:
-    fields = text.split(":")
-    while fields and not fields[-1]:
-        fields.pop()
-    default = bool(fields) and fields[0] == "default"
-    if default:
-        del fields[0]
-    if not fields:
-        raise errors.IllegalArgument(f"Invalid <aclSpec> : {text}")
-    kind = fields.pop(0).lower()
-    if kind not in KINDS:
-        raise errors.IllegalArgument(f"Invalid type of acl in <aclSpec> :{text}")
-    name = fields.pop(0) if fields else None
-    permission = 0
-    if with_permissions:
-        if not fields:
-            raise errors.IllegalArgument(f"Invalid <aclSpec> : {text}")
-        letters = fields.pop(0)
-        if letters not in _LETTERS:
-            raise errors.IllegalArgument(f"Invalid permission in <aclSpec> : {text}")
-        permission = _LETTERS.index(letters)
-    if fields:
-        raise errors.IllegalArgument(f"Invalid <aclSpec> : {text}")
-    return AclEntry(kind, name or None, permission, default)
 
 
 def acl_text(entries: Iterable[AclEntry]) -> str:

@@ -20,6 +20,7 @@ from howdah.options import CreateFlag
 from howdah.web.channel import Channel
 from howdah.web.http import Response, answer
 from howdah.web.webhdfs.parameters import Asked
+from howdah.web.webhdfs.redirects import URI_SAFE
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ def open_file(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str
     length = wanted.number("length")
     with fs.open(wanted.path) as stream:
         size = stream.size
+        if offset > size:
+            raise errors.EndOfFile("Cannot seek after EOF")
         stream.seek(offset)
         left_bytes = max(size - offset, 0)
         if length is not None:
@@ -128,4 +131,4 @@ def _closed(out: FSDataOutputStream, path: str) -> Iterator[None]:
 
 def _ascii(location: str) -> str:
     """For a header, where only ASCII is safe."""
-    return quote(location, safe=":/?[]@!$&'()*+,;=~%")
+    return quote(location, safe=f"{URI_SAFE}?[]~")

@@ -84,8 +84,8 @@ def check_replication(core: Core, path: str, replication: int, caller: Caller) -
     settings = core.settings
     if replication > settings.max_replication:
         raise errors.RemoteError(
-            f"file {path} on client {caller.address}.\nRequested replication factor of "
-            f"{replication} exceeds maximum of {settings.max_replication}"
+            f"Requested replication factor of {replication} exceeds maximum of "
+            f"{settings.max_replication} for {path}"
         )
     if replication < settings.min_replication:
         raise errors.RemoteError(

@@ -102,7 +102,7 @@ class XAttrCalls:
         try:
             return [by_name[xattrs.name_of(xattr)] for xattr in wanted]
         except KeyError:
-            raise errors.RemoteError(NOT_FOUND) from None
+            raise errors.AttributeNotFound(NOT_FOUND) from None
 
     def list(self, caller: Caller, path: str) -> list[XAttr]:
         """All that the caller may see."""

@@ -88,7 +88,7 @@ class TreeCalls:
         if inode is None:
             return False
         if isinstance(inode, Directory) and inode.children and not recursive:
-            raise errors.DirectoryNotEmpty(f"{found.path} is non empty")
+            raise errors.DirectoryNotEmpty(f"`{found.path} is non empty': Directory is not empty")
         if inode is core.namespace.root:
             return False
         check_no_snapshots(core, inode)

@@ -330,8 +330,8 @@ def _snapshot_diff(told: Any) -> Message:
     return pb.GetSnapshotDiffReportResponseProto(
         diffReport=types_pb2.SnapshotDiffReportProto(
             snapshotRoot=found["snapshotRoot"],
-            fromSnapshot=found["fromSnapshot"],
-            toSnapshot=found["toSnapshot"],
+            fromSnapshot=found["fromSnapshot"] or "",
+            toSnapshot=found["toSnapshot"] or "",
             diffReportEntries=[
                 types_pb2.SnapshotDiffReportEntryProto(
                     fullpath=_bytes(each["sourcePath"]),

@@ -15,7 +15,7 @@ from howdah.proto import types_pb2
 from howdah.web.http import Response
 from howdah.web.webhdfs import shown as to_json
 from howdah.web.webhdfs.names import acl_entries, xattr_named
-from howdah.web.webhdfs.parameters import LONG_MAX, Asked, InvalidParameter
+from howdah.web.webhdfs.parameters import LONG_MAX, Asked
 from howdah.web.webhdfs.steps import EMPTY, Rpc, Steps, boolean, shown
 
 DIRECTORY_MODE: Final = 0o755
@@ -23,6 +23,12 @@ LINK_MODE: Final = 0o777
 STORAGE_TYPES: Final = ("DISK", "SSD", "ARCHIVE", "RAM_DISK", "PROVIDED", "NVDIMM")
 _LONG_MASK: Final = (1 << 64) - 1
 _numbers: Final = itertools.count(1)
+
+
+class NoStorageType(errors.IllegalArgument):
+    """There is no storage type of that name."""
+
+    java_class = "java.lang.IllegalArgumentException"
 
 
 class NothingToSet(errors.IllegalArgument):
@@ -34,6 +40,8 @@ class NothingToSet(errors.IllegalArgument):
 def mkdirs(asked: Asked, user: str) -> Steps:
     """As in Hadoop no umask is applied here; with `unmaskedpermission` the mode is masked
     already, and a default ACL goes by the other one."""
+    if "//" in asked.path:
+        raise errors.InvalidPath(f"Invalid path name Invalid file name: {asked.path}")
     mode = asked.number("permission")
     unmasked = asked.number("unmaskedpermission")
     answer = yield Rpc(
@@ -175,7 +183,8 @@ def set_xattr(asked: Asked, user: str) -> Steps:
     try:
         value = to_json.decoded(asked.text("xattr.value") or "")
     except ValueError as error:
-        raise InvalidParameter("xattr.value", str(error)) from error
+        # Hadoop finds out behind its checks of parameters.
+        raise errors.RemoteError(f"the value of {asked.text('xattr.name')}: {error}") from error
     flags = asked.chosen("flag")
     yield Rpc(
         "setXAttr",
@@ -231,7 +240,7 @@ def delete_snapshot(asked: Asked, user: str) -> Steps:
             snapshotRoot=asked.path, snapshotName=asked.text("snapshotname") or ""
         ),
     )
-    return Response(200)
+    return EMPTY
 
 
 # Storage policies and quotas.
@@ -243,6 +252,11 @@ def set_storage_policy(asked: Asked, user: str) -> Steps:
         raise NothingToSet("Storage policy name is empty.")
     yield Rpc("setStoragePolicy", pb.SetStoragePolicyRequestProto(src=asked.path, policyName=name))
     return EMPTY
+
+
+def unset_storage_policy(asked: Asked, user: str) -> Steps:
+    yield Rpc("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto(src=asked.path))
+    return Response(200)
 
 
 def set_quota(asked: Asked, user: str) -> Steps:
@@ -260,9 +274,7 @@ def set_quota(asked: Asked, user: str) -> Steps:
 def set_quota_by_storage_type(asked: Asked, user: str) -> Steps:
     kind = (asked.text("storagetype") or "").upper()
     if kind not in STORAGE_TYPES:
-        raise InvalidParameter(
-            "storagetype", f"No enum constant org.apache.hadoop.fs.StorageType.{kind}"
-        )
+        raise NoStorageType(f"No enum constant org.apache.hadoop.fs.StorageType.{kind}")
     yield Rpc(
         "setQuota",
         pb.SetQuotaRequestProto(
@@ -337,5 +349,5 @@ CHANGES: Final[Mapping[str, Callable[[Asked, str], Steps]]] = {
     "SETXATTR": set_xattr,
     "TRUNCATE": truncate,
     "UNSETECPOLICY": _NO_CODING,
-    "UNSETSTORAGEPOLICY": _on_path("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto),
+    "UNSETSTORAGEPOLICY": unset_storage_policy,
 }

@@ -24,6 +24,14 @@ _INT_MAX: Final = (1 << 31) - 1
 _SHORT_MAX: Final = (1 << 15) - 1
 DEFAULT_USER_PATTERN: Final = "^[A-Za-z_][A-Za-z0-9._-]*[$]?$"
 
+ACL_PATTERN: Final = (
+    "^(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?"
+    "(,(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?)*$"
+)
+"""As Java writes it: there a class within a class is one with both."""
+_ACL_ENTRY: Final = r"(default:)?(user|group|mask|other):[A-Za-z0-9._-]*:([rwx-]{3})?"
+_ACL_SPEC: Final = re.compile(f"{_ACL_ENTRY}(,{_ACL_ENTRY})*")
+
 Value = str | int | bool | frozenset[str] | None
 
 
@@ -33,13 +41,21 @@ class MissingParameter(errors.IllegalArgument):
     java_class = "java.lang.IllegalArgumentException"
 
 
+class NoOperation(errors.UnsupportedOperation):
+    """The request does not say what it wants."""
+
+    def __init__(self, method: str) -> None:
+        # Hadoop's words for a PUT have that blank.
+        super().__init__(f"op=NULL{' ' if method == 'PUT' else ''} is not supported")
+
+
 class InvalidParameter(errors.IllegalArgument):
     """A parameter has a value that it cannot have."""
 
     java_class = "java.lang.IllegalArgumentException"
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f'Invalid value for webhdfs parameter "{name}": {why}')
+        super().__init__(f'Invalid value for webhdfs parameter "{name}": {self.java_class}: {why}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +143,12 @@ def _matching(pattern: str) -> Callable[[str], str]:
     return read
 
 
+def _acl_spec(value: str) -> str:
+    if _ACL_SPEC.fullmatch(value) is None:
+        raise ValueError(f'Invalid value: "{value}" does not belong to the domain {ACL_PATTERN}')
+    return value
+
+
 def _absolute(value: str) -> str:
     if not value.startswith("/"):
         raise ValueError(
@@ -147,7 +169,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     one.name: one
     for one in [
         _long("accesstime", -1, -1),
-        Parameter("aclspec", _text),
+        Parameter("aclspec", _acl_spec),
         Parameter("allusers", _boolean, False),
         _long("blocksize", None, 1),
         Parameter("buffersize", _number("int", 1, _INT_MAX, "buffersize")),
@@ -179,7 +201,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
         Parameter("recursive", _boolean, False),
         Parameter(
             "renameoptions",
-            _set_of("fs.Options$Rename", ("NONE", "OVERWRITE", "TO_TRASH")),
+            _set_of("fs.Options.Rename", ("NONE", "OVERWRITE", "TO_TRASH")),
             frozenset(),
         ),
         Parameter("replication", _number("short", 1, _SHORT_MAX, "replication")),
@@ -356,8 +378,12 @@ def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
         given.setdefault(name.lower(), value)
         if name.lower() == "xattr.name":
             names.append(value)
-    name = given.get("op", "null").upper()
-    operation = OPERATIONS.get((request.method, name))
+    # Without its body, an answer to GET is one to HEAD.
+    method = "GET" if request.method == "HEAD" else request.method
+    name = given.get("op", "").upper()
+    if name in ("", "NULL") and method in METHODS:
+        raise NoOperation(method)
+    operation = OPERATIONS.get((method, name))
     if operation is None:
         raise InvalidParameter(
             "op", f"{given.get('op')} is not a valid {request.method} operation."
@@ -396,7 +422,7 @@ def _values(operation: Operation, given: Mapping[str, str]) -> dict[str, Value]:
         text = given.get(name)
         if text is None or text in ("", "null"):
             values[name] = parameter.default
-            if name in operation.needs and parameter.default is None:
+            if name in operation.needs and parameter.default in (None, frozenset()):
                 raise MissingParameter(
                     f"Required param {name} for op: {operation.name} is null or empty"
                 )

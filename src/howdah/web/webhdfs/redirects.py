@@ -27,7 +27,14 @@ _PASSED: Final = {
     ),
     "APPEND": ("buffersize",),
 }
+URI_SAFE: Final = "/!$&'()*+,;=:@"
+"""What Java's URI leaves as it is in a path."""
 REDIRECTED: Final = frozenset(_PASSED)
+_SAID_ALWAYS: Final[Mapping[str, Mapping[str, str]]] = {
+    "OPEN": {"offset": "0"},
+    "CREATE": {"createflag": "", "createparent": "true", "overwrite": "false"},
+}
+"""What Hadoop's namenode puts into the address also where nobody gave it."""
 _DECOMMISSIONED: Final = types_pb2.DatanodeInfoProto.DECOMMISSIONED
 
 
@@ -40,16 +47,14 @@ def redirect(asked: Asked, user: str, namenode: str) -> Steps:
     if asked.user is not None:
         query["user.name"] = asked.user
     query["namenoderpcaddress"] = namenode
-    for name in _PASSED[asked.operation]:
-        if asked.given.get(name):
-            query[name] = asked.given[name]
-    if asked.operation == "OPEN":
-        query.setdefault("offset", "0")
+    passed = {name: asked.given[name] for name in _PASSED[asked.operation] if asked.given.get(name)}
+    query.update(sorted({**_SAID_ALWAYS.get(asked.operation, {}), **passed}.items()))
     # That name means another machine to everybody else.
     host = node.ipAddr if node.hostName in ("", "localhost") else node.hostName
     where = f"[{host}]" if ":" in host else host
     address = (
-        f"http://{where}:{node.infoPort}{PREFIX}{quote(asked.path, safe='/')}?{urlencode(query)}"
+        f"http://{where}:{node.infoPort}{PREFIX}{quote(asked.path, safe=URI_SAFE)}"
+        f"?{urlencode(query, safe=':')}"
     )
     if asked.flag("noredirect"):
         return shown({"Location": address})

@@ -179,7 +179,7 @@ def _set_times(request: Any) -> Wanted:
 def _with_acl(operation: str, *, with_permissions: bool = True) -> Make:
     def make(request: Any) -> Wanted:
         entries = ",".join(
-            acl_entry(entry) if with_permissions else acl_entry(entry).rpartition(":")[0]
+            acl_entry(entry) if with_permissions else acl_entry(entry)[: -len("rwx")]
             for entry in request.aclSpec
         )
         return Wanted("PUT", operation, request.src, _pairs(aclspec=entries))

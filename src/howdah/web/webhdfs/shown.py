@@ -249,7 +249,8 @@ def xattr_name(xattr: types_pb2.XAttrProto) -> str:
 def xattrs(found: Iterable[types_pb2.XAttrProto], encoding: str) -> Json:
     return {
         "XAttrs": [
-            {"name": xattr_name(one), "value": _encoded(one.value, encoding)} for one in found
+            {"name": xattr_name(one), "value": _encoded(one.value, encoding) if one.value else None}
+            for one in found
         ]
     }
 
@@ -314,11 +315,12 @@ def snapshot_diff(report: types_pb2.SnapshotDiffReportProto) -> Json:
             shown["targetPath"] = _name(one.targetPath)
         return shown
 
+    unnamed = "" if report.fromSnapshot or report.toSnapshot else None
     return {
         "SnapshotDiffReport": {
             "snapshotRoot": report.snapshotRoot,
-            "fromSnapshot": report.fromSnapshot,
-            "toSnapshot": report.toSnapshot,
+            "fromSnapshot": report.fromSnapshot or unnamed,
+            "toSnapshot": report.toSnapshot or unnamed,
             "diffList": [entry(one) for one in report.diffReportEntries],
         }
     }

@@ -93,7 +93,7 @@ def test_delete_of_a_full_directory_has_to_be_recursive(client: Any) -> None:
     client.mkdirs("/d/e")
     with pytest.raises(errors.DirectoryNotEmpty) as caught:
         client.delete("/d", recursive=False)
-    assert caught.value.message == "/d is non empty"
+    assert caught.value.message == "`/d is non empty': Directory is not empty"
     assert client.delete("/d/e", recursive=False) is True
 
 

@@ -109,6 +109,8 @@ def test_new_file_goes_where_placement_wants_it() -> None:
         "op": ["CREATE"],
         "user.name": ["ann"],
         "namenoderpcaddress": ["nn:8020"],
+        "createparent": ["true"],
+        "overwrite": ["false"],
     }
 
 

@@ -95,9 +95,16 @@ def test_attribute_names_may_come_several_times() -> None:
 @pytest.mark.parametrize(
     ("method", "query", "why"),
     [
-        ("GET", "op=FOO", '"op": FOO is not a valid GET operation.'),
-        ("GET", "op=MKDIRS", '"op": MKDIRS is not a valid GET operation.'),
-        ("GET", "", '"op": None is not a valid GET operation.'),
+        (
+            "GET",
+            "op=FOO",
+            '"op": java.lang.IllegalArgumentException: FOO is not a valid GET operation.',
+        ),
+        (
+            "GET",
+            "op=MKDIRS",
+            '"op": java.lang.IllegalArgumentException: MKDIRS is not a valid GET operation.',
+        ),
         ("PUT", "op=MKDIRS&permission=888", 'Failed to parse "888" as a radix-8 short integer.'),
         ("PUT", "op=MKDIRS&permission=2777", "permission = 2777 > 1777"),
         ("PUT", "op=CREATE&blocksize=0", "Invalid parameter range: blocksize = 0 < 1"),
@@ -125,6 +132,26 @@ def test_refusals_are_hadoops(method: str, query: str, why: str) -> None:
     told = json.loads(answer.body)["RemoteException"]
     assert (answer.status, told["exception"]) == (400, "IllegalArgumentException")
     assert told["javaClassName"] == "java.lang.IllegalArgumentException"
+
+
+@pytest.mark.parametrize(
+    ("method", "words"), [("GET", "op=NULL is not"), ("HEAD", "op=NULL is"), ("PUT", "op=NULL  is")]
+)
+def test_request_that_does_not_say_what_it_wants_is_not_supported(method: str, words: str) -> None:
+    for query in ("", "op=", "op=null"):
+        with pytest.raises(errors.UnsupportedOperation, match=words):
+            ask(method, query)
+
+
+def test_head_is_asked_as_get_is() -> None:
+    assert ask("HEAD", "op=GETFILESTATUS") == ask("GET", "op=GETFILESTATUS")
+
+
+@pytest.mark.parametrize("spec", ["user:bob", "user", "dog:a:rwx", "user:a:rwz", "user:a:rwx:x"])
+def test_acl_is_of_hadoops_pattern(spec: str) -> None:
+    with pytest.raises(InvalidParameter, match="does not belong to the domain"):
+        ask("PUT", f"op=SETACL&aclspec={spec}")
+    assert ask("PUT", "op=SETACL&aclspec=user:bob:rwx,default:group::---").text("aclspec")
 
 
 def test_tokens_are_refused_by_name() -> None:
