@@ -225,6 +225,12 @@ def decimal(
     return Key(name, "float", default, doc, _bounded(parse_float, minimum, maximum))
 
 
+def optional_decimal(
+    name: str, doc: str, *, minimum: float | None = None, maximum: float | None = None
+) -> Key[float | None]:
+    return Key(name, "float", None, doc, _bounded(parse_float, minimum, maximum), _none)
+
+
 def boolean(name: str, default: bool, doc: str) -> Key[bool]:
     return Key(name, "bool", "true" if default else "false", doc, parse_bool)
 

@@ -144,7 +144,7 @@ SHELLS = {
         "webhdfs.calls",
         "webhdfs.pages",
     },
-    "rpc": {"client", "identity", "notices", "server", "threaded", "wrong_port"},
+    "rpc": {"client", "identity", "notices", "server", "threaded", "traced", "wrong_port"},
     "storage": {
         "atomic",
         "disk",
@@ -156,6 +156,7 @@ SHELLS = {
         "transitions",
     },
     "native": {"loading", "packed"},
+    "tracing": {"foreign", "otel", "programs", "settings", "spans"},
     "transfer": {"checksum", "sockets"},
 }
 # These packages are shells, but for what is named here.
@@ -311,6 +312,7 @@ BOTTOM = {
     "read_only_calls",
     "this_host",
     "throttle",
+    "tracing",
     "transitions",
     "trash_names",
     "wording",
@@ -330,6 +332,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "options": {"errors"},
     "read_only_calls": set(),
     "throttle": set(),
+    "tracing": {"config", "errors", "keys"},
     "transitions": set(),
     "trash_names": set(),
     "wording": set(),

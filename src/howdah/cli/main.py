@@ -199,7 +199,9 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
             from howdah.config import warn_of_misspelt
 
             warn_of_misspelt(conf)
-        return run(arguments, conf)
+        from howdah.tracing.programs import run_traced
+
+        return run_traced(name, conf, lambda: run(arguments, conf))
     except UsageError as error:
         print(f"howdah {name}: {error}", file=sys.stderr)
         return EXIT_USAGE

@@ -28,6 +28,8 @@ from howdah.config import Configuration
 from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
+from howdah.tracing import spans
+from howdah.tracing.span import NOTHING, Span
 
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
@@ -104,6 +106,7 @@ class DFSClient:
     @classmethod
     def at(cls, authority: str, conf: Configuration, user: str | None = None) -> DFSClient:
         """A client of the namespace at `host:port`, or of a nameservice; nothing is sent yet."""
+        spans.join(conf)
         settings = ClientSettings.from_configuration(conf)
         target = target_of(authority, conf)
         return cls(NamenodeProxy(namenode_calls(target, conf, settings, user)), settings)
@@ -163,6 +166,38 @@ class DFSClient:
         favored_nodes: Sequence[str] = (),
     ) -> DFSOutputStream:
         """Make a file and open it for writing."""
+        span = spans.begin("howdah.create", {"howdah.path": path})
+        try:
+            with span.current():
+                file = self._create(
+                    path,
+                    masked,
+                    unmasked,
+                    overwrite=overwrite,
+                    create_parent=create_parent,
+                    replication=replication,
+                    block_size=block_size,
+                    flags=flags,
+                    favored_nodes=favored_nodes,
+                )
+            return self._opened(file, progress, span)
+        except BaseException as error:
+            span.end(error)
+            raise
+
+    def _create(
+        self,
+        path: str,
+        masked: int,
+        unmasked: int,
+        *,
+        overwrite: bool,
+        create_parent: bool,
+        replication: int | None,
+        block_size: int | None,
+        flags: CreateFlag,
+        favored_nodes: Sequence[str],
+    ) -> OpenFile:
         from howdah.client.writing.output import OpenFile
 
         check_create(path, flags)
@@ -189,7 +224,7 @@ class DFSClient:
             raise errors.UnsupportedOperation(
                 f"{path} would be erasure coded ({status.ecPolicy.name}), which is not written here"
             )
-        file = OpenFile(
+        return OpenFile(
             path,
             status.fileId,
             size,
@@ -200,7 +235,6 @@ class DFSClient:
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
         )
-        return self._opened(file, progress)
 
     def append(
         self,
@@ -214,6 +248,16 @@ class DFSClient:
         out: the namenode is recovering the file then, and the append can be tried again
         in a while.
         """
+        span = spans.begin("howdah.append", {"howdah.path": path})
+        try:
+            with span.current():
+                file = self._append(path, flags)
+            return self._opened(file, progress, span)
+        except BaseException as error:
+            span.end(error)
+            raise
+
+    def _append(self, path: str, flags: CreateFlag) -> OpenFile:
         from howdah.client.writing.output import OpenFile
 
         check_append(path, flags)
@@ -227,7 +271,7 @@ class DFSClient:
         if block is not None and block.offset + block.length_bytes > length:
             length = block.offset + block.length_bytes
         in_new_block = bool(flags & CreateFlag.NEW_BLOCK)
-        file = OpenFile(
+        return OpenFile(
             path,
             status.fileId,
             status.blocksize,
@@ -240,9 +284,10 @@ class DFSClient:
             lazy_persist=_is_lazy_persist(status),
             namespace=status.namespace,
         )
-        return self._opened(file, progress)
 
-    def _opened(self, file: OpenFile, progress: Callable[[], None] | None) -> DFSOutputStream:
+    def _opened(
+        self, file: OpenFile, progress: Callable[[], None] | None, span: Span = NOTHING
+    ) -> DFSOutputStream:
         from howdah.client.writing.output import DFSOutputStream
 
         identity = self._identity.get()
@@ -251,7 +296,7 @@ class DFSClient:
             self._forget(identity, stream)
 
         stream = DFSOutputStream(
-            file, self.namenode, self.settings, identity.client_name, ended, progress
+            file, self.namenode, self.settings, identity.client_name, ended, progress, span
         )
         with identity.lock:
             identity.open_files.add(stream)
@@ -279,9 +324,13 @@ class DFSClient:
         from howdah.client.reading.input import DFSInputStream
         from howdah.client.reading.locations import FileLocations
 
-        return DFSInputStream(
-            FileLocations(path, self.namenode, self.settings), self._read_context()
-        )
+        span = spans.begin("howdah.open", {"howdah.path": path})
+        try:
+            locations = FileLocations(path, self.namenode, self.settings, span)
+            return DFSInputStream(locations, self._read_context(), span)
+        except BaseException as error:
+            span.end(error)
+            raise
 
     def _read_context(self) -> ReadContext:
         from howdah.client.reading.file_replicas import ReadContext

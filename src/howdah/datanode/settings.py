@@ -20,6 +20,7 @@ from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of
+from howdah.tracing.settings import OFF, TracingSettings
 
 RECONFIGURABLE: Final = tuple(
     sorted(
@@ -74,6 +75,7 @@ class DataSettings:
     """How long a replica is kept for its client over a restart."""
 
     latency: LatencySettings = DEFAULT_LATENCY
+    tracing: TracingSettings = OFF
     memory_bytes: int = 0
     """What replicas on volumes in memory and cached ones may take together."""
     cache_revocation_timeout_s: float = 900.0
@@ -119,6 +121,7 @@ class DataSettings:
             lazy_writer_interval_s=conf.get(keys.DFS_DATANODE_LAZYWRITER_INTERVAL_SEC),
             non_local_lazy_persist=conf.get(keys.DFS_DATANODE_NON_LOCAL_LAZY_PERSIST),
             check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
+            tracing=TracingSettings.of(conf),
             latency=LatencySettings(
                 measures_peers=conf.get(keys.DFS_DATANODE_PEER_STATS_ENABLED),
                 sampled_percent=min(

@@ -9,6 +9,7 @@ from howdah.kinds import (
     integer,
     listing,
     optional_boolean,
+    optional_decimal,
     optional_string,
     size,
     string,
@@ -201,4 +202,15 @@ NET_TOPOLOGY_SCRIPT_NUMBER_ARGS = integer(
 )
 NET_TOPOLOGY_TABLE_FILE_NAME = optional_string(
     "net.topology.table.file.name", "A file of lines `address rack`."
+)
+HOWDAH_TRACING_ENABLED = boolean(
+    "howdah.tracing.enabled",
+    False,
+    "Whether traces of OpenTelemetry are made; where they go is said by `OTEL_*` variables.",
+)
+HOWDAH_TRACING_SAMPLE_RATIO = optional_decimal(
+    "howdah.tracing.sample.ratio",
+    "Which part of the traces that begin here is recorded; else as `OTEL_TRACES_SAMPLER` says.",
+    minimum=0,
+    maximum=1,
 )

@@ -39,10 +39,11 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
-from howdah.rpc import wire
+from howdah.rpc import traced, wire
 from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
 from howdah.rpc.wrong_port import by_asking, by_first_bytes
+from howdah.tracing import spans
 
 M = TypeVar("M", bound=Message)
 
@@ -306,6 +307,40 @@ class RpcClient:
         no connection can be made or it breaks, `CallTimeout` when `timeout_s` (default:
         the client's) passes. After a time-out it is unknown whether the call happened.
         """
+        if spans.tracer is None:
+            return self._call(
+                method, request, response_type, timeout_s, call_id, retry_count, meanwhile
+            )
+        span = traced.asked(self.protocol, method, request, self.address)
+        try:
+            with span.current():
+                answer = self._call(
+                    method,
+                    request,
+                    response_type,
+                    timeout_s,
+                    call_id,
+                    retry_count,
+                    meanwhile,
+                    span.wire(),
+                )
+        except BaseException as error:
+            span.end(error)
+            raise
+        span.end()
+        return answer
+
+    def _call(
+        self,
+        method: str,
+        request: Message,
+        response_type: type[M],
+        timeout_s: float | None,
+        call_id: int | None,
+        retry_count: int,
+        meanwhile: Meanwhile | None,
+        trace: bytes = b"",
+    ) -> M:
         if self._closed:
             raise errors.Unreachable(f"The client of {self.address[0]}:{self.address[1]} is closed")
         limit_s = self._call_timeout_s if timeout_s is None else timeout_s
@@ -320,7 +355,7 @@ class RpcClient:
                 pool,
                 connection,
                 method,
-                self._encode(client_id, method, request, call_id, retry_count),
+                self._encode(client_id, method, request, call_id, retry_count, trace),
                 call_id,
                 response_type,
                 deadline_s,
@@ -379,7 +414,13 @@ class RpcClient:
         self._pool.get().close()
 
     def _encode(
-        self, client_id: bytes, method: str, request: Message, call_id: int, retry_count: int
+        self,
+        client_id: bytes,
+        method: str,
+        request: Message,
+        call_id: int,
+        retry_count: int,
+        trace: bytes,
     ) -> bytes:
         return wire.encode_call(
             protocol=self.protocol,
@@ -389,6 +430,7 @@ class RpcClient:
             client_id=client_id,
             retry_count=retry_count,
             state_id=None if self._seen is None else self._seen.last_txid,
+            trace=trace,
         )
 
     def _call_on(

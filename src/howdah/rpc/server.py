@@ -24,9 +24,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.figures.calls import CallFigures
-from howdah.rpc import wire
+from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call, Event, Reply, ServerSession, State
+from howdah.tracing import spans
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,9 @@ HANDSHAKE_TIMEOUT_S: Final = 20.0
 IDLE_TIMEOUT_S: Final = 20.0
 """Twice what Hadoop's clients keep a connection that they do not use."""
 IDLE_THRESHOLD: Final = 4000
+
+
+_GONE: Final = errors.Unreachable("the caller ended the connection before it was answered")
 
 
 class Barrier(Protocol):
@@ -251,8 +255,10 @@ class _Connection(asyncio.Protocol):
         self._backlog.clear()
         self._server.connections.discard(self)
         pending, self._pending = self._pending, {}
-        for answer in pending:
+        for answer, call in pending.items():
             answer.withdraw()
+            if call.span is not None:
+                call.span.end(_GONE)
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -376,8 +382,14 @@ class _Connection(asyncio.Protocol):
     def _dispatch(self, call: Call) -> None:
         call.began_ns = began_ns = perf_counter_ns()
         self._queued.add(began_ns - self._heard_ns)
+        if spans.tracer is not None and call.trace:
+            traced.begin(call, self._address, began_ns - self._heard_ns)
         try:
-            answer = self._server.registry.dispatch(call, self._address, self._port)
+            if call.span is None:
+                answer = self._server.registry.dispatch(call, self._address, self._port)
+            else:
+                with call.span.current():
+                    answer = self._server.registry.dispatch(call, self._address, self._port)
         except errors.HowdahError as error:
             self._finish(call, error)
         except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
@@ -401,6 +413,8 @@ class _Connection(asyncio.Protocol):
         """One slice of a long answer; the next one when others had their turn."""
         if self._transport is None:
             slices.close()
+            if call.span is not None:
+                call.span.end(_GONE)
             return
         try:
             next(slices)
@@ -431,11 +445,27 @@ class _Connection(asyncio.Protocol):
         barrier = self._server.barrier
         if barrier.hold():
             self._unsent_bytes += len(data)
-            barrier.when_clear(lambda: self._release(data), self._give_up)
+            if call.span is None:
+                barrier.when_clear(lambda: self._release(data), self._give_up)
+            else:
+                self._hold_traced(data, traced.held_back(call.span, outcome))
         else:
+            if call.span is not None:
+                call.span.end(traced.error_of(outcome))
             self._keep(data)
             if not self._in_batch:
                 self._flush()
+
+    def _hold_traced(self, data: bytes, over: Callable[[errors.HowdahError | None], None]) -> None:
+        def send() -> None:
+            over(None)
+            self._release(data)
+
+        def give_up() -> None:
+            over(traced.GAVE_UP)
+            self._give_up()
+
+        self._server.barrier.when_clear(send, give_up)
 
     def _keep(self, data: bytes) -> None:
         self._unsent_bytes += len(data)

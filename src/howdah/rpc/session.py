@@ -22,6 +22,7 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
+from howdah.tracing.span import Span
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
 _HTTP_BODY = (
@@ -65,6 +66,10 @@ class Call:
     """By what it came, for the audit log: `rpc` or `webhdfs`."""
     began_ns: int = 0
     """When its turn came, by the server's clock; 0 until then."""
+    trace: bytes = b""
+    """The context of the caller's span, as it came."""
+    span: Span | None = None
+    """The call's own, where it is traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,8 @@ class Close:
 
 Event = Call | Reply | Close
 
-_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None]
-"""Of a call's header, without the call's id: the client, retries, state and context."""
+_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes]
+"""Of a call's header, without the call's id: the client, retries, state, context and trace."""
 
 
 class State(enum.Enum):
@@ -208,9 +213,11 @@ class ServerSession:
                     "only whole protocol buffer calls are understood"
                 )
             state_id = header.stateId if header.HasField("stateId") else None
-            known = (header.clientId, header.retryCount, state_id, _context_of(header))
-            # A state is another one in every call.
-            if split is not None and split[0] == call_id and state_id is None:
+            trace = header.traceInfo.spanContext if header.HasField("traceInfo") else b""
+            known = (header.clientId, header.retryCount, state_id, _context_of(header), trace)
+            # A state, or a trace, is another one in every call.
+            changes = state_id is not None or bool(trace)
+            if split is not None and split[0] == call_id and not changes:
                 _remember(self._headers, split[1], known)
             self._read_call(call_id, known, payload, position, events)
         elif call_id == wire.CALL_ID_CONTEXT:
@@ -235,22 +242,23 @@ class ServerSession:
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
         body, _ = wire.read_delimited(payload, position)
-        client_id, retry_count, state_id, context = header
+        client_id, retry_count, state_id, context, trace = header
         protocol, version, name = method
-        events.append(
-            Call(
-                call_id,
-                client_id,
-                retry_count,
-                protocol,
-                version,
-                name,
-                body,
-                self.user,
-                state_id,
-                context,
-            )
+        call = Call(
+            call_id,
+            client_id,
+            retry_count,
+            protocol,
+            version,
+            name,
+            body,
+            self.user,
+            state_id,
+            context,
         )
+        if trace:
+            call.trace = trace
+        events.append(call)
 
     def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:
         if self.state is not State.CONTEXT:

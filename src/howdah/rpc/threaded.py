@@ -29,9 +29,11 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.figures.calls import CallFigures
-from howdah.rpc import wire
+from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, defect
 from howdah.rpc.session import Call, Reply, ServerSession, State
+from howdah.tracing import spans
+from howdah.tracing.span import NOTHING
 
 log = logging.getLogger(__name__)
 
@@ -270,8 +272,12 @@ class ThreadedRpcServer:
     def _answer(self, call: Call, address: str) -> bytes:
         began_ns = time.perf_counter_ns()
         failure: errors.HowdahError | None = None
+        if spans.tracer is not None and call.trace:
+            traced.begin(call, address, 0)
+        span = call.span or NOTHING
         try:
-            outcome = _complete(self._registry.dispatch(call, address))
+            with span.current():
+                outcome = _complete(self._registry.dispatch(call, address))
             data = wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome)
         except errors.HowdahError as error:
             failure = error
@@ -279,6 +285,7 @@ class ThreadedRpcServer:
             failure = defect(call.method, error)
         if failure is not None:
             data = wire.encode_error(call.call_id, call.client_id, call.retry_count, failure)
+        span.end(failure)
         took_ns = time.perf_counter_ns() - began_ns
         with self._counting:
             self.figures.received_bytes += len(call.body)

@@ -20,6 +20,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import rpc_pb2
+from howdah.tracing.context import ids_of
 
 MAGIC: Final = b"hrpc"
 VERSION: Final = 9
@@ -128,8 +129,10 @@ def encode_call(
     retry_count: int = -1,
     protocol_version: int = 1,
     state_id: int | None = None,
+    trace: bytes = b"",
 ) -> bytes:
-    """One call as a frame; `state_id` is the last transaction that the caller has seen."""
+    """One call as a frame; `state_id` is the last transaction that the caller has seen,
+    `trace` the context of the span below which it is (`howdah.tracing.context`)."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
@@ -138,12 +141,26 @@ def encode_call(
         retryCount=retry_count,
         stateId=state_id,
     )
+    if trace:
+        add_trace(header, trace)
     name = rpc_pb2.RequestHeaderProto(
         methodName=method,
         declaringClassProtocolName=protocol,
         clientProtocolVersion=protocol_version,
     )
     return frame(delimited(header), delimited(name), delimited(request))
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number
+
+
+def add_trace(header: rpc_pb2.RpcRequestHeaderProto, trace: bytes) -> None:
+    """Put the context of a span into a call's header."""
+    trace_id, parent_id = ids_of(trace)
+    header.traceInfo.traceId = _signed(trace_id)
+    header.traceInfo.parentId = _signed(parent_id)
+    header.traceInfo.spanContext = trace
 
 
 _CALL_START: Final = b"\x08\x02\x10\x00\x18"

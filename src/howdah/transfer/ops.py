@@ -27,6 +27,7 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.tracing.context import MAX_CONTEXT_BYTES, ids_of
 from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import (
     NO_TOKEN,
@@ -112,6 +113,9 @@ NO_HINTS = CachingHints()
 
 @dataclass(frozen=True, slots=True)
 class ReadBlock:
+    """`trace`, here and in the others: the context of the sender's span, as it came
+    (`howdah.tracing.context`); empty without one. What is too long to be one is not sent on."""
+
     block: ExtendedBlock
     client_name: str
     offset: int
@@ -119,6 +123,7 @@ class ReadBlock:
     send_checksums: bool = True
     hints: CachingHints = NO_HINTS
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,7 @@ class WriteBlock:
     target_pinnings: tuple[bool, ...] = ()
     hints: CachingHints = NO_HINTS
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
     @property
     def is_datanode(self) -> bool:
@@ -191,6 +197,7 @@ class WriteBlock:
             self.target_pinnings[1:],
             self.hints,
             self.token,
+            self.trace,
         )
 
 
@@ -204,6 +211,7 @@ class TransferBlock:
     target_storage_types: tuple[StorageType, ...] = ()
     target_storage_ids: tuple[str, ...] = ()
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +220,7 @@ class BlockChecksum:
     checksum_type: BlockChecksumType = BlockChecksumType.MD5CRC
     stripe_length_bytes: int = 0
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +229,7 @@ class CopyBlock:
 
     block: ExtendedBlock
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +247,7 @@ class ReplaceBlock:
     storage_type: StorageType = StorageType.DISK
     storage_id: str | None = None
     token: BlockToken = NO_TOKEN
+    trace: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,15 +275,23 @@ Request = (
 # --- requests: encoding -------------------------------------------------------
 
 
-def _base_header(block: ExtendedBlock, token: BlockToken) -> pb.BaseHeaderProto:
-    return pb.BaseHeaderProto(block=block.to_proto(), token=token.to_proto())
+def _base_header(
+    request: ReadBlock | WriteBlock | TransferBlock | BlockChecksum | CopyBlock | ReplaceBlock,
+) -> pb.BaseHeaderProto:
+    header = pb.BaseHeaderProto(block=request.block.to_proto(), token=request.token.to_proto())
+    if 0 < len(request.trace) <= MAX_CONTEXT_BYTES:
+        trace_id, parent_id = ids_of(request.trace)
+        header.traceInfo.traceId = trace_id
+        header.traceInfo.parentId = parent_id
+        header.traceInfo.spanContext = request.trace
+    return header
 
 
 def _client_header(
-    block: ExtendedBlock, token: BlockToken, client_name: str
+    request: ReadBlock | WriteBlock | TransferBlock,
 ) -> pb.ClientOperationHeaderProto:
     return pb.ClientOperationHeaderProto(
-        baseHeader=_base_header(block, token), clientName=client_name
+        baseHeader=_base_header(request), clientName=request.client_name
     )
 
 
@@ -298,7 +317,7 @@ def checksum_to_proto(spec: ChecksumSpec) -> pb.ChecksumProto:
 
 def _write_to_proto(request: WriteBlock) -> pb.OpWriteBlockProto:
     return pb.OpWriteBlockProto(
-        header=_client_header(request.block, request.token, request.client_name),
+        header=_client_header(request),
         targets=[target.to_proto() for target in request.targets],
         source=request.source.to_proto() if request.source else None,
         stage=request.stage.name,
@@ -331,7 +350,7 @@ def encode_request(request: Request) -> bytes:
             return _framed(
                 Op.READ_BLOCK,
                 pb.OpReadBlockProto(
-                    header=_client_header(request.block, request.token, request.client_name),
+                    header=_client_header(request),
                     offset=request.offset,
                     len=request.length_bytes,
                     sendChecksums=request.send_checksums,
@@ -342,7 +361,7 @@ def encode_request(request: Request) -> bytes:
             return _framed(
                 Op.BLOCK_CHECKSUM,
                 pb.OpBlockChecksumProto(
-                    header=_base_header(request.block, request.token),
+                    header=_base_header(request),
                     blockChecksumOptions=types_pb2.BlockChecksumOptionsProto(
                         blockChecksumType=request.checksum_type.name,
                         stripeLength=request.stripe_length_bytes,
@@ -353,7 +372,7 @@ def encode_request(request: Request) -> bytes:
             return _framed(
                 Op.TRANSFER_BLOCK,
                 pb.OpTransferBlockProto(
-                    header=_client_header(request.block, request.token, request.client_name),
+                    header=_client_header(request),
                     targets=[target.to_proto() for target in request.targets],
                     targetStorageTypes=_names_of(request.target_storage_types),
                     targetStorageIds=request.target_storage_ids,
@@ -362,13 +381,13 @@ def encode_request(request: Request) -> bytes:
         case CopyBlock():
             return _framed(
                 Op.COPY_BLOCK,
-                pb.OpCopyBlockProto(header=_base_header(request.block, request.token)),
+                pb.OpCopyBlockProto(header=_base_header(request)),
             )
         case ReplaceBlock():
             return _framed(
                 Op.REPLACE_BLOCK,
                 pb.OpReplaceBlockProto(
-                    header=_base_header(request.block, request.token),
+                    header=_base_header(request),
                     delHint=request.delete_hint,
                     source=request.proxy.to_proto(),
                     storageType=request.storage_type.name,
@@ -448,6 +467,7 @@ def _decode_write(body: bytes) -> WriteBlock:
         target_pinnings=tuple(proto.targetPinnings),
         hints=_hints_from_proto(proto.cachingStrategy),
         token=BlockToken.from_proto(base.token),
+        trace=base.traceInfo.spanContext,
     )
 
 
@@ -462,6 +482,7 @@ def _decode_read(body: bytes) -> ReadBlock:
         send_checksums=proto.sendChecksums,
         hints=_hints_from_proto(proto.cachingStrategy),
         token=BlockToken.from_proto(base.token),
+        trace=base.traceInfo.spanContext,
     )
 
 
@@ -473,6 +494,7 @@ def _decode_block_checksum(body: bytes) -> BlockChecksum:
         checksum_type=BlockChecksumType(options.blockChecksumType),
         stripe_length_bytes=options.stripeLength,
         token=BlockToken.from_proto(proto.header.token),
+        trace=proto.header.traceInfo.spanContext,
     )
 
 
@@ -486,6 +508,7 @@ def _decode_transfer(body: bytes) -> TransferBlock:
         target_storage_types=_storage_types(proto.targetStorageTypes),
         target_storage_ids=tuple(proto.targetStorageIds),
         token=BlockToken.from_proto(base.token),
+        trace=base.traceInfo.spanContext,
     )
 
 
@@ -494,6 +517,7 @@ def _decode_copy(body: bytes) -> CopyBlock:
     return CopyBlock(
         block=ExtendedBlock.from_proto(proto.header.block),
         token=BlockToken.from_proto(proto.header.token),
+        trace=proto.header.traceInfo.spanContext,
     )
 
 
@@ -506,6 +530,7 @@ def _decode_replace(body: bytes) -> ReplaceBlock:
         storage_type=StorageType(proto.storageType),
         storage_id=proto.storageId if proto.HasField("storageId") else None,
         token=BlockToken.from_proto(proto.header.token),
+        trace=proto.header.traceInfo.spanContext,
     )
 
 

@@ -20,6 +20,7 @@ import logging
 from howdah import errors
 from howdah.client.peers import PeerCache
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
+from howdah.tracing.span import NOTHING, Kind, Span
 from howdah.transfer import sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.ops import ReadBlock, encode_request
@@ -73,6 +74,14 @@ class BlockReader:
         self._peers = peers
         self._keep = request.keep
         self._cancellation = request.cancellation
+        self._span = NOTHING if request.span is NOTHING else _span_of(request)
+        try:
+            self._open(request)
+        except BaseException as error:
+            self._span.end(error)
+            raise
+
+    def _open(self, request: ReadRequest) -> None:
         self._connection, response = self._ask(
             encode_request(
                 ReadBlock(
@@ -82,6 +91,7 @@ class BlockReader:
                     request.length_bytes,
                     hints=request.hints,
                     token=request.block.token,
+                    trace=self._span.wire(),
                 )
             )
         )
@@ -218,10 +228,12 @@ class BlockReader:
         sums, self._sums = self._sums[:count], self._sums[count:]
         bad = verify_chunks(self._checksum, target, sums)
         if bad >= 0:
-            raise errors.ChecksumMismatch(
+            error = errors.ChecksumMismatch(
                 f"Checksum error in {self._path}: {self._block.name} at {self.node} is corrupt "
                 f"at offset {self._stream_position + bad * self._checksum.bytes_per_checksum}"
             )
+            self._span.end(error)
+            raise error
         self._packet_left -= len(target)
         self._stream_position += len(target)
 
@@ -260,6 +272,7 @@ class BlockReader:
         if self.remaining or self._finished:
             return
         self._finished = True
+        self._span.end()
         clean = False
         try:
             if self._packet_left:
@@ -290,7 +303,25 @@ class BlockReader:
         """Let go of the connection; safe to repeat."""
         if not self._finished:
             self._finished = True
+            if self._span is not NOTHING:
+                # The range may be the rest of a block, of which somebody wanted a part.
+                self._span.set({"howdah.bytes_left": self.remaining})
+                self._span.end()
             self._close_connection()
+
+
+def _span_of(request: ReadRequest) -> Span:
+    return request.span.child(
+        "READ_BLOCK",
+        {
+            "howdah.path": request.path,
+            "howdah.block": request.block.block.name,
+            "howdah.datanode": request.node.transfer_address,
+            "howdah.offset": request.offset,
+            "howdah.bytes": request.length_bytes,
+        },
+        kind=Kind.CLIENT,
+    )
 
 
 def _is_local(connection: sockets.Connection) -> bool:

@@ -31,6 +31,7 @@ from howdah.client.reading.readers import (
 from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Tally
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 from howdah.transfer.sockets import PeerClosed
@@ -56,8 +57,12 @@ class ReadContext:
 class FileReplicas:
     """Opens readers on one file, and remembers what goes wrong. Thread-safe."""
 
-    def __init__(self, locations: FileLocations, context: ReadContext) -> None:
+    def __init__(
+        self, locations: FileLocations, context: ReadContext, span: Span = NOTHING
+    ) -> None:
+        """What is read is below `span` in a trace."""
         self.locations = locations
+        self._span = span
         self.counter = ReadCounter(context.tally)
         settings = context.settings
         self.hints = CachingHints(settings.drop_behind_reads, settings.readahead_bytes)
@@ -154,6 +159,7 @@ class FileReplicas:
             self.hints,
             keep,
             cancellation,
+            self._span,
         )
         for factory in context.factories:
             reader = factory.open(request)

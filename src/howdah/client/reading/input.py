@@ -42,6 +42,7 @@ from howdah.client.reading.statistics import ReadStatistics
 from howdah.client.reading.vectored import read_vectored
 from howdah.forks import PerProcess, process_id
 from howdah.options import FileRange, check_ranges
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.ops import CachingHints
 
 SHORT_SKIP_BYTES = 128 * 1024
@@ -70,10 +71,14 @@ def _filled(length: int, fill: Callable[[memoryview], object]) -> bytes:
 class DFSInputStream(io.RawIOBase):
     """The raw stream of one open file."""
 
-    def __init__(self, locations: FileLocations, context: ReadContext) -> None:
+    def __init__(
+        self, locations: FileLocations, context: ReadContext, span: Span = NOTHING
+    ) -> None:
+        """`span` is that of the open file in a trace; it ends when the stream is closed."""
         super().__init__()
         self._locations = locations
-        self._replicas = FileReplicas(locations, context)
+        self._span = span
+        self._replicas = FileReplicas(locations, context, span)
         self._hedged = context.hedged
         self._settings = context.settings
         self._position = 0
@@ -408,3 +413,6 @@ class DFSInputStream(io.RawIOBase):
             with self._own():
                 self._drop_reader()
                 super().close()
+            if self._span is not NOTHING:
+                self._span.set({"howdah.bytes": self.statistics().total_bytes})
+                self._span.end()

@@ -32,6 +32,7 @@ from howdah.client.reading.block_map import BlockMap
 from howdah.client.settings.settings import ClientSettings
 from howdah.proto import client_datanode_pb2
 from howdah.rpc.client import RpcClient
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, signed64
 
 CLIENT_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
@@ -51,8 +52,12 @@ class FileLocations:
     `length` is what was readable when the file was opened; it doesn't change.
     """
 
-    def __init__(self, path: str, namenode: NamenodeProxy, settings: ClientSettings) -> None:
+    def __init__(
+        self, path: str, namenode: NamenodeProxy, settings: ClientSettings, span: Span = NOTHING
+    ) -> None:
+        """What it asks is below `span` in a trace."""
         self.path = path
+        self._span = span
         self._namenode = namenode
         self._settings = settings
         # Hadoop's ten blocks are of the size that the client is configured with, whatever
@@ -62,7 +67,8 @@ class FileLocations:
         )
         self._lock = threading.Lock()
         self._fetching = threading.Lock()
-        first, growing = self._first_batch()
+        with span.current():
+            first, growing = self._first_batch()
         known = list(first.blocks)
         length = first.file_length
         if growing is not None:
@@ -123,7 +129,8 @@ class FileLocations:
 
     def _ask(self, offset: int, length: int) -> LocatedBlocks:
         try:
-            return self._namenode.get_block_locations(self.path, offset, length)
+            with self._span.current():
+                return self._namenode.get_block_locations(self.path, offset, length)
         except errors.PathNotFound as error:
             raise errors.PathNotFound(
                 f"{self.path} was deleted or renamed while it was read: {error}"

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import CachingHints
 
@@ -138,6 +139,8 @@ class ReadRequest:
     hints: CachingHints = field(default_factory=CachingHints)
     keep: bool = True
     cancellation: Cancellation | None = None
+    span: Span = NOTHING
+    """That of the stream in a trace."""
 
 
 class ReplicaReader(Protocol):

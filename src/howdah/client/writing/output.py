@@ -48,6 +48,7 @@ from howdah.client.writing.statistics import OutputStatistics
 from howdah.client.writing.streamer import Streamer
 from howdah.forks import process_id
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 
@@ -97,8 +98,11 @@ class DFSOutputStream:
         client_name: str,
         on_end: Callable[[DFSOutputStream], None],
         progress: Callable[[], None] | None = None,
+        span: Span = NOTHING,
     ) -> None:
+        """`span` is that of the open file in a trace; it ends when the stream is closed."""
         self._file = file
+        self._span = span
         self._namenode = namenode
         self._settings = settings
         self._client_name = client_name
@@ -134,6 +138,7 @@ class DFSOutputStream:
             self._setup,
             file.flags,
             file.favored_nodes,
+            span,
         )
         # What writers handed over: `_position` says up to where it was taken out of `_waiting`,
         # and the lock is held while it goes from one to the other.
@@ -300,6 +305,16 @@ class DFSOutputStream:
 
     def _wait(self, seqno: int, *, to_disk: bool) -> None:
         # Other threads may write on meanwhile: no lock is held here.
+        syncing = self._span.child("hsync" if to_disk else "hflush")
+        try:
+            with syncing.current():
+                self._wait_acked(seqno, to_disk=to_disk)
+        except BaseException as error:
+            syncing.end(error)
+            raise
+        syncing.end()
+
+    def _wait_acked(self, seqno: int, *, to_disk: bool) -> None:
         self._streamer.wait_acked(seqno)
         if to_disk:
             self._streamer.sync_finished(seqno)
@@ -374,12 +389,21 @@ class DFSOutputStream:
                     self._take_waiting()
                     self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
                 last = self._streamer.finish()
-                with errors.naming(self.path):
+                with errors.naming(self.path), self._span.current():
                     self._complete(last)
                 self._completed = True
+            except BaseException as error:
+                self._end_span(error)
+                raise
             finally:
                 self._streamer.stop()
                 self._on_end(self)
+                self._end_span(None)
+
+    def _end_span(self, error: BaseException | None) -> None:
+        if self._span is not NOTHING:
+            self._span.set({"howdah.bytes": self.bytes_written})
+            self._span.end(error)
 
     def abort(self, why: str = "it was aborted") -> AbortableResult:
         """Give up what isn't acknowledged, and the file with it; never waits for anybody.
@@ -393,6 +417,7 @@ class DFSOutputStream:
             return AbortableResult(already_closed)
         if not self._completed:
             self._streamer.give_up(errors.PipelineFailed(f"{self.path}: {why}"))
+            self._end_span(self._streamer.error)
         self._on_end(self)
         return AbortableResult(already_closed)
 

@@ -65,10 +65,16 @@ class PipelineSetup:
         self._stopped.cancel()
 
     def open(
-        self, block: LocatedBlock, known: ExtendedBlock, stage: Stage, sent_bytes: int
+        self,
+        block: LocatedBlock,
+        known: ExtendedBlock,
+        stage: Stage,
+        sent_bytes: int,
+        trace: bytes = b"",
     ) -> sockets.Connection:
-        """A pipeline to the nodes of `block`, which they know as `known` until now."""
-        return self._open(block, known, stage, sent_bytes, self._stopped)
+        """A pipeline to the nodes of `block`, which they know as `known` until now. `trace` is
+        the context of the span below which it is."""
+        return self._open(block, known, stage, sent_bytes, self._stopped, trace)
 
     def _open(
         self,
@@ -77,6 +83,7 @@ class PipelineSetup:
         stage: Stage,
         sent_bytes: int,
         cancellation: Cancellation,
+        trace: bytes = b"",
     ) -> sockets.Connection:
         if not block.nodes:
             raise errors.PipelineFailed(f"the namenode gave {block.block.name} no datanodes")
@@ -101,6 +108,7 @@ class PipelineSetup:
             allow_lazy_persist=self._lazy_persist,
             hints=CachingHints(drop_behind=self.drop_behind),
             token=block.token,
+            trace=trace,
         )
         # Every node of the pipeline may need that long to open the next one.
         settings = self._settings
@@ -134,7 +142,13 @@ class PipelineSetup:
             Cancellation(),
         ).close()
 
-    def transfer(self, block: LocatedBlock, source: DatanodeAddress, added: LocatedBlock) -> None:
+    def transfer(
+        self,
+        block: LocatedBlock,
+        source: DatanodeAddress,
+        added: LocatedBlock,
+        trace: bytes = b"",
+    ) -> None:
         """Have `source` copy its replica of `block` to the one node of `added`, and wait."""
         (target,) = added.nodes
         request = TransferBlock(
@@ -144,6 +158,7 @@ class PipelineSetup:
             target_storage_types=added.storage_types,
             target_storage_ids=added.storage_ids,
             token=added.token,
+            trace=trace,
         )
         patience = 2 + block.length_bytes // TRANSFER_BYTES_PER_TIMEOUT
         connection = self._connect(

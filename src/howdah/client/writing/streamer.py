@@ -42,6 +42,7 @@ from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.writing.statistics import PipelineCounts
 from howdah.options import CreateFlag
+from howdah.tracing.span import NOTHING, Attributes, Kind, Span
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
@@ -66,7 +67,10 @@ class Streamer:
         setup: PipelineSetup,
         flags: CreateFlag = CreateFlag.NONE,
         favored_nodes: Sequence[str] = (),
+        span: Span = NOTHING,
     ) -> None:
+        """Its calls and pipelines are below `span` in a trace."""
+        self._span = span
         self._pipeline = pipeline
         self._namenode = namenode
         self._settings = settings
@@ -235,8 +239,9 @@ class Streamer:
 
     def _run(self) -> None:
         try:
-            while (action := self._next_action()) is not None:
-                self._perform(action)
+            with self._span.current():
+                while (action := self._next_action()) is not None:
+                    self._perform(action)
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
         except BaseException as error:
@@ -347,9 +352,13 @@ class Streamer:
             fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
             new = block.block.with_generation_stamp(fresh.block.generation_stamp)
             opened = block.with_block(new, token=fresh.token)
+        span = self._span.child("WRITE_BLOCK", _described(opened, connect), kind=Kind.CLIENT)
         try:
-            connection = self._setup.open(opened, block.block, connect.stage, connect.sent_bytes)
+            connection = self._setup.open(
+                opened, block.block, connect.stage, connect.sent_bytes, span.wire()
+            )
         except SetupFailed as failure:
+            span.end(failure)
             _log.warning(
                 "%s: the pipeline for %s could not be set up at datanode %s, it is built anew: %s",
                 self._pipeline.path,
@@ -368,7 +377,8 @@ class Streamer:
         try:
             if connect.renews:
                 self._namenode.update_pipeline(self._client_name, block.block, opened.block, opened)
-        except BaseException:
+        except BaseException as error:
+            span.end(error)
             connection.close()
             raise
         with self._lock:
@@ -376,13 +386,14 @@ class Streamer:
             if stays_open:
                 reader = threading.Thread(
                     target=self._read_acks,
-                    args=(connection,),
+                    args=(connection, span),
                     name=f"howdah-ack-reader {self._pipeline.path}",
                     daemon=True,
                 )
                 try:
                     reader.start()
-                except BaseException:
+                except BaseException as error:
+                    span.end(error)
                     connection.close()
                     raise
                 self._connection, self._reader = connection, reader
@@ -391,6 +402,7 @@ class Streamer:
             else:
                 self._progress.notify_all()
         if not stays_open:
+            span.end()
             connection.close()
 
     def _end_reader(self) -> None:
@@ -422,7 +434,7 @@ class Streamer:
             return
         added = answer.at(target)
         try:
-            self._setup.transfer(block, replace.source, added)
+            self._transfer(block, replace.source, added)
         except SetupFailed as failure:
             _log.warning("%s does not join %s: %s", target, block.block, failure)
             with self._lock:
@@ -431,10 +443,24 @@ class Streamer:
         with self._lock:
             self._pipeline.replaced(block.joined_by(added))
 
+    def _transfer(self, block: LocatedBlock, source: DatanodeAddress, added: LocatedBlock) -> None:
+        span = self._span.child(
+            "TRANSFER_BLOCK",
+            {"howdah.block": block.block.name, "howdah.datanode": source.transfer_address},
+            kind=Kind.CLIENT,
+        )
+        try:
+            self._setup.transfer(block, source, added, span.wire())
+        except BaseException as error:
+            span.end(error)
+            raise
+        span.end()
+
     # --- the ack reader thread ----------------------------------------------------------
 
-    def _read_acks(self, connection: sockets.Connection) -> None:
+    def _read_acks(self, connection: sockets.Connection, span: Span) -> None:
         done = False
+        failure: Exception | None = None
         low_water = self._settings.max_packets_in_flight * 3 // 4
         try:
             while not done:
@@ -449,6 +475,7 @@ class Streamer:
                     if done or self._pipeline.queues.is_held_back:
                         self._work.notify()
         except (errors.HowdahError, OSError) as error:
+            failure = error
             with self._lock:
                 if not self._stopping:
                     self._pipeline.broken(f"failed: {error}")
@@ -468,6 +495,7 @@ class Streamer:
                     self._work.notify_all()
                 if self._connection is connection:
                     self._connection = None
+            span.end(failure)
             # Wakes the streamer, should it be blocked in a send to a broken pipeline.
             connection.shutdown()
             connection.close()
@@ -477,3 +505,12 @@ class Streamer:
             connection = self._connection
         if connection is not None:
             connection.shutdown()
+
+
+def _described(block: LocatedBlock, connect: Connect) -> Attributes:
+    return {
+        "howdah.block": block.block.name,
+        "howdah.block_pool": block.block.pool_id,
+        "howdah.stage": connect.stage.name,
+        "howdah.datanodes": ",".join(node.transfer_address for node in block.nodes),
+    }

@@ -67,6 +67,7 @@ from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.tracing import spans
 
 log = logging.getLogger(__name__)
 
@@ -173,6 +174,8 @@ class DataProcess:
         # The keeper decides about signals that the terminal sends to both.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # In this process and not before the fork: it has a thread that sends.
+        spans.provide(self._settings.tracing, "howdah-datanode", begins=False)
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
         self._workers.start()
         self._server.start()
@@ -252,6 +255,7 @@ class DataProcess:
         if self._local_server is not None:
             self._local_server.close()
         self._ipc.close()
+        spans.stop()
         _exit(0)
 
     def _orphaned(self) -> NoReturn:

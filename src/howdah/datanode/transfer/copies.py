@@ -147,6 +147,7 @@ def copy_for_pipeline(request: TransferBlock, store: BlockStore, settings: DataS
             storage_id=ids[0] if ids else None,
             target_storage_types=types[1:],
             target_storage_ids=ids[1:],
+            trace=request.trace,
         )
         with _connect(target, settings) as connection:
             sent = _send(connection, write, opened, store, settings)

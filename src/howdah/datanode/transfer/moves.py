@@ -137,7 +137,7 @@ class Moves:
             read_timeout_s=settings.socket_timeout_s,
             write_timeout_s=settings.write_timeout_s,
         ) as proxy:
-            proxy.send_all(encode_request(CopyBlock(request.block, request.token)))
+            proxy.send_all(encode_request(CopyBlock(request.block, request.token, request.trace)))
             answer = read_response(proxy)
             if not answer.is_success:
                 refusal = BlockPinned if answer.status is Status.ERROR_BLOCK_PINNED else None

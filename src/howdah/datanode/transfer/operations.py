@@ -32,6 +32,9 @@ from howdah.datanode.transfer.short_circuit import (
     release_slot,
     serve_segment,
 )
+from howdah.datanode.transfer.traced import served
+from howdah.tracing import spans
+from howdah.tracing.span import NOTHING
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.ops import (
     OP_HEADER_BYTES,
@@ -81,6 +84,8 @@ class Operations:
         self._connection = connection
         self._store = store
         self._settings = settings
+        self._span = NOTHING
+        self._refusal: Exception | None = None
 
     def serve(self) -> None:
         """Until the connection is over; never raises for what the far end did."""
@@ -120,6 +125,20 @@ class Operations:
 
     def _serve(self, request: Request) -> bool:
         """True if the connection can carry another operation."""
+        if spans.tracer is None:
+            return self._measured(request)
+        connection = self._connection
+        request, self._span = served(request, connection.local, connection.peer)
+        self._refusal = None
+        try:
+            goes_on = self._measured(request)
+        except BaseException as error:
+            self._span.end(error)
+            raise
+        self._span.end(self._refusal)
+        return goes_on
+
+    def _measured(self, request: Request) -> bool:
         work = _WORK.get(type(request))
         if work is None:
             return self._work(request)
@@ -134,7 +153,9 @@ class Operations:
             case ReadBlock():
                 return self._read(request)
             case WriteBlock():
-                BlockReceiver(self._connection, request, self._store, self._settings).run()
+                BlockReceiver(
+                    self._connection, request, self._store, self._settings, span=self._span
+                ).run()
                 self._store.activity.count(Count.BlocksWritten)
                 return True
             case BlockChecksum():
@@ -268,6 +289,7 @@ class Operations:
     def _refuse(self, what: str, error: Exception) -> bool:
         """Tell the far end, which may go on with something else."""
         log.info("%s from %s: %s", what, self._connection.peer, error)
+        self._refusal = error
         status = Status.ERROR
         if isinstance(error, errors.UnsupportedOperation):
             status = Status.ERROR_UNSUPPORTED

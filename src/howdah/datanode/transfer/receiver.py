@@ -47,6 +47,7 @@ from howdah.datanode.transfer.responder import (
     Responder,
     SilentResponder,
 )
+from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
@@ -75,8 +76,13 @@ class BlockReceiver:
         store: BlockStore,
         settings: DataSettings,
         move: Move | None = None,
+        *,
+        span: Span = NOTHING,
     ) -> None:
+        """`span` is that of the operation, if it is traced."""
         self._move = move
+        self._span = span
+        self._disk_ns = self._mirror_ns = self._received_bytes = 0
         self._connection = connection
         self._request = request
         self._store = store
@@ -166,6 +172,18 @@ class BlockReceiver:
             self._leave_cache()
             self._disk.pass_on()
             self._passing.pass_on()
+            if self._span is not NOTHING:
+                self._describe()
+
+    def _describe(self) -> None:
+        """Where the time of a traced write went."""
+        self._span.set(
+            {
+                "howdah.bytes": self._received_bytes,
+                "howdah.disk_ms": self._disk_ns / 1e6,
+                "howdah.mirror_ms": self._mirror_ns / 1e6,
+            }
+        )
 
     def _leave_cache(self) -> None:
         try:
@@ -232,9 +250,14 @@ class BlockReceiver:
         request = self._request
         if not request.targets:
             return
+        opening = self._span.child(
+            "open mirror", {"howdah.datanode": request.targets[0].transfer_address}
+        )
         try:
             self._mirror = Mirror.open(request, self._settings, self._wait_for_mirror)
+            opening.end()
         except MirrorFailed as error:
+            opening.end(error)
             if request.is_datanode:
                 # Nobody rebuilds the pipeline of a copy: one more replica is better than none.
                 log.warning("copying %s goes on without %s: %s", self._name, request.targets, error)
@@ -299,13 +322,15 @@ class BlockReceiver:
 
     def _pass_on(self, mirror: Mirror, span: memoryview, packets: int) -> None:
         peers = self._store.peers
+        began_ns = time.perf_counter_ns()
         if peers is None or len(self._request.targets) != 1:
-            began_ns = time.perf_counter_ns()
             mirror.send(span)
             self._passing.add(began_ns)
+            self._mirror_ns += time.perf_counter_ns() - began_ns
             return
         begin_s = time.monotonic()
         mirror.send(span)
+        self._mirror_ns += time.perf_counter_ns() - began_ns
         node = self._request.targets[0]
         name = f"{node.ip}:{node.info_port or node.transfer_port}"
         peers.add(name, time.monotonic() - begin_s, packets)
@@ -324,12 +349,17 @@ class BlockReceiver:
             began_ns = time.perf_counter_ns()
             writer.write(packets)
             first_offset = packets[0].header.offset_in_block
-            self._disk.add(began_ns, last.offset_in_block + last.data_length_bytes - first_offset)
+            length_bytes = last.offset_in_block + last.data_length_bytes - first_offset
+            self._disk.add(began_ns, length_bytes)
+            self._disk_ns += time.perf_counter_ns() - began_ns
+            self._received_bytes += length_bytes
             if sync:
                 writer.replica.synced = True
                 if not last.last_in_block:
                     began_ns = time.perf_counter_ns()
+                    syncing = self._span.child("fsync")
                     writer.sync()
+                    syncing.end()
                     self._store.activity.took(Work.Fsync, time.perf_counter_ns() - began_ns)
             responder.written(packets)
         except errors.HowdahError:
@@ -369,6 +399,7 @@ class BlockReceiver:
             )
 
     def _finalize(self) -> Status:
+        finalizing = self._span.child("finalize")
         try:
             self._writer.start_writing_out()
             if self._request.stage is Stage.TRANSFER_RBW:
@@ -390,4 +421,5 @@ class BlockReceiver:
         except OSError as error:
             self._store.disk_failed(self._writer.volume, error)
             self._finalize_failure = error
+        finalizing.end(self._finalize_failure)
         return Status.SUCCESS if self._finalize_failure is None else Status.ERROR

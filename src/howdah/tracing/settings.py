@@ -1,0 +1,26 @@
+"""What the keys say of traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from howdah import keys
+from howdah.config import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class TracingSettings:
+    """`ratio` of the traces that begin here are recorded; None leaves it to
+    `OTEL_TRACES_SAMPLER`, and so all of them if that is not set."""
+
+    enabled: bool = False
+    ratio: float | None = None
+
+    @classmethod
+    def of(cls, conf: Configuration) -> TracingSettings:
+        return cls(
+            conf.get(keys.HOWDAH_TRACING_ENABLED), conf.get(keys.HOWDAH_TRACING_SAMPLE_RATIO)
+        )
+
+
+OFF = TracingSettings()
