@@ -161,12 +161,23 @@ def http_addresses(conf: Configuration, nameservice: str | None) -> dict[str, Ad
 
     A host that stands for all addresses of its machine is the one of the namenode's calls.
     """
+    return _web_addresses(conf, nameservice, keys.DFS_NAMENODE_HTTP_ADDRESS)
+
+
+def https_addresses(conf: Configuration, nameservice: str | None) -> dict[str, Address]:
+    """The same, over TLS."""
+    return _web_addresses(conf, nameservice, keys.DFS_NAMENODE_HTTPS_ADDRESS)
+
+
+def _web_addresses(
+    conf: Configuration, nameservice: str | None, key: Key[Address]
+) -> dict[str, Address]:
     found = {}
     for name, (rpc_host, _) in rpc_addresses(conf, nameservice).items():
-        address = value_of(conf, keys.DFS_NAMENODE_HTTP_ADDRESS, nameservice, name)
-        usual = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+        address = value_of(conf, key, nameservice, name)
+        usual = conf.get(key)
         if address is None:
-            is_plain = not nameservice or conf.is_set(keys.DFS_NAMENODE_HTTP_ADDRESS)
+            is_plain = not nameservice or conf.is_set(key)
             address = usual if is_plain else (rpc_host, usual[1])
         host, port = address
         found[name] = (rpc_host if host in _WILDCARDS else host), port

@@ -157,6 +157,7 @@ SHELLS = {
     },
     "native": {"loading", "packed"},
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},
+    "tls": {"client", "contexts", "material", "places", "server", "stores"},
     "transfer": {"checksum", "sockets"},
 }
 # These packages are shells, but for what is named here.
@@ -313,6 +314,7 @@ BOTTOM = {
     "this_host",
     "throttle",
     "tracing",
+    "tls",
     "transitions",
     "trash_names",
     "wording",
@@ -333,6 +335,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "read_only_calls": set(),
     "throttle": set(),
     "tracing": {"config", "errors", "keys"},
+    "tls": {"config", "errors", "keys", "kinds", "nameservices"},
     "transitions": set(),
     "trash_names": set(),
     "wording": set(),

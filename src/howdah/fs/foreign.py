@@ -27,7 +27,7 @@ from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
 
-NOT_BY_FSSPEC: Final = ("swebhdfs", "har", "hdfs", "howdah")
+NOT_BY_FSSPEC: Final = ("har", "hdfs", "howdah")
 """Schemes of Hadoop's, which are served as Hadoop does or not at all."""
 _BLOCK_BYTES: Final = 32 << 20
 _BUFFER_BYTES: Final = 1 << 20

@@ -29,6 +29,7 @@ _BUILT_IN = {
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
     "s3": "howdah.fs.objects.filesystem:S3FileSystem",
     "s3a": "howdah.fs.objects.filesystem:S3AFileSystem",
+    "swebhdfs": "howdah.fs.webhdfs.filesystem:SWebHdfsFileSystem",
     "viewfs": "howdah.fs.viewfs.filesystem:ViewFileSystem",
     "webhdfs": "howdah.fs.webhdfs.filesystem:WebHdfsFileSystem",
 }

@@ -2,9 +2,10 @@
 
 A constant is named after its key: upper case, `.` and `-` turned to `_`, so
 `dfs.namenode.rpc-address` is `DFS_NAMENODE_RPC_ADDRESS`. Names, units and
-defaults are those of Hadoop 3.5 (core-default.xml, hdfs-default.xml), with two
+defaults are those of Hadoop 3.5 (core-default.xml, hdfs-default.xml), with three
 differences: what Hadoop binds to 0.0.0.0 binds to 127.0.0.1 here, nobody comes
-in by accident; and a writer goes on with one datanode where no other is found.
+in by accident; a writer goes on with one datanode where no other is found; and TLS 1.3
+is spoken beside 1.2.
 
 There is a module for each part of the system; `howdah.keys` has the names of all.
 
@@ -34,6 +35,7 @@ from howdah.keys.quorum import *
 from howdah.keys.router import *
 from howdah.keys.rpc import *
 from howdah.keys.satisfier import *
+from howdah.keys.tls import *
 from howdah.keys.without_effect import WITHOUT_EFFECT as WITHOUT_EFFECT
 from howdah.kinds import Key
 

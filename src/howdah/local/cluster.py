@@ -259,7 +259,7 @@ class LocalCluster:
         addresses = {
             key: value
             for key, value in facts.items()
-            if key in ("rpc", "http", "data", "ipc") and isinstance(value, str)
+            if key in ("rpc", "http", "https", "data", "ipc") and isinstance(value, str)
         }
         return Server(name, role_of(name), pid, addresses, self.layout.log_path(name))
 

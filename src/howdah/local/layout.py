@@ -10,6 +10,7 @@ tomorrow, finds the same ports and the same data:
     DIR/namenode/name/          image and edit log; with several namenodes, namenodeN
     DIR/journalnodeN/edits/     the shared edit log of several namenodes
     DIR/datanodeN/dataM/        blocks, a directory per volume
+    DIR/tls/                    certificates, where servers have HTTPS
     DIR/logs/NAME.log           what a server says
     DIR/run/NAME.json           there when the server can serve
 
@@ -29,13 +30,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from howdah import keys
 from howdah.config import Configuration, current_name
 from howdah.errors import InvalidConfiguration
 from howdah.kinds import STORAGE_TYPES, parse_address
+from howdah.local import certificates
 from howdah.local import nameservice as ha
 from howdah.local.nameservice import Federation, Namenode, Nameservice
 from howdah.local.ports import Ports, datanode_hosts
@@ -48,6 +50,7 @@ FEDERATION_VERSION = 3
 _VERSIONS = (FORMER_VERSION, VERSION, FEDERATION_VERSION)
 ServedBy = Namenode | Nameservice | Federation
 DEFAULT_RACK = "/default-rack"
+LOOPBACK = "127.0.0.1"
 NO_HOST = "localhost"
 """The name that schedulers take for none: it prefers nothing."""
 
@@ -91,6 +94,9 @@ class Layout:
     served_by: ServedBy
     datanodes: tuple[Datanode, ...]
     values: Mapping[str, str]
+    https: Mapping[str, int] = field(default_factory=dict)
+    """The ports of namenodes, datanodes and journal nodes for HTTP over TLS, by name; empty
+    where there are none."""
 
     @classmethod
     def plan(
@@ -104,6 +110,7 @@ class Layout:
         racks: Sequence[str] | None = None,
         volumes: int | Sequence[str] = 1,
         values: Mapping[str, str] | None = None,
+        https: bool = False,
     ) -> Layout:
         """Choose hosts and free ports.
 
@@ -113,7 +120,8 @@ class Layout:
 
         `racks` are assigned to the datanodes in turn. `volumes` is a number, or
         the storage types of the volumes of each datanode (`("SSD", "DISK")`).
-        `values` may fix the namenode's addresses; a port 0 there is chosen too.
+        `values` may fix the namenode's addresses; a port 0 there is chosen too. With `https`
+        servers answer HTTP over TLS too, or alone if `dfs.http.policy` is HTTPS_ONLY.
         """
         if datanodes < 1:
             raise InvalidConfiguration(f"a cluster needs a datanode or more, not {datanodes}")
@@ -139,7 +147,7 @@ class Layout:
             served_by = Nameservice.plan(ports, namenodes, zookeeper=zookeeper, settings=settings)
         types = _volume_types(volumes)
         rack_of = _racks(racks, hosts)
-        return cls(
+        planned = cls(
             dir=dir,
             served_by=served_by,
             datanodes=tuple(
@@ -156,6 +164,7 @@ class Layout:
             ),
             values={k: v for k, v in settings.items() if k not in _LAYOUT_KEYS},
         )
+        return replace(planned, https=planned.plan_https(ports)) if https else planned
 
     @classmethod
     def load(cls, dir: Path) -> Layout | None:
@@ -183,13 +192,15 @@ class Layout:
             served_by = Namenode(**saved["namenode"])
         else:
             served_by = Nameservice.from_saved(saved["nameservice"])
-        return cls(dir, served_by, nodes, saved["values"])
+        return cls(dir, served_by, nodes, saved["values"], saved.get("https", {}))
 
     def save(self) -> None:
         """Write `cluster.json` and all configuration files."""
         self.dir.mkdir(parents=True, exist_ok=True)
         for name in ("logs", "run"):
             (self.dir / name).mkdir(exist_ok=True)
+        if self.https:
+            certificates.make(self.tls_dir, {node.host for node in self.datanodes})
         self.rack_table.write_text("".join(f"{n.host} {n.rack}\n" for n in self.datanodes))
         _write_conf(self.conf_dir, self.client_conf())
         for name in self.names:
@@ -200,6 +211,7 @@ class Layout:
             **self._saved_namenodes(),
             "datanodes": [asdict(node) for node in self.datanodes],
             "values": dict(self.values),
+            **({"https": dict(self.https)} if self.https else {}),
         }
         path = self.dir / "cluster.json"
         fresh = path.with_suffix(".new")
@@ -353,6 +365,11 @@ class Layout:
         return self.dir / "conf"
 
     @property
+    def tls_dir(self) -> Path:
+        """Certificates, where there is HTTPS."""
+        return self.dir / "tls"
+
+    @property
     def rack_table(self) -> Path:
         return self.dir / "racks.txt"
 
@@ -394,7 +411,30 @@ class Layout:
         else:  # fsck goes to the namenode's web server
             (namenode,) = self.namenodes
             fixed[keys.DFS_NAMENODE_HTTP_ADDRESS.name] = namenode.http
+        if self.https:
+            values[keys.DFS_HTTP_POLICY.name] = "HTTP_AND_HTTPS"
+            fixed |= certificates.settings(self.tls_dir) | self._namenode_https_values()
         return Configuration({**values, **self.values, **fixed})
+
+    def plan_https(self, ports: Ports) -> dict[str, int]:
+        """A free port of each server that has HTTPS, by its name."""
+        hosts = {node.name: node.host for node in self.datanodes}
+        roles = ("namenode", "datanode", "journalnode")
+        return {
+            name: ports.free(hosts.get(name, LOOPBACK))
+            for name in self.names
+            if role_of(name) in roles
+        }
+
+    def _namenode_https_values(self) -> dict[str, str]:
+        key = keys.DFS_NAMENODE_HTTPS_ADDRESS.name
+        if not self.nameservices:
+            return {key: f"{LOOPBACK}:{self.https[self.namenodes[0].name]}"}
+        return {
+            f"{key}.{each.suffix_of(node)}": f"{LOOPBACK}:{self.https[node.name]}"
+            for each in self.nameservices
+            for node in each.namenodes
+        }
 
     def server_conf(self, name: str) -> Configuration:
         """What the server `name` needs, on top of what clients do."""
@@ -425,7 +465,10 @@ class Layout:
             return own, fixed
         if role == "journalnode":
             edits = self.dir / name / "edits"
-            return own, self.nameservices[0].journalnode_values(name, edits)
+            values = self.nameservices[0].journalnode_values(name, edits)
+            if self.https:
+                values["dfs.journalnode.https-address"] = f"{LOOPBACK}:{self.https[name]}"
+            return own, values
         if name in self.shared_names:
             return own, {}
         nameservice = self.nameservice_of(name)
@@ -448,6 +491,8 @@ class Layout:
             "dfs.datanode.ipc.address": f"{node.host}:{node.ipc_port}",
             "dfs.datanode.http.address": f"{node.host}:{node.http_port}",
         }
+        if self.https:
+            fixed["dfs.datanode.https.address"] = f"{node.host}:{self.https[name]}"
         return own, fixed
 
     @property

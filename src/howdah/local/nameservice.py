@@ -195,10 +195,14 @@ class Nameservice:
             listed = ",".join(node.name for node in self.namenodes)
             values[f"dfs.ha.namenodes.{self.name}"] = listed
         for node in self.namenodes:
-            suffix = f"{self.name}.{node.name}" if self.is_highly_available else self.name
+            suffix = self.suffix_of(node)
             values[f"dfs.namenode.rpc-address.{suffix}"] = node.rpc
             values[f"dfs.namenode.http-address.{suffix}"] = node.http
         return {**values, **self._controller_values()}
+
+    def suffix_of(self, node: Namenode) -> str:
+        """What stands behind the names of a namenode's keys."""
+        return f"{self.name}.{node.name}" if self.is_highly_available else self.name
 
     def _controller_values(self) -> dict[str, str]:
         """What failover controllers, and `haadmin` of theirs, have to know."""

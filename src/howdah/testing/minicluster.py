@@ -58,6 +58,8 @@ class MiniCluster:
     `volumes`: data directories of each datanode, a number or their storage types.
     `dir`: the cluster's directory, in which a later MiniCluster finds the same data;
     without it, a temporary one that is removed at the end.
+    `https`: servers answer HTTP over TLS too (`dfs.http.policy` in `conf` may say: alone), with
+    certificates of a CA of the cluster's own, `DIR/tls/ca.pem`; wants `howdah[tls]`.
     `faults`: datanodes can be made to fail at an exact point (`howdah.testing.faults`).
 
     Heartbeats come every second and safe mode has no extension, so that tests need not
@@ -84,6 +86,7 @@ class MiniCluster:
         nameservices: Sequence[str] | None = None,
         zookeeper: bool = False,
         faults: bool = False,
+        https: bool = False,
         timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
         self._timeout_s = timeout_s
@@ -102,6 +105,7 @@ class MiniCluster:
                 racks=racks,
                 volumes=volumes,
                 values={**_NO_SCANS, **values},
+                https=https,
             )
         else:
             layout.check_same(datanodes=datanodes, namenodes=namenodes, nameservices=nameservices)

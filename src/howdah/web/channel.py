@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
 import socket
+import ssl
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import formatdate
 from io import FileIO
 from typing import Final, NoReturn
@@ -19,6 +22,15 @@ from typing import Final, NoReturn
 import h11
 
 from howdah import __version__
+from howdah.tls.server import (
+    NoHandshake,
+    ServerTls,
+    has_left,
+    say_farewell,
+    send_plain,
+    shake_hands,
+    shut_down,
+)
 from howdah.web.http import (
     MAX_HEAD_BYTES,
     Request,
@@ -39,6 +51,7 @@ RECEIVE_BYTES: Final = 256 * 1024
 UNREAD_BYTES: Final = 1 << 20
 """So much of a body that nobody wants is read, that its sender sees the answer."""
 LINGER_S: Final = 2.0
+COPY_BYTES: Final = 256 * 1024
 
 _ALWAYS: Final = (
     ("Cache-Control", "no-store"),
@@ -90,9 +103,30 @@ class Channel:
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._is_first = True
         self._is_head = False
+        self._is_broken_off = False
         # Small answers must not wait for the acknowledgement of what went before.
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    # TLS.
+
+    def secure(self, tls: ServerTls) -> None:
+        """Begin with TLS, before anything else is read. Raises NoHandshake."""
+        self._socket = tls.wrap(self._socket)
+        if self._is_broken_off:
+            raise NoHandshake("it was broken off")
+        try:
+            shake_hands(self._socket)
+        except NoHandshake as error:
+            if error.is_plain:
+                said = plain(400, "this port speaks HTTPS: ask it with https://")
+                headers = {**said.headers, "Content-Length": str(len(said.body))}
+                send_plain(self._socket, self._head(said.status, headers) + said.body)
+            raise
+
+    @property
+    def _secured(self) -> ssl.SSLSocket | None:
+        return self._socket if isinstance(self._socket, ssl.SSLSocket) else None
 
     # Requests.
 
@@ -146,7 +180,7 @@ class Channel:
         request = request_of(event.method, event.target, event.headers, self.peer)
         if request is None:
             self._refuse(400, "the target of this request is no path")
-        return request
+        return request if self._secured is None else replace(request, is_secure=True)
 
     def read(self) -> bytes:
         """What comes next of the request's body; empty at its end. Raises OSError, also for
@@ -175,6 +209,8 @@ class Channel:
 
     def has_left(self) -> bool:
         """Whether the other side has closed the connection."""
+        if self._secured is not None:
+            return has_left(self._socket)
         try:
             return self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
         except BlockingIOError:
@@ -215,10 +251,24 @@ class Channel:
         bodies whose length is in their head."""
         if self._is_head:
             return length_bytes
+        if self._secured is not None:
+            return self._send_copy(file, offset, length_bytes)
         moved = self._socket.sendfile(file, offset, length_bytes)
         # As in `send`.
         self._h11.send_with_data_passthrough(h11.Data(data=_Piece(moved)))  # type: ignore[arg-type]
         return moved
+
+    def _send_copy(self, file: FileIO, offset: int, length_bytes: int) -> int:
+        """The same over TLS, where each byte passes through OpenSSL: in pieces of `COPY_BYTES`,
+        whatever the file's length."""
+        sent = 0
+        while sent < length_bytes:
+            data = os.pread(file.fileno(), min(COPY_BYTES, length_bytes - sent), offset + sent)
+            if not data:
+                break
+            self.send(data)
+            sent += len(data)
+        return sent
 
     def end(self) -> None:
         """The answer is whole. Raises OSError."""
@@ -280,7 +330,10 @@ class Channel:
     def linger(self) -> None:
         """Close such that the other side can read the answer before it hears of the end."""
         deadline_s = time.monotonic() + LINGER_S
+        if self._secured is not None:
+            say_farewell(self._secured)
         with contextlib.suppress(OSError):
+            # Of a TLS connection what comes behind it is read as it is, and thrown away.
             self._socket.shutdown(socket.SHUT_WR)
             while self._receive(deadline_s):
                 pass
@@ -296,12 +349,14 @@ class Channel:
         with contextlib.suppress(OSError):
             self._socket.settimeout(0)
             self.respond(response)
-        self.close()
+        self._socket.close()
 
     def break_off(self) -> None:
         """End whatever the connection's thread waits for."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._is_broken_off = True
+        shut_down(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
+        if self._secured is not None and not self.broken and not self._is_broken_off:
+            say_farewell(self._secured)
         self._socket.close()

@@ -33,6 +33,8 @@ class Request:
     """The address that it came from."""
     target: str = ""
     """Path and query as they stand in the request."""
+    is_secure: bool = False
+    """Whether it came over TLS."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah import defects
+from howdah.tls.server import NoHandshake, ServerTls
 from howdah.web.channel import Channel, Gone, Malformed
 from howdah.web.http import Request, Response, plain
 
@@ -152,9 +153,9 @@ class HttpServer:
         """IP addresses and ports at which it listens."""
         self._stopped = False
 
-    def start(self, host: str, port: int) -> int:
-        """Listen on every address of a name; the port, which is a free one for port 0.
-        Raises OSError."""
+    def start(self, host: str, port: int, tls: ServerTls | None = None) -> int:
+        """Listen on every address of a name, with `tls` for HTTP over TLS; the port, which is a
+        free one for port 0. May be called for several ports. Raises OSError."""
         found = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -173,7 +174,7 @@ class HttpServer:
             port = port or listening.getsockname()[1]
             self.bound.append((address, port))
             threading.Thread(
-                target=self._accept, args=(listening,), name="http accept", daemon=True
+                target=self._accept, args=(listening, tls), name="http accept", daemon=True
             ).start()
         return port
 
@@ -190,7 +191,7 @@ class HttpServer:
         for channel in connections:
             channel.break_off()
 
-    def _accept(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket, tls: ServerTls | None) -> None:
         while not self._stopped:
             try:
                 connection, address = listening.accept()
@@ -200,17 +201,20 @@ class HttpServer:
                 log.warning("cannot take an HTTP connection, and tries again: %s", error)
                 time.sleep(_ACCEPT_PAUSE_S)
                 continue
-            self._begin(connection, str(address[0]))
+            self._begin(connection, str(address[0]), tls)
 
-    def _begin(self, connection: socket.socket, peer: str) -> None:
+    def _begin(self, connection: socket.socket, peer: str, tls: ServerTls | None) -> None:
         channel = Channel(connection, peer, self.timeout_s)
         if not self._admit(channel):
             log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
-            channel.turn_away(plain(503, "too many connections work here now: come again"))
+            if tls is None:
+                channel.turn_away(plain(503, "too many connections work here now: come again"))
+            else:  # which would not hear it before a handshake
+                connection.close()
             return
         try:
             threading.Thread(
-                target=self._serve, args=(channel,), name=f"http {peer}", daemon=True
+                target=self._serve, args=(channel, tls), name=f"http {peer}", daemon=True
             ).start()
         except RuntimeError as error:
             log.warning("%s is turned away: there is no thread for it: %s", peer, error)
@@ -237,9 +241,11 @@ class HttpServer:
             self._connections.pop(channel, None)
         channel.close()
 
-    def _serve(self, channel: Channel) -> None:
+    def _serve(self, channel: Channel, tls: ServerTls | None) -> None:
         """One connection, on its thread."""
         try:
+            if tls is not None:
+                channel.secure(tls)
             while not self._stopped:
                 request = channel.next_request()
                 if request is None:
@@ -249,6 +255,8 @@ class HttpServer:
                     return
         except Malformed as error:
             log.info("%s spoke no HTTP: %s", channel.peer, error)
+        except NoHandshake as error:
+            log.info("%s made no TLS connection: %s", channel.peer, error)
         except OSError as error:
             log.info("an HTTP transfer with %s was broken off: %s", channel.peer, error)
         except Exception as error:  # noqa: BLE001 - other connections are served on

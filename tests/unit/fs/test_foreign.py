@@ -73,7 +73,7 @@ def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) ->
         fs.create(f"{root}/a")
 
 
-@pytest.mark.parametrize("scheme", ["swebhdfs", "har", "nobody"])
+@pytest.mark.parametrize("scheme", ["har", "nobody"])
 def test_schemes_of_hadoop_are_not_left_to_fsspec(scheme: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=f"No filesystem for scheme '{scheme}'"):
         connect(f"{scheme}://host/a")
@@ -98,8 +98,3 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(errors.UnsupportedOperation, match=r"gs:// needs a package.*gcsfs"):
         connect("gs://bucket/a")
-
-
-def test_swebhdfs_is_told_to_be_named_otherwise() -> None:
-    with pytest.raises(errors.UnsupportedOperation, match=r"as in hdfs://host:8020/path"):
-        connect("swebhdfs://host:9871/a")

@@ -209,7 +209,7 @@ class Keeper:
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
         )
-        self._info_port = self._pages.start(conf.get(keys.DFS_DATANODE_HTTP_ADDRESS))
+        self._web = self._pages.start(conf)
         self._cached = CachedBlocks()
         self._nameservices = Nameservices(
             addresses,
@@ -307,7 +307,10 @@ class Keeper:
         if not name:
             name = "localhost" if host.startswith("127.") or host == "::1" else socket.getfqdn()
         return DatanodeAddress(
-            host, name, self._uuid, port, self._info_port, ipc_port=self._ipc_address[1]
+            *(host, name, self._uuid, port),
+            info_port=self._web.http[1] if self._web.http else 0,
+            ipc_port=self._ipc_address[1],
+            info_secure_port=self._web.https[1] if self._web.https else 0,
         )
 
     def _name(self) -> str:
@@ -323,7 +326,7 @@ class Keeper:
             "role": "datanode",
             "data": "{}:{}".format(*self._data_address[:2]),
             "ipc": "{}:{}".format(*self._ipc_address[:2]),
-            "http": f"{self._conf.get(keys.DFS_DATANODE_HTTP_ADDRESS)[0]}:{self._info_port}",
+            **self._web.told(),
             "uuid": self._uuid,
         }
         replace_file(self._ready_file, json.dumps(told).encode() + b"\n")

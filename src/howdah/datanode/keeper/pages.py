@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from howdah import __version__, defects, errors, keys
+from howdah import __version__, defects, keys
 from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
@@ -23,7 +23,6 @@ from howdah.datanode.latency.activity import Count, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.figures.times import Rates
-from howdah.kinds import Address
 from howdah.web import jmx
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
@@ -39,6 +38,7 @@ from howdah.web.pages.datanode import (
     VolumeFacts,
     overview,
 )
+from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import Exchange, HttpServer
 from howdah.web.webhdfs.parameters import is_webhdfs
 
@@ -46,6 +46,7 @@ log = logging.getLogger(__name__)
 
 _SERVICE: Final = "Hadoop:service=DataNode,name="
 _TIMEOUT_S: Final = 60.0
+_WEB_KEYS: Final = WebKeys(keys.DFS_DATANODE_HTTP_ADDRESS, keys.DFS_DATANODE_HTTPS_ADDRESS)
 
 
 def _failures(inventory: Inventory) -> jmx.Bean:
@@ -291,16 +292,11 @@ class Pages:
         self._found = found
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
 
-    def start(self, address: Address) -> int:
-        """Listen; the port. Raises `InvalidConfiguration` where it cannot."""
-        host, port = address
-        try:
-            port = self._server.start(host, port)
-        except OSError as error:
-            key = keys.DFS_DATANODE_HTTP_ADDRESS.name
-            raise errors.InvalidConfiguration(f"{key}: {host}:{port}: {error}") from error
-        self._name = f"{host}:{port}"
-        return port
+    def start(self, conf: Configuration) -> WebPorts:
+        """Listen. Raises `InvalidConfiguration` where it cannot."""
+        ports = listen(self._server, conf, _WEB_KEYS)
+        self._name = "{}:{}".format(*ports.first)
+        return ports
 
     def stop(self) -> None:
         """No page is answered any more, and the port is free."""

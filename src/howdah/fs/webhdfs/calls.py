@@ -25,11 +25,11 @@ from howdah.fs.webhdfs.connections import (
     Connections,
     Exchange,
     Head,
-    Place,
     redirection,
 )
 from howdah.kinds import Address
 from howdah.rpc.failover import Attempts, FailoverPolicy
+from howdah.tls.places import Place
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
 from howdah.web.webhdfs.requests import Wanted, wanted
 

@@ -8,9 +8,9 @@ answer was read to its end, for `IDLE_S` and in one process alone.
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +21,9 @@ import h11
 
 from howdah import errors
 from howdah.forks import PerProcess
+from howdah.tls.client import ClientTls, NotTrusted
+from howdah.tls.places import Place
+from howdah.tls.server import shut_down
 
 IDLE_S: Final = 10.0
 """Servers let go of a silent connection after 30 s (ours) or more."""
@@ -39,30 +42,14 @@ class AnswerLost(errors.HowdahError, ConnectionError):
     java_class = "java.net.SocketException"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a server listens."""
-
-    is_secure: bool
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.is_secure else 'http'}://{host}:{self.port}"
-
-    @property
-    def header(self) -> str:
-        return str(self).partition("://")[2]
-
-
 class BrokenOff(errors.Unreachable):
     """A connection was not made, or ended, before an answer was whole. `host` is the server's."""
 
     def __init__(self, place: Place, what: str, cause: Exception | None = None) -> None:
         super().__init__(what)
         self.host = place.host
-        if cause is not None:
+        # The numbers of OpenSSL's errors are its own.
+        if cause is not None and not isinstance(cause, ssl.SSLError):
             self.numbered_as(cause)
 
 
@@ -83,7 +70,7 @@ def redirection(head: Head, origin: Place) -> tuple[Place, str]:
         port, host = parts.port, parts.hostname
     except ValueError as error:
         raise errors.ProtocolViolation(f"{origin} sends to {location!r}: {error}") from error
-    scheme = "https" if origin.is_secure else "http"
+    scheme = origin.scheme
     if parts.scheme != scheme or not host:
         raise errors.ProtocolViolation(f"{origin} sends to {location!r}, which is no {scheme} URL")
     target = parts.path or "/"
@@ -94,8 +81,9 @@ def redirection(head: Head, origin: Place) -> tuple[Place, str]:
 class Connections:
     """The connections of one client. Thread-safe and fork-safe."""
 
-    def __init__(self, connect_timeout_s: float, read_timeout_s: float) -> None:
+    def __init__(self, connect_timeout_s: float, read_timeout_s: float, tls: ClientTls) -> None:
         """A time-out of 0 is for ever, as Hadoop's keys have it."""
+        self._tls = tls
         self._connect_timeout_s = connect_timeout_s or None
         self.read_timeout_s = read_timeout_s or None
         # Appending to and popping from a list is one step each, so no lock is needed.
@@ -118,8 +106,6 @@ class Connections:
         return Exchange(self, place, self._connected(place), was_kept=False)
 
     def _connected(self, place: Place) -> socket.socket:
-        if place.is_secure:
-            raise errors.UnsupportedOperation(f"{place}: this client speaks no TLS")
         try:
             connection = socket.create_connection(
                 (place.host, place.port), timeout=self._connect_timeout_s
@@ -131,7 +117,15 @@ class Connections:
             raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if place.is_secure:
+                connection = self._tls.wrap(connection, place)
             connection.settimeout(self.read_timeout_s)
+        except NotTrusted:
+            connection.close()
+            raise
+        except OSError as error:
+            connection.close()
+            raise BrokenOff(place, f"Cannot connect to {place}: {error}", error) from error
         except BaseException:
             connection.close()
             raise
@@ -346,8 +340,7 @@ class Exchange:
 
     def break_off(self) -> None:
         """From another thread: end whatever waits for this connection."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        shut_down(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """The connection is kept, if another request may follow on it."""

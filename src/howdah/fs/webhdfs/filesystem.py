@@ -34,6 +34,7 @@ from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.rpc.client import current_user
 from howdah.rpc.failover import FailoverPolicy
+from howdah.tls.client import ClientTls
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
 from howdah.web.webhdfs.requests import Pairs, Wanted
@@ -74,6 +75,7 @@ class WebHdfsFileSystem(HdfsNamespace):
             Connections(
                 conf.get(keys.DFS_WEBHDFS_SOCKET_CONNECT_TIMEOUT),
                 conf.get(keys.DFS_WEBHDFS_SOCKET_READ_TIMEOUT),
+                ClientTls(conf),
             ),
             FailoverPolicy(
                 max_failovers=conf.get(keys.DFS_HTTP_CLIENT_FAILOVER_MAX_ATTEMPTS),
@@ -278,3 +280,11 @@ class _Open:
                 first = first or error
         if first is not None:
             raise first
+
+
+class SWebHdfsFileSystem(WebHdfsFileSystem):
+    """The same over TLS: `swebhdfs://`. Hadoop: SWebHdfsFileSystem. Whose certificates are
+    believed is in ssl-client.xml (`dfs.client.https.keystore.resource`); bytes go over TLS too,
+    as the namenode sends to the secure port of a datanode and another one is refused."""
+
+    scheme = "swebhdfs"

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.fs.webhdfs.connections import Place
-from howdah.nameservices import http_addresses, namenode_ids, nameservices, value_of
+from howdah.nameservices import (
+    http_addresses,
+    https_addresses,
+    namenode_ids,
+    nameservices,
+    value_of,
+)
+from howdah.tls.places import Place
 
-_DEFAULT_PORT = 9870
+_DEFAULT_PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
 
 
 def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, Place]:
@@ -22,10 +28,12 @@ def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, 
             f"{scheme}://{authority} names no namenode: it must be {scheme}://host:port, or "
             f"{scheme}://NAME with a name of {keys.DFS_NAMESERVICES.name}"
         )
+    is_secure = scheme == "swebhdfs"
     if not port and host in nameservices(conf) and _is_configured(host, conf):
-        found = http_addresses(conf, host)
-        return {name: Place(False, *address) for name, address in found.items()}
-    return {"": Place(False, host.strip("[]"), int(port) if port else _DEFAULT_PORT)}
+        found = (https_addresses if is_secure else http_addresses)(conf, host)
+        return {name: Place(is_secure, *address) for name, address in found.items()}
+    number = int(port) if port else _DEFAULT_PORTS[scheme]
+    return {"": Place(is_secure, host.strip("[]"), number)}
 
 
 def _is_configured(name: str, conf: Configuration) -> bool:

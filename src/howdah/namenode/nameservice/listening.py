@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from howdah import keys
 from howdah.config import Configuration, namenode_address
 from howdah.errors import InvalidConfiguration
+from howdah.tls.places import is_http_served, is_https_served
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Endpoint:
 
 def endpoints(conf: Configuration) -> Iterator[Endpoint]:
     """The addresses for RPC, for the RPC of datanodes and their lifelines (if set apart), and
-    for HTTP."""
+    for HTTP, with and without TLS."""
     host, port = namenode_address(conf)
     own = keys.DFS_NAMENODE_RPC_ADDRESS.name
     from_uri = keys.FS_DEFAULTFS.name
@@ -40,9 +41,14 @@ def endpoints(conf: Configuration) -> Iterator[Endpoint]:
     if lifeline is not None:
         key = keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS.name
         yield _bound(conf, key, keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST.name, *lifeline)
-    http = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-    key = keys.DFS_NAMENODE_HTTP_ADDRESS.name
-    yield _bound(conf, key, keys.DFS_NAMENODE_HTTP_BIND_HOST.name, *http)
+    if is_http_served(conf):
+        http = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
+        key = keys.DFS_NAMENODE_HTTP_ADDRESS.name
+        yield _bound(conf, key, keys.DFS_NAMENODE_HTTP_BIND_HOST.name, *http)
+    if is_https_served(conf):
+        https = conf.get(keys.DFS_NAMENODE_HTTPS_ADDRESS)
+        key = keys.DFS_NAMENODE_HTTPS_ADDRESS.name
+        yield _bound(conf, key, keys.DFS_NAMENODE_HTTPS_BIND_HOST.name, *https)
 
 
 def _bound(conf: Configuration, key: str, bind_key: str, host: str, port: int) -> Endpoint:

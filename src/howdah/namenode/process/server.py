@@ -104,10 +104,17 @@ from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
 from howdah.storage.retention import Retention
 from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.ports import WebKeys, listen
 from howdah.web.server import HttpServer, on_loop
 
 log = logging.getLogger(__name__)
 
+WEB_KEYS = WebKeys(
+    keys.DFS_NAMENODE_HTTP_ADDRESS,
+    keys.DFS_NAMENODE_HTTPS_ADDRESS,
+    keys.DFS_NAMENODE_HTTP_BIND_HOST,
+    keys.DFS_NAMENODE_HTTPS_BIND_HOST,
+)
 TICK_S = 0.25
 SWITCH_S = 0.0005
 """So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
@@ -494,20 +501,14 @@ class Namenode:
                 (bind, lifeline[1]), self.core.lifelines, self.core.clock.monotonic_ms, backlog
             )
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
-        http_host, http_port = self._conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-        http_bind = self._conf.get(keys.DFS_NAMENODE_HTTP_BIND_HOST) or http_host
-        http_port = self._http.start(http_bind, http_port)
-        log.info(
-            "serving hdfs://%s:%d at %s:%d and http://%s:%d at %s:%d",
-            *(host, port, rpc_bind, port),
-            *(http_host, http_port, http_bind, http_port),
-        )
+        web = listen(self._http, self._conf, WEB_KEYS)
+        log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
         if ready_file is not None:
             ready = {
                 "pid": os.getpid(),
                 "role": "namenode",
                 "rpc": f"{host}:{port}",
-                "http": f"{http_host}:{http_port}",
+                **web.told(),
             }
             replace_file(ready_file, json.dumps(ready).encode())
 

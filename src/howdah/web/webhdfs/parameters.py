@@ -339,6 +339,8 @@ class Asked:
     """`namenoderpcaddress`."""
     given: Mapping[str, str] = field(default_factory=dict)
     """The texts of what was given, by name in lower case."""
+    is_secure: bool = False
+    """Whether it came over TLS."""
 
     def text(self, name: str) -> str | None:
         value = self.values[name]
@@ -407,6 +409,7 @@ def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
         given.get("doas") or None,
         given.get("namenoderpcaddress") or None,
         given,
+        request.is_secure,
     )
 
 

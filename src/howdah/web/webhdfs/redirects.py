@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
@@ -52,8 +52,18 @@ def redirect(asked: Asked, user: str, namenode: str) -> Steps:
     # That name means another machine to everybody else.
     host = node.ipAddr if node.hostName in ("", "localhost") else node.hostName
     where = f"[{host}]" if ":" in host else host
+    # Who asked over TLS goes on over TLS.
+    scheme, port = "http", node.infoPort
+    if asked.is_secure:
+        scheme, port = "https", node.infoSecurePort
+    if not port:
+        raise errors.RemoteError(
+            f"the datanode {host}:{node.xferPort} does not answer {scheme} "
+            f"({keys.DFS_HTTP_POLICY.name} there): {asked.operation} of {asked.path} has nowhere "
+            "to go"
+        )
     address = (
-        f"http://{where}:{node.infoPort}{PREFIX}{quote(asked.path, safe=URI_SAFE)}"
+        f"{scheme}://{where}:{port}{PREFIX}{quote(asked.path, safe=URI_SAFE)}"
         f"?{urlencode(query, safe=':')}"
     )
     if asked.flag("noredirect"):

@@ -36,9 +36,13 @@ class Files:
         return plain(200, self.path)
 
 
+def at(port: int) -> Configuration:
+    return Configuration({"dfs.datanode.http.address": f"127.0.0.1:{port}"})
+
+
 @contextmanager
 def served(pages: Pages) -> Iterator[http.client.HTTPConnection]:
-    port = pages.start(("127.0.0.1", 0))
+    port = pages.start(at(0)).first[1]
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         yield connection
@@ -79,10 +83,10 @@ def test_without_webhdfs_there_is_none() -> None:
 
 def test_port_that_is_taken_is_said() -> None:
     first = Pages(Configuration(), list, watch=WATCH)
-    port = first.start(("127.0.0.1", 0))
+    port = first.start(at(0)).first[1]
     try:
         with pytest.raises(errors.InvalidConfiguration, match=r"dfs\.datanode\.http\.address"):
-            Pages(Configuration(), list, watch=WATCH).start(("127.0.0.1", port))
+            Pages(Configuration(), list, watch=WATCH).start(at(port))
     finally:
         first.stop()
 

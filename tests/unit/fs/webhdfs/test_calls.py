@@ -16,10 +16,11 @@ from howdah.fs.webhdfs.connections import (
     Connections,
     Exchange,
     Head,
-    Place,
     redirection,
 )
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, answer
 from howdah.web.server import Answer, HttpServer
@@ -221,7 +222,7 @@ def test_an_answer_may_not_be_longer_than_it_may_be() -> None:
 
     with serving(handler) as address:
         host, _, port = address.partition(":")
-        connections = Connections(5, 5)
+        connections = Connections(5, 5, ClientTls(Configuration()))
         place = Place(False, host, int(port))
         for allowed, fits in ((1000, True), (999, False)):
             exchange: Exchange = connections.exchange(place)

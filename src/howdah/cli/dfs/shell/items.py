@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from howdah.fs.status import FileStatus
 
 
-_SCHEMES = ("hdfs", "howdah", "s3", "s3a", "viewfs", "webhdfs")
+_SCHEMES = ("hdfs", "howdah", "s3", "s3a", "swebhdfs", "viewfs", "webhdfs")
 
 
 class Style:

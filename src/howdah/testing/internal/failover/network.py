@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from howdah.config import Configuration
@@ -105,7 +105,7 @@ class LinkedLayout(Layout):
     What a server listens at it has from its own configuration, and nobody else has it.
     """
 
-    linked: Mapping[str, Mapping[str, str]]
+    linked: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def client_conf(self) -> Configuration:
         return self._replaced(self._plain.client_conf(), but="")
@@ -152,7 +152,9 @@ class PartitionedCluster(CutCluster):
         places = {CLIENTS, *(place_of(name) for name in layout.names)}
         self.network = Network(places, layout.dir / "logs")
         linked = linked_addresses(layout.nameservice, self.network)
-        return LinkedLayout(layout.dir, layout.served_by, layout.datanodes, layout.values, linked)
+        return LinkedLayout(
+            *(layout.dir, layout.served_by, layout.datanodes, layout.values), linked=linked
+        )
 
     def close(self) -> None:
         """Stop everything, the network last."""

@@ -1,0 +1,81 @@
+"""The ports of a server's HTTP, as `dfs.http.policy` has them (shell)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.kinds import Address, Key
+from howdah.tls.places import is_http_served, is_https_served
+from howdah.tls.server import ServerTls
+from howdah.web.server import HttpServer
+
+
+@dataclass(frozen=True, slots=True)
+class WebKeys:
+    """The settings of a server's two ports; the other two say where to listen instead."""
+
+    http: Key[Address]
+    https: Key[Address]
+    http_bind: Key[str | None] | None = None
+    https_bind: Key[str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebPorts:
+    """Where a server listens, host as it is configured; None where the policy has no such port."""
+
+    http: Address | None
+    https: Address | None
+
+    @property
+    def first(self) -> Address:
+        """That by which servers reach each other: HTTP where there is both."""
+        found = self.http or self.https
+        assert found is not None, "there is no policy without both"
+        return found
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether that is over TLS."""
+        return self.http is None
+
+    @property
+    def urls(self) -> str:
+        """For a log."""
+        places = (("http", self.http), ("https", self.https))
+        return " and ".join(f"{scheme}://{at[0]}:{at[1]}" for scheme, at in places if at)
+
+    def told(self) -> dict[str, str]:
+        """For a file that says where a server is."""
+        places = (("http", self.http), ("https", self.https))
+        return {scheme: f"{at[0]}:{at[1]}" for scheme, at in places if at}
+
+
+def tls_of(conf: Configuration) -> ServerTls | None:
+    """None where the policy has no HTTPS. Raises InvalidConfiguration."""
+    return ServerTls.of(conf) if is_https_served(conf) else None
+
+
+def listen(server: HttpServer, conf: Configuration, web: WebKeys) -> WebPorts:
+    """Raises InvalidConfiguration, OSError."""
+    tls = tls_of(conf)
+    http = _listen(server, conf, web.http, web.http_bind, None) if is_http_served(conf) else None
+    https = None if tls is None else _listen(server, conf, web.https, web.https_bind, tls)
+    return WebPorts(http, https)
+
+
+def _listen(
+    server: HttpServer,
+    conf: Configuration,
+    key: Key[Address],
+    bind: Key[str | None] | None,
+    tls: ServerTls | None,
+) -> Address:
+    host, port = conf.get(key)
+    at = (conf.get(bind) if bind is not None else None) or host
+    try:
+        return host, server.start(at, port, tls)
+    except OSError as error:
+        raise errors.InvalidConfiguration(f"{key.name}: {at}:{port}: {error}") from error
