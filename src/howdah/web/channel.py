@@ -122,6 +122,7 @@ class Channel:
                 said = plain(400, "this port speaks HTTPS: ask it with https://")
                 headers = {**said.headers, "Content-Length": str(len(said.body))}
                 send_plain(self._socket, self._head(said.status, headers) + said.body)
+                self.linger()
             raise
 
     @property
