@@ -246,6 +246,7 @@ PURE = {
     "web": {
         "acl_text",
         "configuration",
+        "encoding",
         "http",
         "image_transfer",
         "jmx",

@@ -228,7 +228,10 @@ class Channel:
 
     def respond(self, response: Response) -> None:
         """A whole answer. Raises OSError."""
-        headers = {**response.headers, "Content-Length": str(len(response.body))}
+        headers = dict(response.headers)
+        if response.status != 304:
+            # That would be the length of what is not sent.
+            headers["Content-Length"] = str(len(response.body))
         data = self._head(response.status, headers)
         if response.body and not self._is_head:
             data += self._h11.send(h11.Data(data=response.body)) or b""

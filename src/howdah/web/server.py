@@ -33,6 +33,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
 from howdah.web.channel import Channel, Gone, Malformed
+from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Request, Response, plain
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ T = TypeVar("T")
 MAX_CONNECTIONS: Final = 512
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""
+_MAX_ENCODING: Final = 2
+"""So many answers are compressed at once; others go out as they are."""
 _ACCEPT_PAUSE_S: Final = 0.1
 _LOOK_S: Final = 1.0
 _BACKLOG: Final = 256
@@ -146,6 +149,7 @@ class HttpServer:
         self.timeout_s = timeout_s or _FOREVER_S
         self._run = run
         self._max_connections = max_connections
+        self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
         self._lock = threading.Lock()
         self._connections: dict[Channel, None] = {}
         self._listening: list[socket.socket] = []
@@ -274,11 +278,25 @@ class HttpServer:
             defects.note(f"{request.method} {request.path}", error, "its client gets an error")
             found = plain(500, f"this request met a defect: {type(error).__name__}")
         if isinstance(found, Response):
-            channel.respond(found)
+            self._respond(channel, request, found)
         elif isinstance(found, Exchange):
             self._exchange(channel, request, found)
         else:
             self._stream(channel, found)
+
+    def _respond(self, channel: Channel, request: Request, response: Response) -> None:
+        response = unless_known(request, response)
+        if may_be_encoded(response):
+            # A few at a time: beside them, the loop and the other connections want their turn.
+            if takes_gzip(request.headers.get("accept-encoding")) and self._encoding.acquire(
+                blocking=False
+            ):
+                try:
+                    response = encoded(response)
+                finally:
+                    self._encoding.release()
+            response = varying(response)
+        channel.respond(response)
 
     def _exchange(self, channel: Channel, request: Request, exchange: Exchange) -> None:
         broken: OSError | None = None
@@ -291,7 +309,7 @@ class HttpServer:
             channel.broken = True
         last = self._run(exchange.done)
         if last is not None and not channel.has_begun:
-            channel.respond(last)
+            self._respond(channel, request, last)
             if broken is not None:
                 channel.linger()
         if broken is not None:

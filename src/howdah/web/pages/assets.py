@@ -44,6 +44,7 @@ def respond(request: Request) -> Response:
     if name not in _TYPES:
         return plain(404, "there is no such file here")
     headers = {
+        "ETag": f'W/"{hashlib.sha256(_files()[name]).hexdigest()[:16]}"',
         "Cache-Control": f"public, max-age={_KEPT_S}",
         # An SVG that is opened by itself runs nothing.
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
