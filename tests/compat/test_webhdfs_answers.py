@@ -166,15 +166,20 @@ def shown(value: Any, name: str = "") -> object:
     if isinstance(value, dict):
         return {key: shown(each, key) for key, each in value.items()}
     if isinstance(value, list):
-        # Names are in the order of their bytes, which Hadoop compares as signed ones.
+        # Names are in the order of their bytes, which Hadoop compares as signed ones; its
+        # directories of trash are in none.
         parts = [shown(each) for each in value]
-        return sorted(parts, key=repr) if name == "FileStatus" else parts
+        return sorted(parts, key=_in_order) if name in ("FileStatus", "Paths") else parts
     if name in ONE_S_OWN and not isinstance(value, bool) and value is not None:
         return type(value).__name__
     if isinstance(value, str):
         text = _NAME_OF_TIME.sub("sTIME", _ADDRESS.sub("HOST:PORT", value))
         return _STACK.sub("", text) if name == "message" else text
     return value
+
+
+def _in_order(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _has_a_datanode(fs: HdfsFileSystem) -> bool:
