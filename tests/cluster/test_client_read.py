@@ -137,7 +137,7 @@ def test_a_client_on_a_datanode_is_sent_there_first(
     howdah_cluster: MiniCluster, path: str, from_address: object, number: int
 ) -> None:
     data = howdah_cluster.process(f"datanode{number}").addresses["data"]
-    from_address(data.partition(":")[0])  # type: ignore[operator]
+    from_address(data.partition(":")[0])
     with howdah_cluster.connect() as fs:
         for block in fs.block_locations(path):
             assert block.names[0] == data
@@ -148,7 +148,7 @@ def test_the_first_listed_datanode_is_the_one_that_is_read_from(
     howdah_cluster: MiniCluster, path: str, from_address: object
 ) -> None:
     data = howdah_cluster.process("datanode2").addresses["data"]
-    from_address(data.partition(":")[0])  # type: ignore[operator]
+    from_address(data.partition(":")[0])
     with howdah_cluster.connect() as fs, fs.open(path) as stream:
         stream.read(10)
         assert isinstance(stream.raw, DFSInputStream)

@@ -157,7 +157,7 @@ keep.append(keep)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
     assert content(fs, path) == b"forgotten"
-    assert fs.client.namenode.is_file_closed(path)  # type: ignore[attr-defined]
+    assert fs.client.namenode.is_file_closed(path)
 
 
 # --- what is written --------------------------------------------------------------------

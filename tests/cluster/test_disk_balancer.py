@@ -215,7 +215,7 @@ def test_a_datanode_that_is_killed_in_the_middle_of_moves_loses_nothing(
         run("-plan", NODE, "-bandwidth", "4", "-out", f"/plans{round_}")
         already = len(names_on(cluster)[1])
         run("-execute", f"/plans{round_}/127.0.0.11.plan.json")
-        wait_until(lambda now=already: len(names_on(cluster)[1]) > now, TIMEOUT_S)  # type: ignore[misc]
+        wait_until(lambda now=already: len(names_on(cluster)[1]) > now, TIMEOUT_S)
         cluster.kill("datanode0")
         first, second = names_on(cluster)
         assert len(set(first) | set(second)) == 2 * FILES, "every block has a whole file"

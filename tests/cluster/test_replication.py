@@ -339,7 +339,7 @@ def test_reader_does_not_notice_that_a_datanode_is_gone(
 
 def node_that_serves(stream: FSDataInputStream) -> str:
     """The address of the datanode that a stream is reading from just now."""
-    reader = stream.raw._reader  # type: ignore[attr-defined]
+    reader = stream.raw._reader
     return str(reader.node.transfer_address)
 
 

@@ -59,7 +59,7 @@ def directory(face: HowdahFileSystem) -> str:
 # -- fsspec's own tests -------------------------------------------------------------------
 
 
-class HowdahFixtures(AbstractFixtures):  # type: ignore[misc]
+class HowdahFixtures(AbstractFixtures):
     @pytest.fixture
     def fs(self, face: HowdahFileSystem) -> HowdahFileSystem:
         return face
@@ -73,23 +73,23 @@ class HowdahFixtures(AbstractFixtures):  # type: ignore[misc]
         return lambda *parts: "/".join(parts)
 
 
-class TestCopy(AbstractCopyTests, HowdahFixtures):  # type: ignore[misc]
+class TestCopy(AbstractCopyTests, HowdahFixtures):
     pass
 
 
-class TestGet(AbstractGetTests, HowdahFixtures):  # type: ignore[misc]
+class TestGet(AbstractGetTests, HowdahFixtures):
     pass
 
 
-class TestPut(AbstractPutTests, HowdahFixtures):  # type: ignore[misc]
+class TestPut(AbstractPutTests, HowdahFixtures):
     pass
 
 
-class TestOpen(AbstractOpenTests, HowdahFixtures):  # type: ignore[misc]
+class TestOpen(AbstractOpenTests, HowdahFixtures):
     pass
 
 
-class TestPipe(AbstractPipeTests, HowdahFixtures):  # type: ignore[misc]
+class TestPipe(AbstractPipeTests, HowdahFixtures):
     pass
 
 

@@ -267,7 +267,7 @@ class _Input(io.BytesIO):
     def readinto(self, buffer: object) -> int:
         if self._error is not None and self.tell() > 0:
             raise self._error
-        return super().readinto(buffer)  # type: ignore[arg-type]
+        return super().readinto(buffer)
 
     def pread(self, offset: int, length: int) -> bytes:
         return self.getvalue()[offset : offset + length]

@@ -28,7 +28,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], Configuration
         return 7
 
     module = ModuleType("probe_module")
-    module.run = run  # type: ignore[attr-defined]
+    module.run = run
     monkeypatch.setitem(sys.modules, "probe_module", module)
     monkeypatch.setitem(COMMANDS, "probe", Command("", "probe_module:run"))
     monkeypatch.setitem(COMMANDS, "early", Command("", "probe_module:run", False))
@@ -40,7 +40,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     module = ModuleType("failing_module")
-    module.run = run  # type: ignore[attr-defined]
+    module.run = run
     monkeypatch.setitem(sys.modules, "failing_module", module)
     monkeypatch.setitem(COMMANDS, "probe", Command("", "failing_module:run"))
 

@@ -510,7 +510,7 @@ class FakeCluster:
             "block_write_retries": 2,
         }
         client = DFSClient(
-            self.namenode,  # type: ignore[arg-type]
+            self.namenode,
             ClientSettings(**{**quick, **settings}),
         )
         self._clients.append(client)

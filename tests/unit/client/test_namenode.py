@@ -42,7 +42,7 @@ class Calls:
 def proxy(*answers: Any) -> tuple[NamenodeProxy, Calls]:
     calls = Calls(*answers)
     policy = RetryPolicy(connect_retries=2, connect_delay_s=0, retriable_delay_s=0)
-    return NamenodeProxy(OneNamenode(calls, policy)), calls  # type: ignore[arg-type]
+    return NamenodeProxy(OneNamenode(calls, policy)), calls
 
 
 YES = pb.DeleteResponseProto(result=True)

@@ -251,7 +251,7 @@ def read_block(
 
 
 def read_request(target: ExtendedBlock, offset: int, length: int, **more: object) -> ReadBlock:
-    return replace(ReadBlock(target, "client", offset, length), **more)  # type: ignore[arg-type]
+    return replace(ReadBlock(target, "client", offset, length), **more)
 
 
 class Lab:

@@ -12,7 +12,7 @@ GIB = 1 << 30
 
 
 def volume(number: int, used: int, capacity: int = 100 * GIB, **more: object) -> DiskVolume:
-    return DiskVolume(f"DS-{number}", "DISK", capacity, used, path=f"/d{number}", **more)  # type: ignore[arg-type]
+    return DiskVolume(f"DS-{number}", "DISK", capacity, used, path=f"/d{number}", **more)
 
 
 def node(*volumes: DiskVolume) -> DiskNode:

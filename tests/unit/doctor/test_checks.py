@@ -49,7 +49,7 @@ def facts(values: dict[str, str] | None = None, **changes: object) -> Facts:
         limits=Limits(None, None),
         clock_is_kept=True,
     )
-    return replace(sound, **changes)  # type: ignore[arg-type]
+    return replace(sound, **changes)
 
 
 def found(given: Facts) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def content(**changes: object) -> bytes:
         "port": 8020,
         "zkfcPort": 8019,
     }
-    return failover_pb2.ActiveNodeInfo(**(fields | changes)).SerializeToString()  # type: ignore[arg-type]
+    return failover_pb2.ActiveNodeInfo(**(fields | changes)).SerializeToString()
 
 
 def test_the_content_is_that_of_hadoop() -> None:

@@ -33,11 +33,11 @@ class Recorder:
 
 
 def create() -> CreateFileBuilder:
-    return CreateFileBuilder(Recorder(), "/f")  # type: ignore[arg-type]
+    return CreateFileBuilder(Recorder(), "/f")
 
 
 def open_() -> OpenFileBuilder:
-    return OpenFileBuilder(Recorder(), "/f")  # type: ignore[arg-type]
+    return OpenFileBuilder(Recorder(), "/f")
 
 
 @pytest.mark.req("OS-001")

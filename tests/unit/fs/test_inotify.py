@@ -36,7 +36,7 @@ class Namenode:
 
 
 def stream(namenode: Namenode, last_txid: int | None = 0, **how: Any) -> InotifyStream:
-    return InotifyStream(namenode, last_txid, **how)  # type: ignore[arg-type]
+    return InotifyStream(namenode, last_txid, **how)
 
 
 def paths(watched: InotifyStream) -> list[str]:

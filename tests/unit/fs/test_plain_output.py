@@ -52,7 +52,7 @@ class Boaster(Plain):
 def wrapped(inner: object, depth: int) -> FSDataOutputStream:
     out = inner
     for _ in range(depth):
-        out = FSDataOutputStream(out, "/f")  # type: ignore[arg-type]
+        out = FSDataOutputStream(out, "/f")
     assert isinstance(out, FSDataOutputStream)
     return out
 
@@ -212,8 +212,8 @@ def test_a_raw_file_that_takes_little_at_a_time_gets_all() -> None:
             return True
 
         def write(self, data: object) -> int:
-            self.content += memoryview(data)[:3]  # type: ignore[arg-type]
-            return min(len(memoryview(data)), 3)  # type: ignore[arg-type]
+            self.content += memoryview(data)[:3]
+            return min(len(memoryview(data)), 3)
 
     inner = Slow()
     out = wrapped(inner, 1)

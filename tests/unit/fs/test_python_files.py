@@ -20,7 +20,7 @@ def fs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FileSystem]:
     uri = {"mem": "mem://python/", "file": "file:///", "memory": "memory:///"}[request.param]
     with howdah.connect(uri) as found:
         if request.param == "file":
-            found.set_write_checksum(False)  # type: ignore[attr-defined]
+            found.set_write_checksum(False)
         found.mkdirs(tmp_path / "top")
         yield found
         found.delete(tmp_path, recursive=True)
@@ -109,7 +109,7 @@ def test_nothing_is_read_and_written_at_once(fs: FileSystem, path: str) -> None:
 
 def test_bytes_have_no_encoding(fs: FileSystem, path: str) -> None:
     with pytest.raises(ValueError, match="encoding"):
-        fs.open(path, "wb", encoding="utf-8")  # type: ignore[call-overload]
+        fs.open(path, "wb", encoding="utf-8")
     assert not fs.exists(path)
 
 

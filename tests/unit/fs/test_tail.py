@@ -211,11 +211,11 @@ class Script:
         look = self.looks.pop(0)
         if isinstance(look, Exception):
             raise look
-        return look  # type: ignore[return-value]
+        return look
 
 
 def script(*looks: Growing | Exception) -> FileSystem:
-    return Script(*looks)  # type: ignore[return-value]
+    return Script(*looks)
 
 
 @pytest.mark.req("OS-159")
@@ -259,7 +259,7 @@ def test_a_file_that_stays_unreadable_is_an_error_in_the_end() -> None:
     assert next(following) == b"one"
     with pytest.raises(errors.BlockMissing):
         next(following)
-    assert not fs.looks  # type: ignore[attr-defined]
+    assert not fs.looks
 
 
 def test_a_file_that_cannot_be_read_to_begin_with_is_an_error_at_once() -> None:

@@ -109,7 +109,7 @@ def test_three_machines_have_namenodes_that_take_over() -> None:
 )
 def test_wishes_that_make_no_sense_are_refused(wish: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidConfiguration, match=words):
-        plan.Wish(**wish)  # type: ignore[arg-type]
+        plan.Wish(**wish)
 
 
 def test_what_is_given_wins() -> None:

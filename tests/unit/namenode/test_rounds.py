@@ -31,9 +31,9 @@ def test_a_slice_is_done_in_each_turn(caplog: pytest.LogCaptureFixture) -> None:
         yield ["three"]
 
     loop = Loop()
-    loop.rounds.begin("work", slices())  # type: ignore[arg-type]
+    loop.rounds.begin("work", slices())
     assert [record.getMessage() for record in caplog.records] == ["one"]
-    loop.rounds.begin("work", slices())  # type: ignore[arg-type]
+    loop.rounds.begin("work", slices())
     assert loop.rounds.is_running("work")
     for _ in range(3):
         loop.turn()
@@ -50,7 +50,7 @@ def test_a_round_that_meets_a_defect_ends_and_may_begin_again(
         raise AssertionError("nobody foresaw this")
 
     loop = Loop()
-    loop.rounds.begin("work", broken())  # type: ignore[arg-type]
+    loop.rounds.begin("work", broken())
     loop.turn()
     assert "work failed on a defect" in caplog.text
     assert not loop.rounds.is_running("work")

@@ -54,7 +54,7 @@ def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
 
 
 def test_every_method_has_one_home() -> None:
-    service = Forwarding(None).service  # type: ignore[arg-type]
+    service = Forwarding(None).service
     assert service.methods.keys() == {method.name for method in DESCRIPTOR.methods}
 
 

@@ -142,7 +142,7 @@ def info(path: str, call_id: int = 0) -> bytes:
     return call("getFileInfo", pb.GetFileInfoRequestProto(src=path), call_id)
 
 
-MKDIRS = pb.MkdirsRequestProto(src="/a", masked={"perm": 0o755}, createParent=True)  # type: ignore[arg-type]
+MKDIRS = pb.MkdirsRequestProto(src="/a", masked={"perm": 0o755}, createParent=True)
 
 
 def run(scenario: Callable[[World], Awaitable[T]]) -> T:

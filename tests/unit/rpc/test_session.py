@@ -39,8 +39,8 @@ def ready() -> ServerSession:
 
 def request_frame(call_id: int, *parts: bytes, **fields: int) -> bytes:
     header = rpc_pb2.RpcRequestHeaderProto(
-        rpcKind=fields.get("kind", rpc_pb2.RPC_PROTOCOL_BUFFER),  # type: ignore[arg-type]
-        rpcOp=fields.get("operation", 0),  # type: ignore[arg-type]
+        rpcKind=fields.get("kind", rpc_pb2.RPC_PROTOCOL_BUFFER),
+        rpcOp=fields.get("operation", 0),
         callId=call_id,
         clientId=CLIENT_ID,
     )
@@ -252,7 +252,7 @@ def test_impersonation_is_refused_as_hadoop_words_it() -> None:
 
 
 def sasl(state: int) -> bytes:
-    message = rpc_pb2.RpcSaslProto(state=state)  # type: ignore[arg-type]
+    message = rpc_pb2.RpcSaslProto(state=state)
     return request_frame(wire.CALL_ID_SASL, wire.delimited(message))
 
 

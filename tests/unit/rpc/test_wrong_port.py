@@ -26,7 +26,7 @@ PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
 
 def call(address: tuple[str, int], **settings: float) -> None:
-    RpcClient(address, PROTOCOL, user="anna", **settings).call(  # type: ignore[arg-type]
+    RpcClient(address, PROTOCOL, user="anna", **settings).call(
         "getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto
     )
 

@@ -45,7 +45,7 @@ class Unclosable:
                 whole()
                 raise errors.PipelineFailed(FULL)
 
-        out.close = close  # type: ignore[method-assign]
+        out.close = close
         return out
 
 
@@ -73,7 +73,7 @@ def test_files_are_not_joined_where_the_new_one_cannot_be_closed(
     with fs._fs.create(f"/in/a{suffix}") as out:
         out.write(content)
     with pytest.raises(errors.PipelineFailed, match=FULL):
-        join(fs, share(suffix), has_headers=False)  # type: ignore[arg-type]
+        join(fs, share(suffix), has_headers=False)
 
 
 def test_task_whose_log_cannot_be_closed_has_failed(fs: Unclosable) -> None:

@@ -223,7 +223,7 @@ def test_a_second_writer_is_caught(fs: FileSystem, monkeypatch: pytest.MonkeyPat
     create = MemoryFileSystem.create
 
     def careless(self: MemoryFileSystem, path: str, **options: object) -> object:
-        return create(self, path, **{**options, "overwrite": True})  # type: ignore[arg-type]
+        return create(self, path, **{**options, "overwrite": True})
 
     monkeypatch.setattr(MemoryFileSystem, "create", careless)
     found = failing(fs, "creating")

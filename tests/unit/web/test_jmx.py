@@ -113,7 +113,7 @@ def test_what_there_is_not_is_not_found(status: NamenodeStatus) -> None:
 
 
 def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
-    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(status)}  # type: ignore[attr-defined]
+    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(status)}
     system, info = figures["FSNamesystem"], figures["NameNodeInfo"]
     assert (system["CapacityTotal"], system["CapacityUsed"]) == (1000, 100)
     assert (system["NumLiveDataNodes"], system["NumDeadDataNodes"]) == (1, 1)
@@ -200,7 +200,7 @@ def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
             node(7, "IN_MAINTENANCE", live=False),
         ],
     )
-    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(told)}  # type: ignore[attr-defined]
+    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(told)}
     for name in ("FSNamesystem", "FSNamesystemState"):
         bean = figures[name]
         assert bean["CapacityTotal"] == 1000

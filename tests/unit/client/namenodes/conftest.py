@@ -35,7 +35,7 @@ class _Server(ThreadedRpcServer):
     """Says in each answer which transaction it shows."""
 
     def __init__(self, listener: socket.socket, namenode: FakeNamenode) -> None:
-        super().__init__(listener, namenode)  # type: ignore[arg-type]
+        super().__init__(listener, namenode)
         self._namenode = namenode
 
     def _answer(self, call: Call, address: str) -> bytes:

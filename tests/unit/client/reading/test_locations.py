@@ -57,7 +57,7 @@ def written(*blocks: LocatedBlock) -> LocatedBlocks:
 
 
 def locations(namenode: Namenode, settings: ClientSettings = QUICK) -> FileLocations:
-    return FileLocations("/f", namenode, settings)  # type: ignore[arg-type]
+    return FileLocations("/f", namenode, settings)
 
 
 @pytest.fixture

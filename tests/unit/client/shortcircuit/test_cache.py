@@ -141,7 +141,7 @@ class Client:
 
     def __init__(self, node: LocalNode, **settings: object) -> None:
         self.node = node
-        self.settings = ShortCircuitSettings(socket_path=node.path, **settings)  # type: ignore[arg-type]
+        self.settings = ShortCircuitSettings(socket_path=node.path, **settings)
         self.cache = ShortCircuitCache(self.settings, lambda: "a client", 5.0)
         self.peers = PeerCache(4, 3.0)
         self.through_datanode = DatanodeReaders(self.peers, use_hostname=False, timeout_s=5.0)
@@ -151,7 +151,7 @@ class Client:
         self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: object
     ) -> ReadRequest:
         count = block.length_bytes - offset if length is None else length
-        return ReadRequest("/f", block, block.nodes[0], offset, count, "a client", **more)  # type: ignore[arg-type]
+        return ReadRequest("/f", block, block.nodes[0], offset, count, "a client", **more)
 
     def open(
         self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: object
@@ -490,7 +490,7 @@ def test_a_restarted_datanode_is_noticed(
 ) -> None:
     with closing(client.reader(block)) as reader:
         node.close()
-        wait_until(lambda: not reader._replica.is_current, what="the segment ends")  # type: ignore[union-attr]
+        wait_until(lambda: not reader._replica.is_current, what="the segment ends")
         node.start()
         with pytest.raises(errors.Unreachable):
             drain(reader)

@@ -138,7 +138,7 @@ def block_proto(block_id: int) -> types_pb2.BlockProto:
 def block_command(**fields: object) -> pb.DatanodeCommandProto:
     return pb.DatanodeCommandProto(
         cmdType=pb.DatanodeCommandProto.BlockCommand,
-        blkCmd=pb.BlockCommandProto(blockPoolId=POOL, **fields),  # type: ignore[arg-type]
+        blkCmd=pb.BlockCommandProto(blockPoolId=POOL, **fields),
     )
 
 

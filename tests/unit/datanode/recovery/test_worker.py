@@ -286,7 +286,7 @@ def test_an_erasure_coded_block_is_refused_by_name(lab: Lab, nodes: list[Datanod
     service = InterDatanodeProtocol(nodes[0].node.store)
     request = inter_datanode.pb.InitReplicaRecoveryRequestProto(block=proto)
     with pytest.raises(errors.UnsupportedOperation, match="erasure"):
-        service.init_replica_recovery(request, None)  # type: ignore[arg-type]
+        service.init_replica_recovery(request, None)
 
 
 def test_a_block_of_a_pool_that_is_not_served_is_refused(nodes: list[Datanode]) -> None:

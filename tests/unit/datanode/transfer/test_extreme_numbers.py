@@ -410,7 +410,7 @@ def calls(target: Target) -> Iterator[tuple[str, str, Any, type[Message]]]:
     def update() -> Message:
         block = target.open().with_length(len(DATA))
         order = RecoverBlock(block, 2000, (NOBODY,))
-        RpcClient(target.ipc_address, INTER).call(  # type: ignore[attr-defined]
+        RpcClient(target.ipc_address, INTER).call(
             "initReplicaRecovery",
             i.InitReplicaRecoveryRequestProto(block=encode_order(order)),
             i.InitReplicaRecoveryResponseProto,
@@ -428,7 +428,7 @@ def calls(target: Target) -> Iterator[tuple[str, str, Any, type[Message]]]:
 
 
 def test_a_call_with_any_number(target: Target, ipc: Ipc, caplog: pytest.LogCaptureFixture) -> None:
-    target.ipc_address = ipc.address  # type: ignore[attr-defined]
+    target.ipc_address = ipc.address
     for protocol, method, make, answer in calls(target):
         for number in range(sum(1 for _ in extremes(make()))):
             client = RpcClient(ipc.address, protocol)

@@ -92,7 +92,7 @@ class Lists:
 
 
 def walked(namenode: Namenode, lists: Lists) -> list[str]:
-    walk = BatchedWalk(namenode, lists)  # type: ignore[arg-type]
+    walk = BatchedWalk(namenode, lists)
     return [path for path, _, _ in walk.walk("/t")]
 
 
@@ -115,7 +115,7 @@ def test_what_is_in_siblings_is_listed_with_what_is_here() -> None:
 
 
 def test_what_is_found_is_what_is_there() -> None:
-    walk = BatchedWalk(Namenode(), Lists())  # type: ignore[arg-type]
+    walk = BatchedWalk(Namenode(), Lists())
     found = {path: [f.path for f in files] for path, _, files in walk.walk("/t")}
     assert found["/t/b"] == ["/t/b/1", "/t/b/2", "/t/b/3", "/t/b/4"]
     assert found["/t"] == ["/t/f"]
@@ -124,13 +124,13 @@ def test_what_is_found_is_what_is_there() -> None:
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 6])
 def test_directories_that_end_a_page_are_listed_anew(page: int) -> None:
     namenode, lists = Namenode(page), Lists()
-    walk = BatchedWalk(namenode, lists)  # type: ignore[arg-type]
+    walk = BatchedWalk(namenode, lists)
     found = {path: len(dirs) + len(files) for path, dirs, files in walk.walk("/t")}
     assert found == {path: len(names) for path, names in TREE.items()}
 
 
 def test_pruned_directories_are_not_walked() -> None:
-    walk = BatchedWalk(Namenode(), Lists())  # type: ignore[arg-type]
+    walk = BatchedWalk(Namenode(), Lists())
     seen = []
     for path, directories, _ in walk.walk("/t"):
         seen.append(path)
@@ -139,7 +139,7 @@ def test_pruned_directories_are_not_walked() -> None:
 
 
 def test_a_directory_that_is_gone_is_an_error_when_its_turn_comes() -> None:
-    walk = BatchedWalk(Namenode(missing="/t/b"), Lists("/t/b"))  # type: ignore[arg-type]
+    walk = BatchedWalk(Namenode(missing="/t/b"), Lists("/t/b"))
     found = walk.walk("/t")
     assert [next(found)[0] for _ in range(4)] == ["/t", "/t/a", "/t/a/x", "/t/a/y"]
     with pytest.raises(errors.PathNotFound):
@@ -163,6 +163,6 @@ def test_a_namenode_without_the_call_is_asked_once(refusal: errors.HowdahError) 
 
 def test_an_only_child_is_listed_by_itself() -> None:
     namenode, lists = Namenode(), Lists()
-    walk = BatchedWalk(namenode, lists)  # type: ignore[arg-type]
+    walk = BatchedWalk(namenode, lists)
     assert walk.list_together(["/t"]) == {}
     assert namenode.asked == []

@@ -136,12 +136,12 @@ def test_reading_goes_on_where_an_answer_broke_off() -> None:
 
         def run(self, channel: object) -> None:
             left = len(data) - self._offset
-            channel.begin(200, {"Content-Length": str(left)})  # type: ignore[attr-defined]
-            channel.send(data[self._offset : self._offset + (left + 1) // 2])  # type: ignore[attr-defined]
-            channel.broken = left > 1000  # type: ignore[attr-defined]
+            channel.begin(200, {"Content-Length": str(left)})
+            channel.send(data[self._offset : self._offset + (left + 1) // 2])
+            channel.broken = left > 1000
             if left <= 1000:
-                channel.send(data[self._offset + (left + 1) // 2 :])  # type: ignore[attr-defined]
-                channel.end()  # type: ignore[attr-defined]
+                channel.send(data[self._offset + (left + 1) // 2 :])
+                channel.end()
 
         def done(self) -> None:
             return None
@@ -251,7 +251,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
             ports.append(place.port)
             return connected(place)
 
-        fs._calls.connections._connected = counting  # type: ignore[method-assign]
+        fs._calls.connections._connected = counting
         for _ in range(5):
             fs.delete("/a")
     assert len(ports) == 1

@@ -32,7 +32,7 @@ def spec(text: str) -> list[types_pb2.AclEntryProto]:
             Entry(
                 scope=scope,
                 type=Entry.AclEntryTypeProto.Value(kind.upper()),
-                permissions=bits,  # type: ignore[arg-type]
+                permissions=bits,
                 name=name or None,
             )
         )

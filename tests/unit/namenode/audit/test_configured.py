@@ -40,7 +40,7 @@ def test_file_is_as_large_and_as_many_as_keys_say(tmp_path: Path) -> None:
     log = audit_log(conf, "P", lambda: 0, lambda path: None)
     assert log is not None
     output = log._output
-    assert (output._max_bytes, output._backups) == (1 << 20, 3)  # type: ignore[attr-defined]
+    assert (output._max_bytes, output._backups) == (1 << 20, 3)
     output.close()
 
 

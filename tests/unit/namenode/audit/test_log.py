@@ -57,7 +57,7 @@ def audit(output: Kept, most: int = 1000) -> AuditLog:
 
 def mkdirs(log: AuditLog, path: str, outcome: object = DONE) -> None:
     request = pb.MkdirsRequestProto(src=path)
-    log.answered("mkdirs", request, CALLER, outcome)  # type: ignore[arg-type]
+    log.answered("mkdirs", request, CALLER, outcome)
 
 
 def test_lines_have_the_order_of_the_calls_and_are_written_before_the_end() -> None:

@@ -649,7 +649,7 @@ class BlockMapMachine(RuleBasedStateMachine):
             b=self.named(block),
             offset=0,
             corrupt=True,
-            blockToken={"identifier": b"", "password": b"", "kind": "", "service": ""},  # type: ignore[arg-type]
+            blockToken={"identifier": b"", "password": b"", "kind": "", "service": ""},
         )
         located.locs.add().id.CopyFrom(node.registration().datanodeID)
         located.locs[0].location = "/"

@@ -59,7 +59,7 @@ def choose(
     targets = placement(nodes, seed, policy, load).choose(
         count,
         block_size_bytes=BLOCK,
-        **how,  # type: ignore[arg-type]
+        **how,
     )
     return [target.node for target in targets]
 

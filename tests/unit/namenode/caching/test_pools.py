@@ -352,7 +352,7 @@ def test_a_repeated_call_gets_the_first_answer(root: Caching, namenode: InMemory
     assert root.add("/a", "p", **call) == first
     again = namenode.restarted()
     request = pb.AddCacheDirectiveRequestProto(info=_info(path="/a", pool="p"))
-    answer: Any = again.call("addCacheDirective", request, **call)  # type: ignore[arg-type]
+    answer: Any = again.call("addCacheDirective", request, **call)
     assert answer.id == first
 
 
@@ -427,9 +427,7 @@ def test_pools_are_the_same_live_replayed_and_from_an_image(history: list[edits.
 
 def test_an_image_whose_directives_have_no_pool_is_damaged() -> None:
     namespace = Namespace()
-    namespace.caching._keep(  # type: ignore[attr-defined]
-        _directive()
-    )
+    namespace.caching._keep(_directive())
     image = io.BytesIO()
     write_image(namespace, 1, 1, image)
     image.seek(0)

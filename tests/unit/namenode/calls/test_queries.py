@@ -299,7 +299,7 @@ def test_closed_means_that_nobody_writes(client: Any) -> None:
 def test_datanodes_are_told_by_state(client: Any, nodes: Nodes, kind: int) -> None:
     nodes[0].known.last_heartbeat_ms -= 10_000_000
     client.namenode.tick()
-    request = pb.GetDatanodeReportRequestProto(type=kind)  # type: ignore[arg-type]
+    request = pb.GetDatanodeReportRequestProto(type=kind)
     found = [node.id.datanodeUuid for node in client.call("getDatanodeReport", request).di]
     dead, live = ["dn0"], ["dn1", "dn2"]
     wanted = {pb.ALL: dead + live, pb.LIVE: live, pb.DEAD: dead}.get(kind, [])

@@ -57,10 +57,10 @@ class Observed:
         dispatch, found = namenode.registry.dispatch, []
 
         def noting(call: object, *caller: object) -> object:
-            found.append(call.method)  # type: ignore[attr-defined]
-            return dispatch(call, *caller)  # type: ignore[arg-type]
+            found.append(call.method)
+            return dispatch(call, *caller)
 
-        namenode.registry.dispatch = noting  # type: ignore[method-assign,assignment]
+        namenode.registry.dispatch = noting
         return found
 
 
@@ -171,7 +171,7 @@ def test_a_client_that_knows_of_no_observers_is_sent_to_the_active(observe: Obse
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 fs.mkdirs("/a")
                 assert fs.is_directory("/a")
-            remembered.keep(fs.client.namenode._calls._connections.target, "nn1")  # type: ignore[attr-defined]
+            remembered.keep(fs.client.namenode._calls._connections.target, "nn1")
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 assert fs.is_directory("/a")
 

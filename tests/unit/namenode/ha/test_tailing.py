@@ -78,7 +78,7 @@ class World:
 
 def run(scenario: Callable[[], Awaitable[None]]) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(asyncio.wait_for(scenario(), 60))  # type: ignore[arg-type]
+        runner.run(asyncio.wait_for(scenario(), 60))
 
 
 def test_it_goes_on_where_it_was_and_is_told_after_each_slice() -> None:
@@ -178,16 +178,16 @@ def test_a_roll_is_asked_for_once_as_long_as_it_brings_nothing() -> None:
         world.tailing.start()
         await world.until(world.log.end)
         while len(world.rolls) < 1:
-            world.core.clock.advance(1)  # type: ignore[attr-defined]
+            world.core.clock.advance(1)
             await asyncio.sleep(0.001)
         read_ms = world.tailing.last_read_ms
         while world.tailing.last_read_ms < read_ms + 10:
-            world.core.clock.advance(1)  # type: ignore[attr-defined]
+            world.core.clock.advance(1)
             await asyncio.sleep(0.001)
         assert len(world.rolls) == 1
         world.log.end += 1
         while len(world.rolls) < 2:
-            world.core.clock.advance(1)  # type: ignore[attr-defined]
+            world.core.clock.advance(1)
             await asyncio.sleep(0.001)
         await world.tailing.stop()
 
@@ -211,7 +211,7 @@ def test_an_active_that_hangs_on_a_roll_holds_up_no_takeover_and_no_end() -> Non
         world.log.end += 1
         world.tailing.start()
         while not asked.is_set():
-            world.core.clock.advance(1)  # type: ignore[attr-defined]
+            world.core.clock.advance(1)
             await asyncio.sleep(0.001)
         await world.tailing.stop()
         await world.tailing.catch_up()

@@ -48,7 +48,7 @@ class Kept(RuleBasedStateMachine):
         assert len(self.real) == len(self.model)
 
 
-class TestKept(Kept.TestCase):  # type: ignore[misc]
+class TestKept(Kept.TestCase):
     @pytest.fixture(autouse=True)
     def small_pieces(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sorted_names, "PIECE", 2)

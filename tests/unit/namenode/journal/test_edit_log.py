@@ -182,7 +182,7 @@ def test_edits_and_syncs_are_counted_from_log_to_log() -> None:
         )
         append(log, 3)
         last = log.last_txid
-        told.wait(lambda told=told, last=last: last in told.durable)  # type: ignore[misc]
+        told.wait(lambda told=told, last=last: last in told.durable)
         log.close()
     # Three edits and the end of the segment in each; the beginning is written with the opening.
     assert figures.transactions == 8

@@ -95,7 +95,7 @@ def test_a_reader_does_not_begin_at_the_beginning_each_time(
 
     def spy(source: DirectorySource, copy: object, skip_bytes: int = 0) -> object:
         skipped.append(skip_bytes)
-        return opened(source, copy, skip_bytes)  # type: ignore[arg-type]
+        return opened(source, copy, skip_bytes)
 
     monkeypatch.setattr(DirectorySource, "open", spy)
     write(journal, 51, 52)

@@ -44,7 +44,7 @@ class World:
         self.refused: errors.HowdahError | None = None
         self.audited: list[tuple[str, str, str, bool]] = []
         self.pages = FsckPages(
-            self.runs,  # type: ignore[arg-type]
+            self.runs,
             self.loop.append,
             lambda act: act() if self.durable else self.held.append(act),
             lambda user, go_on: go_on(self.refused),

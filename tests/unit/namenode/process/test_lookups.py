@@ -47,7 +47,7 @@ def world() -> Iterator[World]:
 
 def lookups(world: World, **how: object) -> Lookups[str]:
     settings = {"fresh_s": 60.0, **how}
-    return Lookups("words", world.ask, world.loop, **settings)  # type: ignore[arg-type]
+    return Lookups("words", world.ask, world.loop, **settings)
 
 
 def test_it_is_asked_once_and_kept(world: World) -> None:

@@ -93,7 +93,7 @@ class World:
         message: Any = GetMessageClass(descriptor)()
         if known is not None:
             message.MergeFromString(known.SerializeToString())
-            return message  # type: ignore[no-any-return]
+            return message
         for field in descriptor.fields:
             if not field.is_required and (depth > MAX_DEPTH or field.name in LEFT_OUT):
                 continue
@@ -109,7 +109,7 @@ class World:
                 getattr(message, field.name).append(value)
             else:
                 setattr(message, field.name, value)
-        return message  # type: ignore[no-any-return]
+        return message
 
     def _known(self, name: str) -> Message | None:
         block, node = self.block, self.node

@@ -63,7 +63,7 @@ def wire() -> Wire:
 def channel(wire: Wire) -> Channel:
     settings = QuorumSettings.of(Configuration({}))
     made = Channel(("jn1.example", 8485), JournalId("ns", VERSION, "ns"), settings)
-    made._rpc = wire  # type: ignore[assignment]
+    made._rpc = wire
     return made
 
 

@@ -38,7 +38,7 @@ def set_quota(
         path=path,
         namespaceQuota=names & (1 << 64) - 1,
         storagespaceQuota=space & (1 << 64) - 1,
-        storageType=kind,  # type: ignore[arg-type]
+        storageType=kind,
     )
     client.call("setQuota", request, **how)
 

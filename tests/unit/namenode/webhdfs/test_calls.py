@@ -36,7 +36,7 @@ class World:
         self.left = threading.Event()
         self.outcome: Any = None
         # It stands for registry, admission and barrier at once.
-        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append)  # type: ignore[arg-type]
+        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append)
 
     def post(self, act: Callable[[], None]) -> None:
         self.turns.append(act)

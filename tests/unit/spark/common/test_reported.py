@@ -48,7 +48,7 @@ def sizes(*given: int) -> list[pa.RecordBatch]:
 def test_rows_of_a_task_that_ends_well_have_no_failure() -> None:
     found = rows(Reported(Doubled(0, DENIED), DDL), sizes(1, 2))
     assert [row["size"] for row in found] == [2, 4]
-    assert raise_failed(found) is None  # type: ignore[func-returns-value]
+    assert raise_failed(found) is None
 
 
 def test_failure_comes_back_as_the_error_that_it_was() -> None:

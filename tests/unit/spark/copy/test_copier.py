@@ -112,7 +112,7 @@ def test_failing_close_fails_the_copy(fs: MemoryFileSystem) -> None:
             whole_close()
             raise errors.PipelineFailed("the disks are full")
 
-        out.close = close  # type: ignore[method-assign]
+        out.close = close
         return out
 
     with pytest.raises(CopyFailed, match=r"File copy failed: .*/src --> .*/dst: .*disks are full"):
@@ -171,7 +171,7 @@ def changing(fs: MemoryFileSystem, contents: list[bytes]) -> Any:
                     write(fs, path, contents.pop(0))
                     fs.set_times(path, 1000 + len(contents))
 
-            stream.close = close  # type: ignore[method-assign]
+            stream.close = close
         return stream
 
     return Troubled(fs, open=open_)

@@ -29,7 +29,7 @@ def common() -> Common:
 def got(common: Common, path: str, headers: dict[str, str] | None = None, **query: str) -> Response:
     found = common.answer(Request("GET", path, query, headers or {}, "10.0.0.9"))
     assert isinstance(found, Later)
-    found.run(None)  # type: ignore[arg-type]
+    found.run(None)
     return found.done()
 
 

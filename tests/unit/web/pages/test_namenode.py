@@ -34,7 +34,7 @@ def node(number: int = 1, **more: object) -> NodeStatus:
         info_address=f"10.0.0.{number}:9864",
         version="1.0",
     )
-    return replace(usual, **more)  # type: ignore[arg-type]
+    return replace(usual, **more)
 
 
 def status(**more: object) -> NamenodeStatus:
@@ -55,7 +55,7 @@ def status(**more: object) -> NamenodeStatus:
         edits_directories=[EditsDirectoryStatus("/meta/a", required=True, failure="")],
         datanodes=[node(1), node(2)],
     )
-    return replace(usual, **more)  # type: ignore[arg-type]
+    return replace(usual, **more)
 
 
 def text_of(found: NamenodeStatus) -> str:

@@ -50,7 +50,7 @@ DATANODE = DatanodeFacts(
 )
 @pytest.mark.req("FS-280")
 def test_a_datanode_says_whether_its_volumes_work(more: dict[str, object], expected: str) -> None:
-    assert level(datanode.overview(replace(DATANODE, **more))) == expected  # type: ignore[arg-type]
+    assert level(datanode.overview(replace(DATANODE, **more))) == expected
 
 
 @pytest.mark.req("FS-283")
@@ -85,7 +85,7 @@ JOURNAL = JournalFacts("east", 90, 90, 0, 2, 2, True, "", 1000, 90, 0)
 )
 @pytest.mark.req("FS-280")
 def test_a_journal_node_says_how_its_journals_are(more: dict[str, object], expected: str) -> None:
-    body = journalnode.overview([replace(JOURNAL, **more)], 5000)  # type: ignore[arg-type]
+    body = journalnode.overview([replace(JOURNAL, **more)], 5000)
     assert level(body) == expected
     assert "<script" not in joined(body)
 
@@ -104,7 +104,7 @@ def router_facts(**more: object) -> RouterFacts:
         Namenode("east", "nn1", ("e1", 8020), State.ACTIVE, contact_s=5.0),
         Namenode("east", "nn2", ("e2", 8020), State.STANDBY, contact_s=5.0),
     ]
-    return replace(RouterFacts(namenodes, (), [], 0, {}, "east", False, 6.0), **more)  # type: ignore[arg-type]
+    return replace(RouterFacts(namenodes, (), [], 0, {}, "east", False, 6.0), **more)
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,6 @@ def test_replication_without_a_number_is_the_clusters() -> None:
     _, made = drive(
         CHANGES["SETREPLICATION"](ask("PUT", "SETREPLICATION"), "ann"),
         # No step of this operation looks for a datanode.
-        lambda step: answers[step.method],  # type: ignore[union-attr]
+        lambda step: answers[step.method],
     )
     assert made[-1].request.replication == 3

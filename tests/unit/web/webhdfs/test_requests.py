@@ -140,7 +140,7 @@ def test_a_server_makes_the_same_call_of_it(method: str, request_: Message) -> N
     step = made(method, request_)
     if method == "truncate":
         # Of each request a client of its own.
-        step.request.clientName = ""  # type: ignore[attr-defined]
+        step.request.clientName = ""
     assert (step.method, step.request) == (method, request_)
 
 
