@@ -83,3 +83,28 @@ def test_a_cluster_runs_from_what_was_installed(wheel: Path, tmp_path: Path) -> 
         assert " /a\n" in shown
     finally:
         run(*howdah, "down", "--dir", tmp_path / "c", cwd=tmp_path, **found)
+
+
+def test_what_build_makes_runs_in_a_bare_environment(wheel: Path, tmp_path: Path) -> None:
+    """As a user gets it: built apart from this environment, with its dependencies from an index."""
+    pytest.importorskip("build")
+    source = wheel.parent / "source"
+    index = [sys.executable, "-m", "pip", "download", "--no-deps", "-d", tmp_path / "any", "h11"]
+    if subprocess.run(index, capture_output=True, check=False, timeout=300).returncode:
+        pytest.skip("no index of packages can be reached")
+    run("-m", "build", "--outdir", tmp_path / "made", ".", cwd=source)
+    (made,) = (tmp_path / "made").glob("*.whl")
+    assert made.name == wheel.name
+    assert len(list((tmp_path / "made").glob("*.tar.gz"))) == 1
+    run("-m", "venv", tmp_path / "bare", cwd=tmp_path)
+    python = tmp_path / "bare" / "bin" / "python"
+    howdah = tmp_path / "bare" / "bin" / "howdah"
+    for words in (
+        [python, "-m", "pip", "install", "-q", made],
+        [howdah, "up", "--dir", tmp_path / "c", "--datanodes", "1"],
+        [howdah, "down", "--dir", tmp_path / "c"],
+    ):
+        done = subprocess.run(
+            list(map(str, words)), cwd=tmp_path, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -9,9 +9,8 @@ from typing import Final
 
 from howdah.doctor.facts import Facts, Listener
 from howdah.doctor.findings import Finding, error, warning
+from howdah.doctor.programs import roles_of
 
-_SERVERS: Final = ("howdah", "hadoop", "hdfs")
-"""What the command line of a process has that may well be the server itself."""
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
 _LONGEST: Final = 100
 """Characters of a command line that are shown; all of it is judged."""
@@ -69,7 +68,7 @@ def _ports(facts: Facts) -> Iterator[Finding]:
             )
     for each in fixed:
         if each.holder is not None and not _may_be_itself(each):
-            who = textwrap.shorten(each.holder, _LONGEST)
+            who = textwrap.shorten(str(each.holder), _LONGEST)
             yield error(
                 "port taken",
                 f"port {each.port} of {each.key} is taken by {who}",
@@ -106,8 +105,8 @@ def _clashing(group: list[Listener]) -> list[Listener]:
 def _may_be_itself(listener: Listener) -> bool:
     """Whether the server that is meant to have the port may be the one that has it. A process
     that cannot be seen may be: servers run as a user of their own."""
-    holder = (listener.holder or "").lower()
-    return not holder or any(name in holder for name in _SERVERS)
+    holder = listener.holder
+    return holder is None or not holder.words or listener.role in roles_of(holder.words)
 
 
 def _namenodes(facts: Facts) -> Iterator[Finding]:

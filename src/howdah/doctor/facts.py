@@ -28,15 +28,27 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that listens at a port, by its command line; without words one that cannot be
+    seen, as it is another user's."""
+
+    pid: int = 0
+    words: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({' '.join(self.words)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Listener:
-    """An address at which a server of this machine listens. `holder` is the command line of the
-    process that has the port, empty if that process cannot be seen; None if the port is free."""
+    """An address at which a server of this machine listens. `holder` is the process that has the
+    port; None if the port is free."""
 
     key: str
     role: str
     host: str
     port: int
-    holder: str | None = None
+    holder: Holder | None = None
     is_loopback: bool = False
     refused: str = ""
     """Why it cannot be bound though nobody has it: no such address here, a privileged port."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from howdah.doctor.facts import Holder
+
 _PROC: Final = Path("/proc")
 _LISTENING: Final = "0A"
+_WILDCARDS: Final = ("0.0.0.0", "::")
 
 
-def try_to_bind(host: str, port: int) -> tuple[str | None, str]:
-    """The holder of a port, None if it is free, and why it cannot be bound though it is.
+def try_to_bind(host: str, port: int) -> tuple[Holder | None, str]:
+    """Who listens at a port, None if it is free, and why it cannot be bound though it is.
 
     The port is bound for a moment and not listened at.
     """
@@ -28,14 +33,15 @@ def try_to_bind(host: str, port: int) -> tuple[str | None, str]:
             probe.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            return holder_of(port), ""
+            return holder_of(str(address[0]), port), ""
         return None, error.strerror or str(error)
     return None, ""
 
 
-def holder_of(port: int) -> str:
-    """The command line of the process that listens at a port; empty if it cannot be seen."""
-    wanted = {f"socket:[{inode}]" for inode in _inodes(port)}
+def holder_of(host: str, port: int) -> Holder:
+    """The process that listens at an address, or at all of them; where that cannot be told, one
+    without words. Linux says which socket listens where, and which process has that socket."""
+    wanted = {f"socket:[{inode}]" for inode in _inodes(host, port)}
     for directory in _PROC.glob("[0-9]*") if wanted else ():
         try:
             if not any(_target(each) in wanted for each in (directory / "fd").iterdir()):
@@ -43,9 +49,9 @@ def holder_of(port: int) -> str:
             words = (directory / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue  # it has ended, or is another user's
-        text = b" ".join(words).decode(errors="replace").strip()
-        return f"process {directory.name} ({text})"
-    return ""
+        said = tuple(word.decode(errors="replace") for word in words if word)
+        return Holder(int(directory.name), said)
+    return Holder()
 
 
 def _target(link: Path) -> str:
@@ -56,7 +62,8 @@ def _target(link: Path) -> str:
         return ""
 
 
-def _inodes(port: int) -> Iterator[str]:
+def _inodes(host: str, port: int) -> Iterator[str]:
+    """Of the sockets that keep others from listening there."""
     for name in ("tcp", "tcp6"):
         try:
             lines = (_PROC / "net" / name).read_text().splitlines()[1:]
@@ -64,8 +71,21 @@ def _inodes(port: int) -> Iterator[str]:
             continue
         for line in lines:
             fields = line.split()
-            if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] != _LISTENING or int(number, 16) != port:
+                continue
+            if host in _WILDCARDS or _text_of(address) in (host, *_WILDCARDS):
                 yield fields[9]
+
+
+def _text_of(address: str) -> str:
+    """An address as the kernel prints it: words of 32 bits, in the machine's order of bytes."""
+    words = [bytes.fromhex(address[at : at + 8]) for at in range(0, len(address), 8)]
+    if sys.byteorder == "little":
+        words = [word[::-1] for word in words]
+    found = ipaddress.ip_address(b"".join(words))
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
 
 
 def is_ephemeral(port: int) -> bool:

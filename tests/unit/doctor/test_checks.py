@@ -14,6 +14,7 @@ from howdah.doctor.facts import (
     NAMENODE,
     Directory,
     Facts,
+    Holder,
     Host,
     Limits,
     Listener,
@@ -133,7 +134,7 @@ def test_values_that_do_not_fit(values: dict[str, str], level: str, check: str, 
             ("error", "loopback"),
         ),
         (
-            {"listeners": (Listener("a", DATANODE, "0.0.0.0", 1, "process 7 (nginx)"),)},
+            {"listeners": (Listener("a", DATANODE, "0.0.0.0", 1, Holder(7, ("nginx",))),)},
             ("error", "port taken"),
         ),
         (
@@ -190,17 +191,48 @@ def test_two_servers_with_one_port_are_found_once() -> None:
     assert examine(facts(listeners=(elsewhere, other))) == []
 
 
-def test_a_port_that_the_server_itself_has_is_no_trouble() -> None:
-    itself = Listener("a", DATANODE, "0.0.0.0", 9866, "process 7 (python -m howdah datanode)")
-    unseen = replace(itself, port=9867, holder="")
-    deep = replace(
-        itself, port=9868, holder=f"process 7 ({'/deep' * 50}/python -m howdah datanode)"
-    )
-    assert examine(facts(listeners=(itself, unseen, deep))) == []
+CLASSES = "org.apache.hadoop.hdfs.server."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "python -P -m howdah datanode --ready-file /x",
+        "/opt/howdah/bin/howdah --conf /etc/howdah datanode",
+        "/opt/python3 /opt/howdah/bin/howdah -D a=b datanode",
+        f"{'/deep' * 50}/python -m howdah datanode",
+        f"/usr/bin/java -Dproc_datanode -Xmx1g {CLASSES}datanode.DataNode",
+        "python -P -m howdah.testing.launcher",
+    ],
+)
+def test_a_port_that_the_server_itself_has_is_no_trouble(line: str) -> None:
+    holder = Holder(7, tuple(line.split()))
+    itself = Listener("a", DATANODE, "0.0.0.0", 9866, holder)
+    assert examine(facts(listeners=(itself,))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python -m howdah namenode",
+        "howdah dfs -get /datanode datanode",
+        f"/usr/bin/java {CLASSES}namenode.NameNode",
+        "python -m http.server -d /srv/hadoop",
+        "vim /etc/hadoop/hdfs-site.xml",
+        "tail /var/log/howdah datanode",
+        "howdah",
+    ],
+)
+def test_a_port_that_another_program_of_the_same_house_has_is_taken(line: str) -> None:
+    listener = Listener("a", DATANODE, "0.0.0.0", 9866, Holder(7, tuple(line.split())))
+    (finding,) = examine(facts(listeners=(listener,)))
+    assert finding.check == "port taken"
+    assert f"process 7 ({line})" in finding.what
 
 
 def test_the_holder_of_a_port_is_shown_in_a_line() -> None:
-    other = Listener("a", DATANODE, "0.0.0.0", 9866, "process 7 (nginx " + "-c x " * 99 + ")")
+    other = Listener("a", DATANODE, "0.0.0.0", 9866, Holder(7, ("nginx", *("-c", "x") * 99)))
     (finding,) = examine(facts(listeners=(other,)))
     assert "taken by process 7 (nginx" in finding.what
     assert len(finding.line()) < 300

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,8 +30,28 @@ def test_the_holder_of_a_port_is_named(taken: int) -> None:
     holder, refused = ports.try_to_bind("127.0.0.1", taken)
     assert holder is not None
     assert refused == ""
-    if any(ports._inodes(taken)):  # some sandboxes hide what listens
-        assert f"process {os.getpid()} (" in holder
+    if any(ports._inodes("127.0.0.1", taken)):  # some sandboxes hide what listens
+        assert holder.pid == os.getpid()
+        assert holder.words
+
+
+def test_who_has_the_port_at_another_address_is_not_the_holder(taken: int) -> None:
+    if not any(ports._inodes("127.0.0.1", taken)):
+        pytest.skip("what listens is hidden here")
+    with socket.socket() as beside:
+        beside.bind(("127.0.0.2", taken))
+        beside.listen()
+        (here,) = ports._inodes("127.0.0.1", taken)
+        (there,) = ports._inodes("127.0.0.2", taken)
+        assert here != there
+        assert {here, there} <= set(ports._inodes("0.0.0.0", taken))
+
+
+@pytest.mark.skipif(sys.byteorder != "little", reason="words are in the machine's order of bytes")
+def test_addresses_are_read_as_the_kernel_writes_them() -> None:
+    assert ports._text_of("0100007F") == "127.0.0.1"
+    assert ports._text_of("00000000000000000000000001000000") == "::1"
+    assert ports._text_of("0000000000000000FFFF00000100007F") == "127.0.0.1"
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
