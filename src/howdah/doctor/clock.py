@@ -10,7 +10,9 @@ import sys
 import time
 from typing import Final
 
-from howdah.kinds import Address
+from howdah import errors
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
 
 _TIMEX_BYTES: Final = 208
 _STATUS_OFFSET: Final = 40
@@ -32,10 +34,13 @@ def is_kept() -> bool | None:
     return not status & _UNSYNCHRONISED
 
 
-def seconds_ahead(address: Address, timeout_s: float) -> tuple[float, float] | None:
+def seconds_ahead(place: Place, timeout_s: float, tls: ClientTls) -> tuple[float, float] | None:
     """How far the clock of a web server is ahead of ours, and by how much that may be wrong;
     None if it does not say."""
-    connection = http.client.HTTPConnection(*address, timeout=timeout_s)
+    try:
+        connection = tls.http(place, timeout_s)
+    except errors.InvalidConfiguration:
+        return None
     try:
         began_s = time.time()
         connection.request("GET", "/conf?name=dfs.nameservices")

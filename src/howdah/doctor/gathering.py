@@ -37,7 +37,6 @@ from howdah.fs.registry import connect
 from howdah.journal_uri import JournalUri, is_journal_uri
 from howdah.kinds import Address, Key
 from howdah.nameservices import (
-    http_addresses,
     namenode_ids,
     nameservices,
     rpc_addresses,
@@ -45,6 +44,8 @@ from howdah.nameservices import (
     value_of,
 )
 from howdah.this_host import is_this_host
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place, is_http_served, is_https_served, namenode_places
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -120,7 +121,7 @@ class _Places:
         self._conf = conf
         self.ids: dict[str, tuple[str, ...]] = {}
         self._rpc: dict[tuple[str, str], Address] = {}
-        self._http: dict[tuple[str, str], Address] = {}
+        self._http: dict[tuple[str, str], Place] = {}
         self.shared_edits: dict[str, tuple[str, ...]] = {}
         self.journals: dict[str, tuple[Address, ...]] = {}
 
@@ -140,8 +141,8 @@ class _Places:
         self.ids[name] = ids
         for namenode, address in rpc_addresses(conf, name).items():
             self._rpc[name, namenode] = address
-        for namenode, address in http_addresses(conf, name).items():
-            self._http[name, namenode] = address
+        for namenode, place in namenode_places(conf, name).items():
+            self._http[name, namenode] = place
         if len(ids) < 2:
             return
         key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
@@ -205,7 +206,11 @@ class _Places:
                     racks = tuple(each.location for each in fs.administration.datanodes("LIVE"))
         except (HowdahError, OSError) as error:
             return Namenode(shown, name, address, None, str(error)), None
-        ahead = clock.seconds_ahead(self._http[whose], TIMEOUT_S) if whose in self._http else None
+        ahead = (
+            clock.seconds_ahead(self._http[whose], TIMEOUT_S, ClientTls(self._conf))
+            if whose in self._http
+            else None
+        )
         ahead_s, doubt_s = ahead or (None, 0.0)
         return Namenode(shown, name, address, state, "", ahead_s, doubt_s), racks
 
@@ -268,15 +273,25 @@ def _listeners(
             keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST,
             mine.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS),
         )
-        yield from listener(
-            keys.DFS_NAMENODE_HTTP_ADDRESS,
-            keys.DFS_NAMENODE_HTTP_BIND_HOST,
-            mine.get(keys.DFS_NAMENODE_HTTP_ADDRESS),
-        )
+        if is_http_served(conf):
+            yield from listener(
+                keys.DFS_NAMENODE_HTTP_ADDRESS,
+                keys.DFS_NAMENODE_HTTP_BIND_HOST,
+                mine.get(keys.DFS_NAMENODE_HTTP_ADDRESS),
+            )
+        if is_https_served(conf):
+            yield from listener(
+                keys.DFS_NAMENODE_HTTPS_ADDRESS,
+                keys.DFS_NAMENODE_HTTPS_BIND_HOST,
+                mine.get(keys.DFS_NAMENODE_HTTPS_ADDRESS),
+            )
     if JOURNALNODE in roles:
+        http = (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST)
+        https = (keys.DFS_JOURNALNODE_HTTPS_ADDRESS, keys.DFS_JOURNALNODE_HTTPS_BIND_HOST)
         for key, bind in (
             (keys.DFS_JOURNALNODE_RPC_ADDRESS, keys.DFS_JOURNALNODE_RPC_BIND_HOST),
-            (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST),
+            *((http,) if is_http_served(conf) else ()),
+            *((https,) if is_https_served(conf) else ()),
         ):
             host, port = conf.get(key)
             yield Listener(key.name, JOURNALNODE, conf.get(bind) or host, port)
@@ -284,7 +299,8 @@ def _listeners(
         for key in (
             keys.DFS_DATANODE_ADDRESS,
             keys.DFS_DATANODE_IPC_ADDRESS,
-            keys.DFS_DATANODE_HTTP_ADDRESS,
+            *((keys.DFS_DATANODE_HTTP_ADDRESS,) if is_http_served(conf) else ()),
+            *((keys.DFS_DATANODE_HTTPS_ADDRESS,) if is_https_served(conf) else ()),
         ):
             yield Listener(key.name, DATANODE, *conf.get(key))
 

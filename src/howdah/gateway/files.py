@@ -19,7 +19,13 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
-from howdah.nameservices import http_addresses, nameservices, rpc_addresses, service_addresses
+from howdah.nameservices import (
+    http_addresses,
+    https_addresses,
+    nameservices,
+    rpc_addresses,
+    service_addresses,
+)
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -85,8 +91,8 @@ def _origins(conf: Configuration) -> frozenset[str]:
     return frozenset(
         f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
         for name in nameservices(conf) or ("",)
-        for host, port in http_addresses(conf, name).values()
-        for scheme in ("http", "https")
+        for scheme, addresses in (("http", http_addresses), ("https", https_addresses))
+        for host, port in addresses(conf, name).values()
     )
 
 

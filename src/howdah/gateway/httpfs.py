@@ -59,14 +59,13 @@ _ANSWERS: Final = {
 class HttpFs:
     """Answers requests for one filesystem."""
 
-    def __init__(self, conf: Configuration, *, is_secure: bool = False) -> None:
+    def __init__(self, conf: Configuration) -> None:
         """Raises InvalidConfiguration."""
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
         self.cross_site = filter_of(conf)
         self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
-        self.scheme = "https" if is_secure else "http"
         default = conf.get(keys.FS_DEFAULTFS)
         scheme, _, authority = default.partition("://")
         self.authority = authority.partition("/")[0]
@@ -182,7 +181,8 @@ class _Operation:
             if wanted.operation in UPLOADS:
                 kept["data"] = "true"
             query = "?" + urlencode(kept)
-        return f"{self._gateway.scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
+        scheme = "https" if self._request.is_secure else "http"
+        return f"{scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
 
 
 def _called(fs: HdfsFileSystem, step: Rpc | Target) -> Message:

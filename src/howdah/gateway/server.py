@@ -14,6 +14,8 @@ from howdah import errors, exposure, keys
 from howdah.config import Configuration
 from howdah.gateway.httpfs import HttpFs
 from howdah.storage.atomic import replace_file
+from howdah.tls.places import Place
+from howdah.tls.server import ServerTls
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -36,7 +38,11 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
         host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)
-        port = server.start(host, port)
+        tls = None
+        if conf.get(keys.HTTPFS_SSL_ENABLED):
+            tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))
+        port = server.start(host, port, tls)
+        place = Place(tls is not None, host, port)
     except (errors.HowdahError, OSError) as error:
         log.critical("the gateway cannot start: %s", error)
         return 1
@@ -44,9 +50,9 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         warning = exposure.warning("gateway", server.bound)
         if warning:
             log.warning("%s", warning)
-        log.info("serving hdfs://%s at http://%s:%d/webhdfs/v1", gateway.authority, host, port)
+        log.info("serving hdfs://%s at %s/webhdfs/v1", gateway.authority, place)
         if ready_file is not None:
-            ready = {"pid": os.getpid(), "role": "httpfs", "http": f"{host}:{port}"}
+            ready = {"pid": os.getpid(), "role": "httpfs", place.scheme: place.header}
             replace_file(ready_file, json.dumps(ready).encode())
         stop.wait()
     finally:

@@ -18,6 +18,7 @@ from howdah.journalnode.node import Journals
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.service import Caller, Service
+from howdah.tls.places import Place
 
 QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 INTER_QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.InterQJournalProtocol"
@@ -29,11 +30,11 @@ class WebPlace:
 
     host: str = ""
     port: int = 0
+    is_secure: bool = False
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return str(Place(self.is_secure, self.host, self.port))
 
 
 class JournalCalls:

@@ -35,15 +35,23 @@ from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage import disk
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
+from howdah.tls.client import ClientTls
 from howdah.web import segment_transfer
 from howdah.web.fetching import fetch, split_url
 from howdah.web.monitoring.pages import Port
+from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
 
 IDLE_TIMEOUT_S: Final = 600.0
 MAX_CONNECTIONS: Final = 256
+_WEB_KEYS: Final = WebKeys(
+    keys.DFS_JOURNALNODE_HTTP_ADDRESS,
+    keys.DFS_JOURNALNODE_HTTPS_ADDRESS,
+    keys.DFS_JOURNALNODE_HTTP_BIND_HOST,
+    keys.DFS_JOURNALNODE_HTTPS_BIND_HOST,
+)
 
 
 class JournalNode:
@@ -53,6 +61,7 @@ class JournalNode:
         """Open what is there. Raises HowdahError, OSError."""
         self._conf = conf
         self._sync = SyncSettings.of(conf)
+        self._tls = ClientTls(conf)
         directories = JournalDirectories.of(conf)
         for directory in directories.all():
             disk.make_directory(directory, 0o700)
@@ -70,14 +79,13 @@ class JournalNode:
         self._rpc: ThreadedRpcServer | None = None
         self._syncer: Syncer | None = None
 
-    async def start(self) -> tuple[Address, Address]:
-        """Listen; the addresses for RPC and for HTTP. Raises OSError."""
+    async def start(self) -> tuple[Address, WebPorts]:
+        """Listen; the addresses for RPC and for HTTP. Raises InvalidConfiguration, OSError."""
         conf = self._conf
-        http_host, http_port = conf.get(keys.DFS_JOURNALNODE_HTTP_ADDRESS)
-        http_bind = conf.get(keys.DFS_JOURNALNODE_HTTP_BIND_HOST) or http_host
-        self.web.host = http_host
-        self.web.port = self._http.start(http_bind, http_port)
-        self.bound.append((_resolved(http_bind, self.web.port)[1][0], self.web.port))
+        web = listen(self._http, conf, _WEB_KEYS)
+        self.web.host, self.web.port = web.first
+        self.web.is_secure = web.is_secure
+        self.bound += self._http.bound
         host, port = conf.get(keys.DFS_JOURNALNODE_RPC_ADDRESS)
         bind = conf.get(keys.DFS_JOURNALNODE_RPC_BIND_HOST) or host
         backlog = conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
@@ -102,7 +110,7 @@ class JournalNode:
                 formats=self._sync.formats,
             )
             self._syncer.start()
-        return (host, port), (http_host, self.web.port)
+        return (host, port), web
 
     def stop(self) -> None:
         """Answer no more, and give up all files."""
@@ -136,6 +144,7 @@ class JournalNode:
         fetch(
             url,
             sink,
+            tls=self._tls,
             connect_timeout_s=self._sync.timeout_s,
             read_timeout_s=self._sync.timeout_s,
             # Only a decision is about unfinished segments, and a takeover waits for it.
@@ -174,17 +183,17 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
         loop.add_signal_handler(number, stop.set)
     node = JournalNode(conf)
     try:
-        rpc, http = await node.start()
+        rpc, web = await node.start()
         warning = exposure.warning("journal node", node.bound)
         if warning:
             log.warning("%s", warning)
-        log.info("serving journals at %s:%d and http://%s:%d", *rpc, *http)
+        log.info("serving journals at %s:%d and %s", *rpc, web.urls)
         if ready_file is not None:
             ready = {
                 "pid": os.getpid(),
                 "role": "journalnode",
                 "rpc": "{}:{}".format(*rpc),
-                "http": "{}:{}".format(*http),
+                **web.told(),
             }
             replace_file(ready_file, json.dumps(ready).encode())
         await stop.wait()

@@ -24,6 +24,7 @@ from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.storage.version import JournalVersion
+from howdah.tls.places import Place
 from howdah.web.fetching import split_url
 from howdah.web.image_transfer import storage_info
 from howdah.web.segment_transfer import SegmentWanted
@@ -55,10 +56,12 @@ class Peer:
             "getEditLogManifestFromJournal", request, pb.GetEditLogManifestResponseProto
         )
         # The host is the one that answered: what a node says of itself may be a wildcard.
-        port = split_url(answer.fromURL).port if answer.fromURL else None
-        host = f"[{self.address[0]}]" if ":" in self.address[0] else self.address[0]
-        place = f"http://{host}:{port or answer.httpPort}"
-        return place, messages.offered_segments(answer.manifest)
+        parts = split_url(answer.fromURL) if answer.fromURL else None
+        port = (parts.port if parts else None) or answer.httpPort
+        is_secure = parts is not None and parts.scheme == "https"
+        return str(Place(is_secure, self.address[0], port)), messages.offered_segments(
+            answer.manifest
+        )
 
     def version(self, journal_id: str) -> JournalVersion:
         """Whose its journal is. Raises HowdahError."""

@@ -55,6 +55,26 @@ DFS_NAMENODE_HTTPS_ADDRESS = address(
 DFS_NAMENODE_HTTPS_BIND_HOST = optional_string(
     "dfs.namenode.https-bind-host", "The address to bind instead, with the port above."
 )
+DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS = address(
+    "dfs.namenode.secondary.https-address",
+    "127.0.0.1:9869",
+    "The secondary namenode where servers speak over TLS: from its host images are taken.",
+)
+DFS_JOURNALNODE_HTTPS_ADDRESS = address(
+    "dfs.journalnode.https-address", "127.0.0.1:8481", "A journal node's web port, over TLS."
+)
+DFS_JOURNALNODE_HTTPS_BIND_HOST = optional_string(
+    "dfs.journalnode.https-bind-host", "The address to bind instead, with the port above."
+)
+DFS_FEDERATION_ROUTER_HTTPS_ADDRESS = address(
+    "dfs.federation.router.https-address", "127.0.0.1:50072", "A router's web port, over TLS."
+)
+DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST = optional_string(
+    "dfs.federation.router.https-bind-host", "The address to bind instead, with the port above."
+)
+HTTPFS_SSL_ENABLED = boolean(
+    "httpfs.ssl.enabled", False, "Whether a gateway speaks HTTP over TLS, and nothing else."
+)
 DFS_DATANODE_HTTPS_ADDRESS = address(
     "dfs.datanode.https.address", "127.0.0.1:9865", "A datanode's pages and WebHDFS, over TLS."
 )

@@ -18,7 +18,7 @@ from typing import Final
 
 import uvloop
 
-from howdah import daemons, defects, errors, exposure
+from howdah import daemons, defects, errors, exposure, keys
 from howdah.config import Configuration
 from howdah.kinds import Address
 from howdah.router.admin import RouterAdmin
@@ -37,12 +37,19 @@ from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
 from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
 
 log = logging.getLogger(__name__)
 
 _HTTP_TIMEOUT_S: Final = 60.0
 _PULSE_S: Final = 0.5
+_WEB_KEYS: Final = WebKeys(
+    keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS,
+    keys.DFS_FEDERATION_ROUTER_HTTPS_ADDRESS,
+    keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
+    keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
+)
 
 
 class Router:
@@ -51,6 +58,7 @@ class Router:
     def __init__(self, conf: Configuration) -> None:
         """Raises InvalidConfiguration."""
         self._settings = settings = Settings.of(conf)
+        self._conf = conf
         self._connections = Connections(
             connect_timeout_s=settings.connect_timeout_s,
             call_timeout_s=DEFAULT_CALL_TIMEOUT_S,
@@ -99,8 +107,9 @@ class Router:
         self._read_at_s = 0.0
         self.bound: list[Address] = []
 
-    async def start(self) -> tuple[Address, Address | None, Address | None]:
-        """Listen; the addresses for clients, for administrators and for HTTP. Raises OSError."""
+    async def start(self) -> tuple[Address, Address | None, WebPorts]:
+        """Listen; the addresses for clients, for administrators and for HTTP. Raises
+        InvalidConfiguration, OSError."""
         settings = self._settings
         await asyncio.to_thread(self._store.prepare)
         await self.reload()
@@ -113,18 +122,17 @@ class Router:
             admin_port = await self._admin.start(settings.admin_bind, settings.admin[1])
             self.bound.append((settings.admin_bind, admin_port))
             admin = settings.admin[0], admin_port
-        http: Address | None = None
-        if settings.http is not None:
-            http_port = self._http.start(settings.http_bind, settings.http[1])
-            self.bound.append((settings.http_bind, http_port))
-            http = settings.http[0], http_port
+        web = WebPorts(None, None)
+        if settings.has_http:
+            web = listen(self._http, self._conf, _WEB_KEYS)
+            self.bound += self._http.bound
         self._repeat(_PULSE_S, "the pulse", self._beat)
         self._repeat(settings.heartbeat_interval_s, "heartbeats", self.nameservices.heartbeat)
         self._repeat(settings.store_ttl_s, "the mount table", self._read_again)
         self._repeat(settings.idle_limit_s / 2, "idle connections", self._sweep)
         if settings.quotas:
             self._repeat(settings.quota_interval_s, "quotas", self.measure)
-        return (settings.rpc[0], port), admin, http
+        return (settings.rpc[0], port), admin, web
 
     async def _beat(self) -> None:
         self._pages.beat()
@@ -225,7 +233,7 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
         loop.add_signal_handler(number, stop.set)
     router = Router(conf)
     try:
-        rpc, admin, http = await router.start()
+        rpc, admin, web = await router.start()
         warning = exposure.warning("router", router.bound)
         if warning:
             log.warning("%s", warning)
@@ -239,7 +247,8 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
                 "role": "router",
                 "rpc": "{}:{}".format(*rpc),
                 "admin": "{}:{}".format(*admin) if admin else None,
-                "http": "{}:{}".format(*http) if http else None,
+                "http": None,
+                **web.told(),
             }
             replace_file(ready_file, json.dumps(ready).encode())
         await stop.wait()

@@ -18,8 +18,7 @@ class Settings:
     rpc_bind: str
     admin: Address | None
     admin_bind: str
-    http: Address | None
-    http_bind: str
+    has_http: bool
     namenodes: dict[str, dict[str, Address]]
     """By nameservice, and by the namenode's name."""
     default_nameservice: str
@@ -44,7 +43,6 @@ class Settings:
         """Raises InvalidConfiguration."""
         rpc = conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
         admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
-        http = conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS)
         has_admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE)
         refuses = conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_ENABLE)
         namenodes = served(conf)
@@ -54,8 +52,7 @@ class Settings:
             rpc_bind=conf.get(keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST) or rpc[0],
             admin=admin if has_admin else None,
             admin_bind=conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST) or admin[0],
-            http=http if conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE) else None,
-            http_bind=conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST) or http[0],
+            has_http=conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE),
             namenodes=namenodes,
             default_nameservice=default_nameservice(conf, namenodes),
             store=store_place(conf),

@@ -1,4 +1,4 @@
-"""A file of another server, fetched over HTTP piece by piece (shell)."""
+"""A file of another server, fetched over HTTP piece by piece, with or without TLS (shell)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from howdah import errors
 from howdah.throttle import Throttle
+from howdah.tls.client import ClientTls, NotTrusted
+from howdah.tls.places import Place
 
 _MAX_REASON_BYTES: Final = 4096
 
@@ -19,22 +21,23 @@ def fetch(
     url: str,
     sink: Callable[[bytes], object],
     *,
+    tls: ClientTls,
     connect_timeout_s: float,
     read_timeout_s: float,
     bytes_per_s: int = 0,
     max_bytes: int | None = None,
     go_on: Callable[[], object] = lambda: None,
 ) -> None:
-    """Give all that is at an `http` address to `sink`. Time-outs are for one wait, not for the
-    whole; `bytes_per_s` 0 is without a limit. `go_on` is called now and then, and may raise.
+    """Give all that is at an `http` or `https` address to `sink`. Time-outs are for one wait, not
+    for the whole; `bytes_per_s` 0 is without a limit. `go_on` is called now and then, and may
+    raise.
 
     Raises PathNotFound where there is no such thing, Unreachable or CallTimeout where nobody
-    answers, RemoteError for every other refusal and for what is cut off or too long.
+    answers, RemoteError for every other refusal and for what is cut off or too long, NotTrusted
+    for a server whose certificate is not believed.
     """
     parts = split_url(url)
-    connection = http.client.HTTPConnection(
-        parts.hostname or "", parts.port, timeout=connect_timeout_s
-    )
+    connection = tls.http(place_of(parts), connect_timeout_s)
     target = parts.path or "/"
     try:
         connection.connect()
@@ -47,6 +50,8 @@ def fetch(
                 raise errors.PathNotFound(reason)
             raise errors.RemoteError(reason)
         _pour(url, answer, sink, Throttle(bytes_per_s), max_bytes, go_on)
+    except NotTrusted:
+        raise
     except TimeoutError as error:
         raise errors.CallTimeout(f"{url}: no answer in time") from error
     except (ConnectionError, socket.gaierror, http.client.HTTPException, UnicodeError) as error:
@@ -56,15 +61,21 @@ def fetch(
 
 
 def split_url(url: str) -> SplitResult:
-    """The parts of an `http` address. Raises IllegalArgument."""
+    """The parts of an `http` or `https` address. Raises IllegalArgument."""
     try:
         parts = urlsplit(url)
-        is_whole = parts.scheme == "http" and parts.hostname and parts.port != 0
+        is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:  # of the port, or of what should be an IPv6 address
         is_whole = False
     if not is_whole:
         raise errors.IllegalArgument(f"{url!r} is no address that can be fetched over HTTP")
     return parts
+
+
+def place_of(parts: SplitResult) -> Place:
+    """The server of an address that `split_url` took apart."""
+    is_secure = parts.scheme == "https"
+    return Place(is_secure, parts.hostname or "", parts.port or (443 if is_secure else 80))
 
 
 def _pour(

@@ -435,7 +435,7 @@ def _percent(part: int, whole: int) -> float:
 def _live_node(node: NodeStatus) -> Bean:
     return {
         "infoAddr": node.info_address,
-        "infoSecureAddr": "",
+        "infoSecureAddr": node.info_secure_address,
         "xferaddr": node.name,
         "location": node.rack,
         "uuid": node.uuid,

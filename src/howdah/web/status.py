@@ -30,6 +30,7 @@ class NodeStatus:
     blocks: int
     uuid: str = ""
     info_address: str = ""
+    info_secure_address: str = ""
     version: str = ""
     stale: bool = False
     stale_storages: int = 0

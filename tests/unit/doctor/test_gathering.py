@@ -16,6 +16,8 @@ from howdah.config import Configuration
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.facts import DATANODE, JOURNALNODE, NAMENODE
 from howdah.doctor.gathering import gather
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
 
 
 @pytest.fixture
@@ -61,7 +63,10 @@ def test_an_address_of_another_machine_is_refused() -> None:
 
 
 def test_the_clock_of_a_silent_server_is_unknown(taken: int) -> None:
-    assert clock.seconds_ahead(("127.0.0.1", taken), 0.2) is None
+    assert (
+        clock.seconds_ahead(Place(False, "127.0.0.1", taken), 0.2, ClientTls(Configuration()))
+        is None
+    )
 
 
 def test_a_directory_that_is_not_there_is_judged_by_the_one_above(tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ class Running:
         self._thread.start()
         self.node = JournalNode(conf)
         starting = asyncio.run_coroutine_threadsafe(self.node.start(), self._loop)
-        self.rpc, self.http = starting.result(20)
+        self.rpc, web = starting.result(20)
+        self.http = web.first
         self.client = RpcClient(self.rpc, QJOURNAL)
         self.serial = 0
         self._stopped = False

@@ -43,11 +43,11 @@ def test_router_tells_its_figures_and_that_no_namenode_is_active(tmp_path: Path)
     async def scene() -> None:
         router = Router(conf(tmp_path))
         try:
-            _, _, http = await router.start()
-            assert http is not None
+            _, _, web = await router.start()
+            port = web.first[1]
 
             async def ask(path: str) -> tuple[int, str]:
-                return await asyncio.to_thread(asked, http[1], path)
+                return await asyncio.to_thread(asked, port, path)
 
             assert (await ask("/health"))[0] == 200
             status, said = await ask("/ready")
@@ -74,8 +74,8 @@ def test_router_without_a_web_port(tmp_path: Path) -> None:
     async def scene() -> None:
         router = Router(conf(tmp_path, **{"dfs.federation.router.http.enable": "false"}))
         try:
-            _, _, http = await router.start()
-            assert http is None
+            _, _, web = await router.start()
+            assert (web.http, web.https) == (None, None)
         finally:
             await router.stop()
 

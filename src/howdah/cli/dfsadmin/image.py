@@ -11,6 +11,7 @@ from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs.hdfs.pages import pages_of_active
 from howdah.storage.atomic import replacing
+from howdah.tls.client import ClientTls
 
 _TARGET: Final = "/imagetransfer?getimage=1&txid=latest"
 _NAME_HEADER: Final = "X-Image-Edits-Name"
@@ -23,19 +24,19 @@ def _fetch_image(words: list[str], cluster: Cluster) -> None:
     target = Path(words[0])
     if not (target.is_dir() or target.parent.is_dir()):
         raise errors.PathNotFound(f"{target.parent} is no directory of this machine")
-    host, port = pages_of_active(cluster.authority, cluster.conf, cluster.fs.user)
-    connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+    place = pages_of_active(cluster.authority, cluster.conf, cluster.fs.user)
+    connection = ClientTls(cluster.conf).http(place, _TIMEOUT_S)
     try:
         connection.request("GET", _TARGET)
         answer = connection.getresponse()
         if answer.status != 200:
             reason = answer.read(4096).decode("utf-8", "replace").strip()
-            raise errors.RemoteError(f"http://{host}:{port}{_TARGET}: {answer.status} {reason}")
+            raise errors.RemoteError(f"{place}{_TARGET}: {answer.status} {reason}")
         _save(answer, target)
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, errors.HowdahError):
             raise
-        raise errors.Unreachable(f"http://{host}:{port}{_TARGET}: {error}") from error
+        raise errors.Unreachable(f"{place}{_TARGET}: {error}") from error
     finally:
         connection.close()
 
@@ -63,7 +64,7 @@ COMMANDS: Final = {
     "-fetchImage": Command(
         "<local directory>",
         "Copy the active namenode's newest image to a directory, or to a file that is named,\n"
-        "from dfs.namenode.http-address.",
+        "from dfs.namenode.http-address, or https-address where dfs.http.policy is HTTPS_ONLY.",
         _fetch_image,
         1,
         1,

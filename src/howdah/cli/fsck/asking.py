@@ -14,6 +14,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.pages import pages_of_active
+from howdah.tls.client import ClientTls
 
 _PIECE_BYTES: Final = 1 << 16
 _FILES_A_DOT: Final = 100
@@ -25,12 +26,11 @@ class Namenode:
     def __init__(self, fs: HdfsFileSystem, conf: Configuration) -> None:
         self._conf = conf
         self._user = fs.user
-        self._address = pages_of_active(paths.parse(fs.uri).authority, conf, fs.user)
+        self._tls = ClientTls(conf)
+        self._place = pages_of_active(paths.parse(fs.uri).authority, conf, fs.user)
 
     def url(self, wanted: Wanted, skip: int = 0) -> str:
-        host, port = self._address
-        host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{port}{wanted.target(self._user, skip)}"
+        return f"{self._place}{wanted.target(self._user, skip)}"
 
     def ask(self, url: str, *, is_shown: bool) -> str:
         """The whole text. It is printed as it comes, or its progress is shown on a terminal.
@@ -38,14 +38,13 @@ class Namenode:
         Raises RemoteError where the namenode refuses, Unreachable where it does not answer or
         breaks off, CallTimeout.
         """
-        host, port = self._address
-        connection = http.client.HTTPConnection(
-            host, port, timeout=self._conf.get(keys.DFS_CLIENT_FSCK_CONNECT_TIMEOUT) or None
+        connection = self._tls.http(
+            self._place, self._conf.get(keys.DFS_CLIENT_FSCK_CONNECT_TIMEOUT) or None
         )
         try:
             connection.connect()
             connection.sock.settimeout(self._conf.get(keys.DFS_CLIENT_FSCK_READ_TIMEOUT) or None)
-            connection.request("GET", url.partition(f":{port}")[2])
+            connection.request("GET", url.removeprefix(str(self._place)))
             answer = connection.getresponse()
             if answer.status != 200:
                 reason = answer.read(4096).decode("utf-8", "replace").strip()

@@ -28,7 +28,9 @@ class Senders:
             for host in (
                 namenode_address(conf)[0],
                 conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)[0],
+                conf.get(keys.DFS_NAMENODE_HTTPS_ADDRESS)[0],
                 conf.get(keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS)[0],
+                conf.get(keys.DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS)[0],
             )
         }
         self._addresses = {address for host in hosts for address in _addresses_of(host)}

@@ -22,6 +22,8 @@ from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, RpcClient
 from howdah.storage.image.sections import Sink
 from howdah.storage.version import NamenodeVersion
 from howdah.throttle import Throttle
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,
@@ -57,8 +59,9 @@ class Primary:
     def __init__(
         self,
         rpc_address: tuple[str, int],
-        http_address: tuple[str, int],
+        web: Place,
         *,
+        tls: ClientTls,
         bytes_per_s: int,
         timeout_s: float,
         go_on: Callable[[], None],
@@ -66,7 +69,8 @@ class Primary:
     ) -> None:
         """`go_on` is called now and then during transfers, and may raise to give up."""
         self._rpc = RpcClient(rpc_address, NamenodeProtocol.PROTOCOL, call_timeout_s=call_timeout_s)
-        self._http_address = http_address
+        self._web = web
+        self._tls = tls
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
         self._go_on = go_on
@@ -235,12 +239,10 @@ class Primary:
             connection.close()
 
     def _connected(self) -> http.client.HTTPConnection:
-        host, port = self._http_address
-        return http.client.HTTPConnection(host, port, timeout=self._timeout_s or None)
+        return self._tls.http(self._web, self._timeout_s or None)
 
     def _failed(self, what: str, error: Exception) -> errors.CheckpointFailed:
-        host, port = self._http_address
-        return errors.CheckpointFailed(f"http://{host}:{port}: {what}: {error or repr(error)}")
+        return errors.CheckpointFailed(f"{self._web}: {what}: {error or repr(error)}")
 
 
 def _version(info: server_pb.StorageInfoProto, block_pool_id: str) -> NamenodeVersion:

@@ -17,6 +17,8 @@ from howdah.kinds import Address
 from howdah.namenode.checkpoints.primary import Primary
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.version import NamenodeVersion
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place, among_servers
 
 _ANY_HOST: Final = ("0.0.0.0", "::", "")
 
@@ -71,7 +73,8 @@ def primary_of(conf: Configuration) -> Primary:
     """A namenode by its configuration."""
     return Primary(
         service_address(conf),
-        http_address(conf),
+        web_place(conf),
+        tls=ClientTls(conf),
         bytes_per_s=conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC),
         timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
         go_on=lambda: None,
@@ -79,12 +82,14 @@ def primary_of(conf: Configuration) -> Primary:
     )
 
 
-def http_address(conf: Configuration) -> Address:
+def web_place(conf: Configuration) -> Place:
     """Where a namenode has its images. Where that is not set, or a host that stands for all,
     it is at the host of its calls."""
-    host, port = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-    is_own = conf.is_set(keys.DFS_NAMENODE_HTTP_ADDRESS) and host not in _ANY_HOST
-    return (host if is_own else namenode_address(conf)[0]), port
+    is_secure = among_servers(conf)
+    key = keys.DFS_NAMENODE_HTTPS_ADDRESS if is_secure else keys.DFS_NAMENODE_HTTP_ADDRESS
+    host, port = conf.get(key)
+    is_own = conf.is_set(key) and host not in _ANY_HOST
+    return Place(is_secure, host if is_own else namenode_address(conf)[0], port)
 
 
 def service_address(conf: Configuration) -> Address:

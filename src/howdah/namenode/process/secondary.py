@@ -49,6 +49,8 @@ from howdah.storage.image.files import (
     write_unfinished,
 )
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place, among_servers
 
 log = logging.getLogger(__name__)
 
@@ -250,7 +252,8 @@ class SecondaryServer:
         self._directories = CheckpointDirectories(image_roots, edits_roots)
         self._primary = Primary(
             namenode_address(conf),
-            _http_address(conf),
+            _web_place(conf),
+            tls=ClientTls(conf),
             bytes_per_s=conf.get(keys.DFS_IMAGE_TRANSFER_BANDWIDTHPERSEC),
             timeout_s=conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT),
             go_on=self._go_on,
@@ -305,10 +308,12 @@ class SecondaryServer:
         self.secondary.go_on()
 
 
-def _http_address(conf: Configuration) -> tuple[str, int]:
+def _web_place(conf: Configuration) -> Place:
     """Where the namenode's images are. A host that stands for all is the one of its calls."""
-    host, port = conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
-    return (namenode_address(conf)[0] if host in _ANY_HOST else host), port
+    is_secure = among_servers(conf)
+    key = keys.DFS_NAMENODE_HTTPS_ADDRESS if is_secure else keys.DFS_NAMENODE_HTTP_ADDRESS
+    host, port = conf.get(key)
+    return Place(is_secure, namenode_address(conf)[0] if host in _ANY_HOST else host, port)
 
 
 def run(conf: Configuration, ready_file: Path | None = None, *, format: bool = False) -> int:

@@ -122,6 +122,7 @@ def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
         blocks=node.block_count,
         uuid=identity.uuid,
         info_address=f"{identity.ip}:{identity.info_port}",
+        info_secure_address=f"{identity.ip}:{identity.info_secure_port}",
         version=identity.software_version,
         stale=core.datanodes.is_stale(node, now_ms),
         stale_storages=sum(not s.reported and not s.failed for s in node.storages.values()),

@@ -82,6 +82,7 @@ class Channel:
         self._journal = journal
         self._settings = settings
         self._http_port: int | None = None
+        self._scheme = "http"
         self._rpc = RpcClient(
             address,
             PROTOCOL,
@@ -307,12 +308,14 @@ class Channel:
         version = ClusterIdentity.of(self._journal.version)
         wanted = SegmentWanted(self._journal.name, segment_txid, version.storage_text())
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._http_port or 0}{wanted.target()}"
+        return f"{self._scheme}://{host}:{self._http_port or 0}{wanted.target()}"
 
     def _note_http(self, port: int, url: str) -> None:
         """As Hadoop's does it: the node's port, at the host by which we know the node."""
         try:
-            self._http_port = (urlsplit(url).port if url else None) or port
+            parts = urlsplit(url)
+            self._http_port = parts.port or port
+            self._scheme = "https" if parts.scheme == "https" else "http"
         except ValueError as error:
             raise errors.ProtocolViolation(f"{self.name} is to be found at {url!r}") from error
 

@@ -260,6 +260,7 @@ class QuorumSource:
             fetch(
                 url,
                 file.write,
+                tls=self._settings.tls,
                 connect_timeout_s=self._settings.http_open_timeout_s,
                 read_timeout_s=self._settings.http_read_timeout_s,
             )

@@ -20,6 +20,7 @@ from howdah.namenode.quorum.messages import (
     SendEdits,
     StartSegment,
 )
+from howdah.tls.client import ClientTls
 
 _HEARTBEATS_IN_A_LEASE = 3
 
@@ -42,6 +43,8 @@ class QuorumSettings:
     max_edits: int
     lease_ms: int
     clock_ms: Callable[[], int] = field(default=boottime_ms)
+    tls: ClientTls = field(default_factory=lambda: ClientTls(Configuration()))
+    """For segments of journal nodes that hand them out over TLS."""
 
     @property
     def heartbeat_ms(self) -> int:
@@ -69,4 +72,5 @@ class QuorumSettings:
             queue_bytes=conf.get(keys.DFS_QJOURNAL_QUEUED_EDITS_LIMIT_MB) << 20,
             max_edits=conf.get(keys.DFS_HA_TAIL_EDITS_QJM_RPC_MAX_TXNS),
             lease_ms=max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000)),
+            tls=ClientTls(conf),
         )

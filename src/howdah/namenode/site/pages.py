@@ -52,7 +52,9 @@ class SitePages:
     def _nodes(self, request: Request) -> Response:
         found = self.figures.collect()
         wanted = nodes.wanted_of(request.query)
-        body = nodes.page(found.status.datanodes, wanted, found.times.estimates)
+        body = nodes.page(
+            found.status.datanodes, wanted, found.times.estimates, is_secure=request.is_secure
+        )
         return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
 
     def _racks(self, request: Request) -> Response:

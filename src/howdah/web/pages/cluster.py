@@ -38,6 +38,8 @@ class Member:
     capacity_bytes: int = 0
     remaining_bytes: int = 0
     cluster_id: str = ""
+    scheme: str = "http"
+    """Of its pages: https where servers speak over TLS alone."""
 
 
 def page(members: Sequence[Member]) -> list[Child]:
@@ -127,7 +129,7 @@ def _group(name: str, members: Sequence[Member], judged: tuple[str, str]) -> Htm
 
 
 def _row(member: Member) -> list[Child]:
-    label = tag("a", member.name or member.address, href=f"http://{member.address}/")
+    label = tag("a", member.name or member.address, href=f"{member.scheme}://{member.address}/")
     if member.trouble:
         return [label, [badge("bad", "does not answer"), " ", member.trouble], *[""] * 7]
     taken = words.percent(member.capacity_bytes - member.remaining_bytes, member.capacity_bytes)

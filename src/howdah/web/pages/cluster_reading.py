@@ -14,15 +14,17 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTime
+from dataclasses import replace
 from functools import partial
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from typing import Any, Final
 
 from howdah import daemons
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.kinds import Address
-from howdah.nameservices import http_addresses, nameservices
+from howdah.nameservices import nameservices
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place, namenode_places
 from howdah.web.pages.cluster import Member
 
 TIMEOUT_S: Final = 4.0
@@ -40,6 +42,7 @@ class ClusterReader:
 
     def __init__(self, conf: Configuration) -> None:
         self._conf = conf
+        self._tls = ClientTls(conf)
         self._lock = threading.Lock()
         self._kept: tuple[float, list[Member]] | None = None
 
@@ -52,30 +55,33 @@ class ClusterReader:
             return self._kept[1]
 
     def _read(self) -> list[Member]:
-        known: list[tuple[str, str, Address | None, str]] = []
+        known: list[tuple[str, str, Place | None, str]] = []
         for nameservice in nameservices(self._conf) or ("",):
             try:
-                addresses = http_addresses(self._conf, nameservice)
+                places = namenode_places(self._conf, nameservice)
             except InvalidConfiguration as error:
                 known.append((nameservice, "", None, error.message))
                 continue
-            known += [(nameservice, name, each, "") for name, each in addresses.items()]
+            known += [(nameservice, name, each, "") for name, each in places.items()]
         members: list[Member] = []
         known = known[:MOST_NAMENODES]
         for first in range(0, len(known), _AT_ONCE):
             members += self._ask_all(known[first : first + _AT_ONCE])
         return members
 
-    def _ask_all(self, known: list[tuple[str, str, Address | None, str]]) -> list[Member]:
+    def _ask_all(self, known: list[tuple[str, str, Place | None, str]]) -> list[Member]:
         deadline_s = time.monotonic() + TIMEOUT_S
         asked: list[tuple[Member, Future[Mapping[str, Any]] | None]] = []
-        for nameservice, name, address, trouble in known:
-            at = "" if address is None else f"{address[0]}:{address[1]}"
-            member = Member(nameservice, name, at, trouble)
+        for nameservice, name, place, trouble in known:
+            at = "" if place is None else place.header
+            scheme = "http" if place is None else place.scheme
+            member = Member(nameservice, name, at, trouble, scheme=scheme)
             future = (
                 None
-                if address is None
-                else daemons.begin(partial(figures, address, deadline_s), f"cluster page {at}")
+                if place is None
+                else daemons.begin(
+                    partial(figures, place, deadline_s, self._tls), f"cluster page {at}"
+                )
             )
             asked.append((member, future))
         return [
@@ -94,7 +100,7 @@ def _member(member: Member, future: Future[Mapping[str, Any]], deadline_s: float
         why = str(error) or type(error).__name__
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         why = f"its figures make no sense: {error}"
-    return Member(member.nameservice, member.name, member.address, why[:300])
+    return replace(member, trouble=why[:300])
 
 
 def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
@@ -105,10 +111,8 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
     def number(key: str) -> int:
         return int(names.get(key) or 0)
 
-    return Member(
-        member.nameservice,
-        member.name,
-        member.address,
+    return replace(
+        member,
         state=str(status["State"])[:40],
         safe_mode="on" if info.get("Safemode") else "",
         version=str(info.get("SoftwareVersion", ""))[:60],
@@ -125,24 +129,25 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
     )
 
 
-def figures(address: Address, deadline_s: float) -> Mapping[str, Any]:
+def figures(place: Place, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:
     """The beans of a namenode by name, one attribute at a time where a bean may be long. Raises
     OSError, HTTPException, ValueError."""
     found: dict[str, Any] = {}
     for name in _BEANS:
-        found[name] = _bean(address, f"qry={_PREFIX}{name}", deadline_s)
+        found[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls)
     info: dict[str, Any] = {}
     for attribute in ("Safemode", "SoftwareVersion", "ClusterId"):
-        info.update(_bean(address, f"get={_PREFIX}NameNodeInfo::{attribute}", deadline_s))
+        query = f"get={_PREFIX}NameNodeInfo::{attribute}"
+        info.update(_bean(place, query, deadline_s, tls))
     found["NameNodeInfo"] = info
     return found
 
 
-def _bean(address: Address, query: str, deadline_s: float) -> Mapping[str, Any]:
+def _bean(place: Place, query: str, deadline_s: float, tls: ClientTls) -> Mapping[str, Any]:
     left_s = deadline_s - time.monotonic()
     if left_s <= 0:
         raise TimeoutError
-    connection = HTTPConnection(*address, timeout=left_s)
+    connection = tls.http(place, left_s)
     try:
         connection.request("GET", f"/jmx?{query}", headers={"Connection": "close"})
         response = connection.getresponse()

@@ -85,9 +85,14 @@ def state_of(node: NodeStatus) -> Html:
 
 
 def page(
-    nodes: Sequence[NodeStatus], wanted: Wanted, leaving: Mapping[str, Estimate]
+    nodes: Sequence[NodeStatus],
+    wanted: Wanted,
+    leaving: Mapping[str, Estimate],
+    *,
+    is_secure: bool = False,
 ) -> list[Child]:
-    """The body of the page. `leaving` has an estimate for each node that is on its way out."""
+    """The body of the page. `leaving` has an estimate for each node that is on its way out;
+    `is_secure` says that the page is read over TLS."""
     text = wanted.text.casefold()
     found = [
         node
@@ -124,7 +129,7 @@ def page(
                     "Volumes",
                     "Version",
                 ),
-                [_row(node, leaving.get(node.name)) for node in shown],
+                [_row(node, leaving.get(node.name), is_secure) for node in shown],
                 numbers=(3, 5, 6, 7),
                 empty="No datanode is like that.",
             ),
@@ -133,8 +138,21 @@ def page(
     ]
 
 
-def _row(node: NodeStatus, leaving: Estimate | None) -> list[Child]:
+def _page_of(node: NodeStatus, is_secure: bool) -> str:
+    """Where a datanode has its pages; over TLS for those who see this page over TLS, and where
+    there is nothing else."""
+    plain, secure = (
+        "" if address.endswith(":0") else address
+        for address in (node.info_address, node.info_secure_address)
+    )
+    if secure and (is_secure or not plain):
+        return f"https://{secure}/"
+    return f"http://{plain}/" if plain else ""
+
+
+def _row(node: NodeStatus, leaving: Estimate | None, is_secure: bool) -> list[Child]:
     level = full(node)
+    page = _page_of(node, is_secure)
     volumes: Child = "ok"
     if node.failed_volumes:
         volumes = [
@@ -147,9 +165,7 @@ def _row(node: NodeStatus, leaving: Estimate | None) -> list[Child]:
         left = words.count(leaving.left, "block")
         state += [tag("br"), tag("small", f"{left} left, {leaving}")]
     return [
-        tag("a", node.name, href=f"http://{node.info_address}/")
-        if node.live and node.info_address
-        else node.name,
+        tag("a", node.name, href=page) if node.live and page else node.name,
         node.rack,
         state,
         f"{words.span(node.last_heartbeat_s)} ago",

@@ -10,6 +10,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.hdfs import pages
 from howdah.fs.hdfs.pages import pages_of_active
+from howdah.tls.places import Place
 
 HA = {
     "dfs.nameservices": "east,west",
@@ -37,7 +38,7 @@ HA = {
 def test_the_address_is_the_one_of_that_namenode(
     authority: str, values: dict[str, str], found: tuple[str, int]
 ) -> None:
-    assert pages_of_active(authority, Configuration(values)) == found
+    assert pages_of_active(authority, Configuration(values)) == Place(False, *found)
 
 
 def test_of_several_namenodes_it_is_the_active_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +46,7 @@ def test_of_several_namenodes_it_is_the_active_one(monkeypatch: pytest.MonkeyPat
         return lambda namenodes: name if namenodes else pytest.fail("there are two")
 
     monkeypatch.setattr(pages, "active_of", is_active("nn2"))
-    assert pages_of_active("east", Configuration(HA)) == ("e2", 1234)
+    assert pages_of_active("east", Configuration(HA)) == Place(False, "e2", 1234)
     monkeypatch.setattr(pages, "active_of", is_active(None))
     with pytest.raises(errors.RemoteError, match="no namenode of east is active"):
         pages_of_active("east", Configuration(HA))
