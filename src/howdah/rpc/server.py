@@ -17,6 +17,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import Final, Protocol, cast
 
@@ -190,6 +191,7 @@ class _Connection(asyncio.Protocol):
         self._queued = figures.queued
         self._session = ServerSession(server.max_frame_bytes)
         self._transport: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
         self._backlog: deque[Event] = deque()
         self._out: list[bytes] = []
         self._unsent_bytes = 0
@@ -218,11 +220,10 @@ class _Connection(asyncio.Protocol):
             self._figures.refused_connections += 1
             self._transport.abort()
             return
-        loop = asyncio.get_running_loop()
-        self._server.make_room(loop.time())
+        self._server.make_room(self._loop.time())
         self._server.connections.add(self)
-        self._heard_s = loop.time()
-        self._handshake = loop.call_later(self._server.handshake_timeout_s, self._too_late)
+        self._heard_s = self._loop.time()
+        self._handshake = self._loop.call_later(self._server.handshake_timeout_s, self._too_late)
 
     def _too_late(self) -> None:
         log.warning(
@@ -289,7 +290,7 @@ class _Connection(asyncio.Protocol):
         self._heard_ns = perf_counter_ns()
         self._figures.received_bytes += len(data)
         self._backlog.extend(self._session.receive(data))
-        self._heard_s = asyncio.get_running_loop().time()
+        self._heard_s = self._loop.time()
         if self._handshake is not None and self._session.state is State.READY:
             self._handshake.cancel()
             self._handshake = None
@@ -312,7 +313,11 @@ class _Connection(asyncio.Protocol):
                 if not self._admit(event.user):
                     backlog.appendleft(event)
                     break
-                self._serve(event)
+                self._in_flight += 1
+                if self._server.alignment is None:
+                    self._dispatch(event)
+                else:
+                    self._serve(event, self._server.alignment)
             elif isinstance(event, Reply):
                 self._keep(event.data)
             else:
@@ -323,7 +328,7 @@ class _Connection(asyncio.Protocol):
         self._flush()
         if self._backlog or self._reading_paused or self._held_up:
             if self._backlog and not self._held_up:
-                asyncio.get_running_loop().call_soon(self._go_on)
+                self._loop.call_soon(self._go_on)
             self._read_if_wanted()
 
     def _admit(self, user: str) -> bool:
@@ -356,28 +361,25 @@ class _Connection(asyncio.Protocol):
         else:
             transport.pause_reading()
 
-    def _serve(self, call: Call) -> None:
-        self._in_flight += 1
-        alignment = self._server.alignment
-        if alignment is not None:
-            try:
-                if alignment.must_wait(call):
-                    alignment.when_reached(call, lambda error: self._reached(call, error))
-                    return
-            except errors.HowdahError as error:
-                self._finish(call, error)
+    def _serve(self, call: Call, alignment: Alignment) -> None:
+        """At once, or when what its caller has seen is there."""
+        try:
+            if alignment.must_wait(call):
+                alignment.when_reached(call, lambda error: self._reached(call, error))
                 return
+        except errors.HowdahError as error:
+            self._finish(call, error)
+            return
         self._dispatch(call)
 
     def _reached(self, call: Call, error: errors.HowdahError | None) -> None:
         """A call that had to wait goes on in a turn of its own: many may do so at once."""
         if self._transport is None:
             return
-        loop = asyncio.get_running_loop()
         if error is None:
-            loop.call_soon(self._dispatch, call)
+            self._loop.call_soon(self._dispatch, call)
         else:
-            loop.call_soon(self._finish, call, error)
+            self._loop.call_soon(self._finish, call, error)
 
     def _dispatch(self, call: Call) -> None:
         call.began_ns = began_ns = perf_counter_ns()
@@ -425,7 +427,7 @@ class _Connection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 - as in _serve
             self._finish(call, defect(call.method, error))
         else:
-            asyncio.get_running_loop().call_soon(self._step, call, slices)
+            self._loop.call_soon(self._step, call, slices)
 
     def _finish(self, call: Call, outcome: Message | errors.HowdahError) -> None:
         self._in_flight -= 1
@@ -446,7 +448,7 @@ class _Connection(asyncio.Protocol):
         if barrier.hold():
             self._unsent_bytes += len(data)
             if call.span is None:
-                barrier.when_clear(lambda: self._release(data), self._give_up)
+                barrier.when_clear(partial(self._release, data), self._give_up)
             else:
                 self._hold_traced(data, traced.held_back(call.span, outcome))
         else:
@@ -473,12 +475,13 @@ class _Connection(asyncio.Protocol):
 
     def _release(self, data: bytes) -> None:
         """The barrier lets an answer through."""
-        was_held_up = self._held_up
+        # Where nothing waits to be served or read, nothing is held up.
+        was_held_up = (self._reading_paused or bool(self._backlog)) and self._held_up
         self._out.append(data)
         if not self._in_batch:
             self._flush()
             if was_held_up and not self._held_up:
-                asyncio.get_running_loop().call_soon(self._go_on)
+                self._loop.call_soon(self._go_on)
 
     def _flush(self) -> None:
         if self._out:

@@ -11,12 +11,12 @@ words it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -147,23 +147,63 @@ def _refuse(protocol: str, method: str) -> Handler:
     return refuse
 
 
-def undecodable(message: Message) -> str | None:
-    """The name of the first text in `message` that is no UTF-8, if there is one.
+class Texts:
+    """Where the messages of one type have texts, in themselves and in their parts.
 
-    The parser takes any bytes for a string of a proto2 message and hands those
-    that are no UTF-8 out as bytes, which nobody behind it expects.
+    The parser takes any bytes for a string of a proto2 message and hands those that are no
+    UTF-8 out as bytes, which nobody behind it expects. To go through all fields that a message
+    has costs a call of the namenode a tenth of its time; its type says where to look.
     """
-    for field, value in message.ListFields():
-        if field.type == FieldDescriptor.TYPE_STRING:
-            texts = (value,) if isinstance(value, str | bytes) else value
-            if any(isinstance(text, bytes) for text in texts):
-                return field.full_name
-        elif field.message_type is not None:
-            for part in (value,) if isinstance(value, Message) else value:
-                found = undecodable(part)
+
+    __slots__ = ("_lists", "_messages", "_strings", "exist")
+
+    def __init__(self, descriptor: Descriptor, above: Mapping[str, Texts] | None = None) -> None:
+        """`above` are types that are being looked at: a part may be of its whole's type."""
+        self._strings: list[tuple[str, str]] = []
+        self._lists: list[tuple[str, str]] = []
+        self._messages: list[tuple[str, bool, Texts]] = []
+        self.exist = False
+        """Whether there is any place for a text."""
+        above = {**(above or {}), descriptor.full_name: self}
+        empty = GetMessageClass(descriptor)()
+        for field in descriptor.fields:
+            found = getattr(empty, field.name)
+            if field.type == FieldDescriptor.TYPE_STRING:
+                places = self._strings if isinstance(found, str) else self._lists
+                places.append((field.name, field.full_name))
+            elif field.message_type is not None:
+                inner, many = field.message_type, not isinstance(found, Message)
+                within = above.get(inner.full_name) or Texts(inner, above)
+                # Of a type that is not finished yet nobody knows.
+                if within.exist or inner.full_name in above:
+                    self._messages.append((field.name, many, within))
+        self.exist = bool(self._strings or self._lists or self._messages)
+
+    def undecodable(self, message: Message) -> str | None:
+        """The name of the first text in `message` that is no UTF-8, if there is one."""
+        for name, full_name in self._strings:
+            if getattr(message, name).__class__ is bytes:
+                return full_name
+        for name, full_name in self._lists:
+            for text in getattr(message, name):
+                if text.__class__ is bytes:
+                    return full_name
+        for name, many, texts in self._messages:
+            if many:
+                parts = getattr(message, name)
+            else:
+                parts = (getattr(message, name),) if message.HasField(name) else ()
+            for part in parts:
+                found = texts.undecodable(part)
                 if found is not None:
                     return found
-    return None
+        return None
+
+
+@cache
+def texts_of(kind: type[Message]) -> Texts:
+    """Of a type of messages."""
+    return Texts(kind.DESCRIPTOR)
 
 
 class Service:
@@ -285,7 +325,7 @@ class Registry:
             )
         # A body of ASCII, as most are, cannot hold a text that is no UTF-8.
         if not call.body.isascii():
-            field = undecodable(request)
+            field = texts_of(request_type).undecodable(request)
             if field is not None:
                 raise errors.RpcServerError(
                     f"the field {field} of the request of {call.method} is not UTF-8"

@@ -142,6 +142,10 @@ class ServerSession:
                 data = self._read_preamble(data, events)
                 if not self._is(State.CONTEXT):
                     return events
+            elif self._is(State.READY) and not self._frames.pending_bytes:
+                data = self._read_plain(data, events)
+                if not data:
+                    return events
             while frames := self._frames.feed(data):
                 for payload in frames:
                     self._read_frame(payload, events)
@@ -153,6 +157,33 @@ class ServerSession:
         except (errors.ProtocolViolation, DecodeError) as error:
             self._fail(events, wire.CALL_ID_INVALID, errors.ProtocolViolation(str(error)))
         return events
+
+    def _read_plain(self, data: bytes, events: list[Event]) -> bytes:
+        """Take the calls that look as nearly all do; what is left of `data`."""
+        calls, end = wire.split_calls(data, self._frames.max_frame_bytes)
+        for call_id, rest, raw, body, start, stop in calls:
+            header, method = self._headers.get(rest), self._methods.get(raw)
+            if header is None or method is None:
+                self._read_frame(data[start:stop], events)
+                continue
+            client_id, retry_count, state_id, context, _ = header
+            protocol, version, name = method
+            user = self.user
+            events.append(
+                Call(
+                    call_id,
+                    client_id,
+                    retry_count,
+                    protocol,
+                    version,
+                    name,
+                    body,
+                    user,
+                    state_id,
+                    context,
+                )
+            )
+        return data[end:]
 
     def _is(self, state: State) -> bool:
         return self.state is state

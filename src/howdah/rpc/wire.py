@@ -45,10 +45,15 @@ def preamble(auth: int = AUTH_NONE, service_class: int = 0) -> bytes:
     return MAGIC + bytes((VERSION, service_class, auth))
 
 
+_ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
+
+
 def varint(value: int) -> bytes:
     """An unsigned base-128 varint."""
     if value < 0x80:
-        return bytes((value,))
+        return _ONE_BYTE[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -186,6 +191,63 @@ def split_call_header(header: bytes) -> tuple[int, bytes] | None:
     return None
 
 
+PlainCall = tuple[int, bytes, bytes, bytes, int, int]
+"""A call's id, the rest of its header, the method's header, the request, and where in the data
+the frame's payload begins and ends."""
+
+
+def split_calls(data: bytes, max_frame_bytes: int) -> tuple[list[PlainCall], int]:
+    """The calls at the beginning of `data`, as clients write nearly all of them, and where they
+    end. A frame that is none of them, or is not whole, or too long, is for others to look at."""
+    calls: list[PlainCall] = []
+    position, end = 0, len(data)
+    while end - position > 4:
+        start = position + 4
+        length = int.from_bytes(data[position:start])
+        stop = start + length
+        if length > max_frame_bytes or stop > end:
+            break
+        at = start + 1 + len(_CALL_START)
+        header_end = start + 1 + data[start]
+        if data[start] >= 0x80 or header_end >= stop or data[start + 1 : at] != _CALL_START:
+            break
+        zigzag = shift = 0
+        while at < header_end and shift < 35:
+            byte = data[at]
+            at += 1
+            zigzag |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+        else:
+            break
+        method_end = header_end + 1 + data[header_end]
+        if zigzag & 1 or zigzag >> 32 or data[header_end] >= 0x80 or method_end >= stop:
+            break
+        body_start = method_end + 1
+        body_bytes = data[method_end]
+        if body_bytes >= 0x80 and body_start < stop:
+            # Of two bytes, as the length of nearly every longer request is.
+            body_bytes += (data[body_start] - 1) << 7
+            if data[body_start] >= 0x80:
+                break
+            body_start += 1
+        if body_start + body_bytes != stop:
+            break
+        calls.append(
+            (
+                zigzag >> 1,
+                data[at:header_end],
+                data[header_end + 1 : method_end],
+                data[body_start:stop],
+                start,
+                stop,
+            )
+        )
+        position = stop
+    return calls, position
+
+
 _STATE_ID: Final = b"\x48"
 """The tag of a state in an answer's header: field 9, a varint."""
 
@@ -205,8 +267,11 @@ def encode_answer(
         tail += _STATE_ID + varint(state_id)
     number = varint(call_id & 0xFFFFFFFF)
     payload = body.SerializeToString()
-    return frame(
-        varint(1 + len(number) + len(tail)), b"\x08", number, tail, varint(len(payload)), payload
+    header_bytes = 1 + len(number) + len(tail)
+    before_header, before_payload = varint(header_bytes), varint(len(payload))
+    total = len(before_header) + header_bytes + len(before_payload) + len(payload)
+    return b"".join(
+        (_LENGTH.pack(total), before_header, b"\x08", number, tail, before_payload, payload)
     )
 
 

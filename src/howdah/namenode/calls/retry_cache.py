@@ -75,10 +75,13 @@ class RetryCache:
     def remember(self, client_id: bytes, call_id: int, answer: Message | None, now_ms: int) -> None:
         """The call was answered; without the answer it will be `REBUILT`."""
         number, data = _NOT_KEPT, b""
-        if answer is not None and answer.ByteSize() <= MAX_KEPT_BYTES:
-            number, data = self._number(type(answer)), answer.SerializeToString()
         key = _key(client_id, call_id)
         known = self._answers.get(key)
+        if answer is not None:
+            if answer.ByteSize() <= MAX_KEPT_BYTES:
+                number, data = self._number(type(answer)), answer.SerializeToString()
+            elif known is not None:
+                return  # It stands there as one whose answer is not kept, and as just made.
         if known is None:
             self._order.append(key)
             self.size_bytes += ENTRY_BYTES

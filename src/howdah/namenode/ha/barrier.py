@@ -52,10 +52,10 @@ LOOK_AGAIN_S: Final = 0.02
 """So often a lease is looked at that has run out."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Waiting:
     """An answer, the last transaction that it may have seen, and when it was computed at the
-    latest (by the clock of leases)."""
+    latest (by the clock of leases). Not frozen, for the reason that `rpc.session.Call` gives."""
 
     txid: int
     computed_ms: int
@@ -138,7 +138,8 @@ class DurableBarrier:
         """Call `send` when the answer may leave, or `give_up` when that takes too long."""
         if self._core.broken is not None:
             return  # What was computed since is never sent.
-        now_ms = self._boottime_ms()
+        # Only leases ask when an answer was computed.
+        now_ms = 0 if self.lease is None else self._boottime_ms()
         self._waiting.append(_Waiting(self._core.last_txid, now_ms, send, give_up))
         if not self._is_alone():
             self._look_later()
