@@ -364,6 +364,14 @@ class Core:
     def resolve(self, path: str) -> Resolved:
         """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and
         `/.reserved/raw/…` is the path without that."""
+        # As nearly all paths are: written as they are kept, without a name that begins
+        # with a dot, in a directory that is there.
+        head, _, name = path.rpartition("/")
+        if name and path[0] == "/" and "/." not in path and "//" not in path:
+            is_short = len(path) <= paths.LONGEST_PATH_CHARACTERS
+            way = self.namespace.way_to(head) if is_short else None
+            if way is not None:
+                return Resolved(path, [*way.components, name], [*way.trail, way.end.child(name)])
         components = paths.split(path)
         if components[:2] == [".reserved", "raw"]:
             components = components[2:]
@@ -434,6 +442,9 @@ class Core:
 
     def check_parent_write(self, who: Identity, found: Resolved) -> None:
         """Write access to the nearest directory that exists above the path."""
+        if found.parent is not None:
+            self.permissions.check(who, found.parent, Access.WRITE)
+            return
         for inode in reversed(found.trail[:-1]):
             if inode is not None:
                 self.permissions.check(who, inode, Access.WRITE)
@@ -471,6 +482,8 @@ class Core:
 
     def check_new_names(self, found: Resolved) -> None:
         """The same for the path and the directories above it that are to be made."""
+        if not self.namespace.tally.directories:
+            return
         missing = sum(1 for inode in found.trail if inode is None)
         if found.inode is not None and self.namespace.snapshots.leaves_link(found.inode):
             missing = 1  # It is overwritten, and snapshots keep it.
@@ -479,6 +492,24 @@ class Core:
     def new_inode_id(self) -> int:
         """The next id; it counts as used once an edit carries it."""
         return self.namespace.last_inode_id + 1
+
+    def made_parent(
+        self,
+        who: Identity,
+        found: Resolved,
+        mode: int | None,
+        now_ms: int,
+        unmasked: int | None = None,
+    ) -> Directory:
+        """The directory of a path that is about to be made: it is there, or is made now, as
+        `make_parents` says."""
+        parent = found.parent
+        if isinstance(parent, Directory):
+            return parent
+        self.make_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
+        way = self.namespace.way_to(paths.join(found.components[:-1]))
+        assert way is not None, "it was just made"
+        return way.end
 
     def make_parents(
         self,

@@ -76,7 +76,10 @@ class Permissions:
         return who.is_superuser or not self.enabled
 
     @staticmethod
-    def _allows(who: Identity, inode: INode, access: Access) -> bool:
+    def _allows(who: Identity, inode: INode, access: int) -> bool:
+        # As a number: what Python makes of two flags, for every directory of a path, takes as
+        # long as all the rest.
+        access = int(access)
         if inode.acl and inode.acl[0].scope is AclScope.ACCESS:
             return _acl_allows(who, inode, access)
         if who.user == inode.owner:
@@ -101,6 +104,8 @@ class Permissions:
         in the way is for the caller to deal with: nobody walks through it here.
         """
         exempt = self._exempt(who)
+        if exempt and len(trail) > 1 and isinstance(trail[-2], Directory):
+            return  # So all above it are directories, too.
         for inode, below in itertools.pairwise(trail):
             if inode is None:
                 return
@@ -169,7 +174,7 @@ class Permissions:
             stack += directory.subdirectories()
 
 
-def _acl_allows(who: Identity, inode: INode, access: Access) -> bool:
+def _acl_allows(who: Identity, inode: INode, access: int) -> bool:
     """The first that fits: the owner by the mode, an entry with the user's name, any
     entry of one of the groups; and if none does, all others by the mode. The group's bits
     of the mode are the mask here, and bound all but the owner and the others."""

@@ -54,6 +54,7 @@ class RetryCache:
         self._numbers: dict[type[Message], int] = {}
         self.size_bytes = 0
         """What the entries take, about."""
+        self._none_expires_before_ms = 0
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -99,12 +100,15 @@ class RetryCache:
         return number
 
     def _forget_old(self, now_ms: int) -> None:
+        if now_ms < self._none_expires_before_ms and self.size_bytes <= self._max_bytes:
+            return
         order = self._order
         while order:
             entry = self._answers.get(order[0])
             if entry is not None:
                 expires_ms, _ = _HEAD.unpack_from(entry)
                 if expires_ms > now_ms and self.size_bytes <= self._max_bytes:
+                    self._none_expires_before_ms = expires_ms
                     return
                 self._forget(order[0])
             order.popleft()

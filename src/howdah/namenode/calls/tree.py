@@ -58,9 +58,7 @@ class TreeCalls:
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
         mode &= MODE_MASK
-        core.make_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
-        parent = core.namespace.find(paths.parent_of(found.path))
-        assert isinstance(parent, Directory), "its parents were just made"
+        parent = core.made_parent(who, found, mode, now_ms, unmasked)
         core.check_room(parent)
         mode, acl = core.initial_acl(parent, mode, unmasked, is_directory=True)
         core.commit(
@@ -250,6 +248,8 @@ def require_parent(found: Resolved) -> None:
 
 def check_names(core: Core, found: Resolved) -> None:
     """Every component that does not exist yet must be a legal name, before any is made."""
+    if found.inode is not None:
+        return
     for depth, name in enumerate(found.components):
         if found.trail[depth + 1] is None:
             paths.check_new_name(

@@ -99,6 +99,8 @@ class INode:
 class Files(Protocol):
     """The table of files in `files`, as far as those who walk a directory need it."""
 
+    directories_taken: int
+
     @property
     def features(self) -> Mapping[int, Features]: ...
     @property
@@ -193,6 +195,8 @@ class Directory(_Held):
     def remove(self, child: INode) -> None:
         del self.entries[child.name]
         child.parent = None
+        if self.files is not None and isinstance(child, Directory):
+            self.files.directories_taken += 1
         if self._sorted is not None:
             self._sorted.remove(child.name)
 

@@ -53,13 +53,24 @@ Glance = tuple[Traits, int, int, int, Features]
 class FileTable:
     """The files of a namespace by inode id."""
 
-    __slots__ = ("_numbers", "block_lists", "blocks", "directories", "features", "rows", "traits")
+    __slots__ = (
+        "_numbers",
+        "block_lists",
+        "blocks",
+        "directories",
+        "directories_taken",
+        "features",
+        "rows",
+        "traits",
+    )
 
     def __init__(self, directories: dict[int, Directory]) -> None:
         """`directories` are those that files can be in, by inode id."""
         self.rows: Final = Table(WIDTH, TRAITS, named=True)
         self.blocks: Final = BlockTable()
         self.directories: Final = directories
+        self.directories_taken = 0
+        """How many of them were taken out of others: paths through them lead elsewhere then."""
         self.features: Final[dict[int, Features]] = {}
         self.block_lists: Final[dict[int, array[int]]] = {}
         """The ids of the blocks of files with more than one."""

@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.queries import Queries
-from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.inodes.inodes import Block, BlockState, File, INode
 from howdah.namenode.protocols import messages
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -54,27 +54,28 @@ class FileMethods:
             )
 
         def run() -> pb.CreateResponseProto:
+            flags = request.createFlag
             file = self._opening.create(
                 caller,
                 request.src,
                 mode=request.masked.perm,
                 client_name=request.clientName,
-                create=bool(request.createFlag & pb.CREATE),
-                overwrite=bool(request.createFlag & pb.OVERWRITE),
+                create=bool(flags & pb.CREATE),
+                overwrite=bool(flags & pb.OVERWRITE),
                 create_parent=request.createParent,
                 replication=request.replication,
                 block_size_bytes=messages.signed(request.blockSize),
                 storage_policy=request.storagePolicy,
-                lazy_persist=bool(request.createFlag & pb.LAZY_PERSIST),
+                lazy_persist=bool(flags & pb.LAZY_PERSIST),
                 unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
             )
-            return pb.CreateResponseProto(fs=messages.file_status(file, b""))
+            return _created(file)
 
         def rebuild() -> pb.CreateResponseProto:
             inode = self._queries.file_info(caller, request.src)
             if inode is None:
                 raise errors.PathNotFound(f"{request.src} was created and is gone since")
-            return pb.CreateResponseProto(fs=messages.file_status(inode, b""))
+            return _created(inode)
 
         return self._once(caller, run, rebuild)
 
@@ -174,3 +175,9 @@ class FileMethods:
             if request.HasField("last")
             else None,
         )
+
+
+def _created(inode: INode) -> pb.CreateResponseProto:
+    answer = pb.CreateResponseProto()
+    messages.file_status(inode, b"", into=answer.fs)
+    return answer

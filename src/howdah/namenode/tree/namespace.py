@@ -55,6 +55,7 @@ from howdah.namenode.tree.marks import Marks
 from howdah.namenode.tree.measuring import Measuring
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
+from howdah.namenode.tree.ways import Way, Ways
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
 
@@ -71,6 +72,7 @@ class Namespace:
         self.inodes: Final = Inodes()
         self.inodes[ROOT_INODE_ID] = self.root
         self._files: Final = self.inodes.files
+        self._ways: Final = Ways(self.root, self._files)
         self.blocks: Final = self._files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
         self.marks: Final = Marks()
@@ -129,13 +131,20 @@ class Namespace:
 
     def find(self, path: str) -> INode | None:
         """The inode at `path`, or None. Symbolic links are not followed."""
-        node: INode | int | None = self.root
-        for name in path.split("/"):
-            if name:
-                if not isinstance(node, Directory):
-                    return None
-                node = node.entries.get(name)
-        return self._files[node] if isinstance(node, int) else node
+        head, _, name = path.rpartition("/")
+        if not name:
+            head = path.rstrip("/")
+            return self.find(head) if head else self.root
+        way = self._ways.to(head)
+        if way is None:
+            return None
+        entry = way.end.entries.get(name)
+        return self._files[entry] if isinstance(entry, int) else entry
+
+    def way_to(self, path: str) -> Way | None:
+        """The root and all directories on the way to the directory at `path`; None if there is
+        no such directory. Nobody changes what is returned."""
+        return self._ways.to(path)
 
     def trail(self, components: list[str]) -> list[INode | None]:
         """The root and the inodes along `components`; None from the first that is not there.
@@ -236,10 +245,10 @@ class Namespace:
 
     def _parent(self, path: str, edit: edits.Edit) -> tuple[Directory, str]:
         head, _, name = path.rpartition("/")
-        parent = self.find(head)
-        if not isinstance(parent, Directory) or not name:
+        way = self._ways.to(head)
+        if way is None or not name:
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: there is no such directory")
-        return parent, name
+        return way.end, name
 
     def existing(self, path: str, edit: edits.Edit) -> INode:
         inode = self.find(path)
@@ -315,7 +324,7 @@ class Namespace:
     def _close(self, op: edits.CloseOp) -> None:
         file = self._file(op.path, op)
         self._set_blocks(file, op.blocks, BlockState.COMPLETE)
-        for block in file.blocks:
+        for block in file.blocks if op.blocks else ():
             was_complete = block.state is BlockState.COMPLETE
             block.state = BlockState.COMPLETE
             self._is_cut(file, block)
@@ -578,9 +587,9 @@ class Namespace:
     ) -> None:
         """Make the file's blocks those of the list: known ones updated, one more at
         the end added, one fewer at the end dropped. Nothing else is a legal change."""
-        known = file.blocks
-        if not wanted and not known:
+        if not wanted and not file.block_ids:
             return
+        known = file.blocks
         for index, want in enumerate(wanted):
             self._check_block(file, index, want, known[index] if index < len(known) else None)
         for index, want in enumerate(wanted):

@@ -64,8 +64,16 @@ class Writing:
         """The file that the client writes: by id where it gives one, as it may have
         been renamed. Raises PathNotFound, LeaseExpired, RecoveryInProgress."""
         core = self._core
-        inode = core.namespace.inodes.get(inode_id) if inode_id else found.inode
-        if inode is not None and not core.namespace.is_attached(inode):
+        inode = found.inode
+        is_another = inode_id and (inode is None or inode.inode_id != inode_id)
+        if is_another:
+            inode = core.namespace.inodes.get(inode_id)
+        # What a path leads to is in the tree, unless that is a snapshot's.
+        if (
+            (is_another or found.in_snapshot)
+            and inode is not None
+            and not core.namespace.is_attached(inode)
+        ):
             inode = None
         holder = f"Holder {client_name} does not have any open files."
         where = f"{found.path} (inode {inode_id})"

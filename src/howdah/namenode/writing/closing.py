@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_commit, close_edit, edit_blocks
-from howdah.namenode.inodes.inodes import BlockState, File
+from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.writing.allocation import Writing
 
 
@@ -52,13 +52,13 @@ class Closing:
                 return PendingClose(inode_id, client_name, last, deadline_ms, True)
             raise
         pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
-        self.try_close(pending)
+        self._close_if_safe(pending, file)
         return pending
 
-    def _check_last(self, file: File, last: ClientBlock | None) -> None:
-        """May the client close the file behind `last`? None: it added nothing to blocks
-        that were settled before."""
-        block = file.last_block
+    @staticmethod
+    def _check_last(file: File, block: Block | None, last: ClientBlock | None) -> None:
+        """May the client close the file, which ends with `block`, behind `last`? None: it added
+        nothing to blocks that were settled before."""
         if last is None:
             fits = block is None or block.state is not BlockState.UNDER_CONSTRUCTION
         else:
@@ -101,26 +101,33 @@ class Closing:
         if file.writer is None and self._ends_with(file, pending.last):
             pending.outcome = True
             return
+        self._close_if_safe(pending, file)
+
+    def _close_if_safe(self, pending: PendingClose, file: File) -> None:
+        """The same for a file that is in the tree and not closed already."""
+        core = self._core
         if file.writer != pending.client_name:
             raise errors.LeaseExpired(
                 f"Client (={pending.client_name}) is not the lease owner (={file.writer}: "
                 f"{file.path} (inode {file.inode_id})"
             )
-        self._check_last(file, pending.last)
-        if core.safe_mode.on or not self._minimally_replicated(file, pending.last):
+        block = file.last_block
+        self._check_last(file, block, pending.last)
+        if core.safe_mode.on or not self._minimally_replicated(file, block, pending.last):
             if core.clock.monotonic_ms() >= pending.deadline_ms:
                 pending.outcome = False
             return
-        last = file.last_block
-        blocks = edit_blocks(file.blocks) if last is not None else ()
+        blocks = edit_blocks(file.blocks) if block is not None else ()
         if pending.last is not None:
             blocks = (*blocks[:-1], pending.last.as_edit)
         core.commit(close_edit(file, blocks, core.clock.wall_ms()))
         pending.outcome = True
 
-    def _minimally_replicated(self, file: File, last: ClientBlock | None) -> bool:
-        """FS-135: enough finalized replicas of each block, not all of them."""
-        block = file.last_block
+    def _minimally_replicated(
+        self, file: File, block: Block | None, last: ClientBlock | None
+    ) -> bool:
+        """FS-135: enough finalized replicas of each block, not all of them. `block` is the
+        file's last."""
         if block is None:
             return True
         if not file.blocks.are_complete_but_last:

@@ -82,17 +82,16 @@ class Opening:
         check_names(core, found)
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
-        core.make_parents(who, found, len(found.components) - 1, None, now_ms)
-        parent = core.namespace.find(paths.parent_of(found.path))
-        assert isinstance(parent, Directory), "its parents exist now"
+        parent = core.made_parent(who, found, None, now_ms)
         if old is None:
             core.check_room(parent)
         if not policy_id and storage_policies.of(parent).fixed:
             policy_id = storage_policies.effective_id(parent)
         mode, acl = core.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
+        inode_id = core.new_inode_id()
         core.commit(
             edits.AddOp(
-                core.new_inode_id(),
+                inode_id,
                 found.path,
                 replication,
                 now_ms,
@@ -109,9 +108,7 @@ class Opening:
             )
         )
         core.leases.renew(client_name, core.clock.monotonic_ms())
-        file = core.namespace.find(found.path)
-        assert isinstance(file, File), "it was just made"
-        return file
+        return core.namespace.inodes.files[inode_id]
 
     def _check_sizes(
         self, caller: Caller, path: str, replication: int, block_size_bytes: int
