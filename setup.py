@@ -10,7 +10,11 @@ setup(
     ext_modules=[
         Extension(
             "howdah._kernel",
-            sources=["src/howdah/_kernel.c", "src/howdah/_kernel_rows.c"],
+            sources=[
+                "src/howdah/_kernel.c",
+                "src/howdah/_kernel_rows.c",
+                "src/howdah/_kernel_calls.c",
+            ],
             extra_compile_args=["-O3"],
             # Python 3.11's, the first with buffers: one wheel serves all that come later.
             define_macros=[("Py_LIMITED_API", "0x030B0000")],

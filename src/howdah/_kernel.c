@@ -629,6 +629,18 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_calls.c. */
+PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+uint32_t howdah_crc32(const void *data, size_t length);
+
+/* Of records: they are short. */
+uint32_t
+howdah_crc32(const void *data, size_t length)
+{
+    return ~crc32_algorithm.update(~0u, data, length);
+}
+
 static PyMethodDef methods[] = {
     {"checksum_chunks", (PyCFunction)(void (*)(void))checksum_chunks, METH_FASTCALL,
      "checksum_chunks(type, bytes_per_checksum, data, out, out_offset) -> int"},
@@ -643,6 +655,10 @@ static PyMethodDef methods[] = {
      "take_rows(pages, ids, shift, width) -> bytes"},
     {"frame_files", (PyCFunction)(void (*)(void))howdah_frame_files, METH_FASTCALL,
      "frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes"},
+    {"split_calls", (PyCFunction)(void (*)(void))howdah_split_calls, METH_FASTCALL,
+     "split_calls(data, max_frame_bytes) -> (list of calls, where they end)"},
+    {"pack_record", (PyCFunction)(void (*)(void))howdah_pack_record, METH_FASTCALL,
+     "pack_record(opcode, txid, codes, values) -> bytes"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -687,7 +703,7 @@ static PyModuleDef_Slot slots[] = {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "howdah._kernel",
-    .m_doc = "Checksums over all chunks of a packet, and rows by the thousand, in one call.",
+    .m_doc = "Checksums over all chunks of a packet, rows by the thousand, and calls of a namenode.",
     .m_size = 0,
     .m_methods = methods,
     .m_slots = slots,

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.native.loading import kernel
 from howdah.proto import rpc_pb2
 from howdah.tracing.context import ids_of
 
@@ -196,9 +198,12 @@ PlainCall = tuple[int, bytes, bytes, bytes, int, int]
 the frame's payload begins and ends."""
 
 
-def split_calls(data: bytes, max_frame_bytes: int) -> tuple[list[PlainCall], int]:
+def split_calls_here(data: bytes, max_frame_bytes: int) -> tuple[list[PlainCall], int]:
     """The calls at the beginning of `data`, as clients write nearly all of them, and where they
-    end. A frame that is none of them, or is not whole, or too long, is for others to look at."""
+    end. A frame that is none of them, or is not whole, or too long, is for others to look at.
+
+    This is the twin of the kernel's function, which takes its place where it is there.
+    """
     calls: list[PlainCall] = []
     position, end = 0, len(data)
     while end - position > 4:
@@ -246,6 +251,11 @@ def split_calls(data: bytes, max_frame_bytes: int) -> tuple[list[PlainCall], int
         )
         position = stop
     return calls, position
+
+
+split_calls: Final[Callable[[bytes, int], tuple[list[PlainCall], int]]] = getattr(
+    kernel(), "split_calls", split_calls_here
+)
 
 
 _STATE_ID: Final = b"\x48"

@@ -7,9 +7,8 @@ is not in the record: of a change it stays as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from howdah.storage.edits.edits import Opcode, RetryableEdit
+from howdah.storage.edits.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

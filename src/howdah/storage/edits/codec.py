@@ -26,6 +26,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from howdah import errors
+from howdah.native.loading import kernel
 from howdah.storage.edits import cache_edits
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits import parts as part
@@ -223,6 +224,42 @@ BODIES: Final[dict[type[ed.Edit], tuple[Part, ...]]] = {
 _PACKERS: Final[dict[type[ed.Edit], list[tuple[Callable[[Any], Any], Callable[[Any], bytes]]]]] = {
     kind: [(attrgetter(*p.fields), p.pack) for p in parts] for kind, parts in BODIES.items()
 }
+
+
+class _Values:
+    """All values of an edit at once, as the kernel packs them."""
+
+    __slots__ = ("_get", "_lists", "_odd", "codes", "opcode")
+
+    def __init__(self, kind: type[ed.Edit], parts: tuple[Part, ...]) -> None:
+        self.opcode = int(kind.opcode)
+        self.codes = b"".join(p.codes or b"y" for p in parts)
+        names: list[str] = []
+        self._odd: list[tuple[int, Callable[[Any], Any], Callable[[Any], bytes]]] = []
+        """The places of what the kernel leaves to Python."""
+        self._lists: list[tuple[int, Callable[[Any], bytes]]] = []
+        """The places of what it packs where it is empty, as it is of nearly every edit."""
+        for p in parts:
+            if not p.codes:
+                self._odd.append((len(names), attrgetter(*p.fields), p.pack))
+            elif p.codes in b"lx":
+                self._lists.append((len(names), p.pack))
+            names += (p.within or p.fields) if p.codes else p.fields[:1]
+        # Of one name an attrgetter gives the value alone, and of none it is none.
+        self._get = attrgetter(*names, "opcode", "opcode")
+
+    def of(self, edit: ed.Edit) -> list[object]:
+        values = list(self._get(edit)[:-2])
+        for place, get, pack in self._odd:
+            values[place] = pack(get(edit))
+        for place, pack in self._lists:
+            if values[place]:
+                values[place] = pack(values[place])
+        return values
+
+
+_NATIVE: Final = getattr(kernel(), "pack_record", None)
+_VALUES: Final = {kind: _Values(kind, parts) for kind, parts in BODIES.items()}
 _KINDS: Final[dict[int, type[ed.Edit]]] = {int(kind.opcode): kind for kind in BODIES}
 
 
@@ -233,9 +270,23 @@ def encode_record(txid: int, edit: ed.Edit) -> bytes:
     longer than a reader accepts, and `UnsupportedOperation` for an edit without an
     on-disk form.
     """
-    packers = _PACKERS.get(type(edit))
-    if packers is None:
+    values = _VALUES.get(type(edit))
+    if values is None:
         raise errors.UnsupportedOperation(f"{type(edit).__name__} has no edit log record")
+    if _NATIVE is not None:
+        try:
+            record: bytes = _NATIVE(values.opcode, txid, values.codes, values.of(edit))
+        except (TypeError, ValueError, OverflowError, struct.error, errors.IllegalArgument):
+            # Rare, or it does not fit: who can do all says what is wrong.
+            return encode_record_here(txid, edit)
+        if len(record) <= MAX_RECORD_BYTES:
+            return record
+    return encode_record_here(txid, edit)
+
+
+def encode_record_here(txid: int, edit: ed.Edit) -> bytes:
+    """The same without the kernel."""
+    packers = _PACKERS[type(edit)]
     try:
         body = b"".join([pack(get(edit)) for get, pack in packers])
         record = _HEADER.pack(edit.opcode, _LENGTH_COUNTS + len(body), txid) + body

@@ -18,8 +18,9 @@ This module holds values only. It knows neither bytes nor files.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+from howdah.storage.edits.values import dataclass
 
 NO_CLIENT_ID: Final = b""
 NO_CALL_ID: Final = -2

@@ -51,26 +51,31 @@ class Part:
     read: Callable[[Cursor], Any]
     since: int = 0
     absent: Any = None
+    codes: bytes = b""
+    """How the kernel packs the values (`pack_record`): a letter for each of `fields`, or of
+    `within`. Empty where `pack` has to."""
+    within: tuple[str, ...] = ()
+    """What the letters are of, where the field is an object: its attributes."""
 
 
 def i64(field: str, *, since: int = 0) -> Part:
-    return Part((field,), _I64.pack, Cursor.i64, since, 0)
+    return Part((field,), _I64.pack, Cursor.i64, since, 0, b"q")
 
 
 def i16(field: str) -> Part:
-    return Part((field,), _I16.pack, Cursor.i16)
+    return Part((field,), _I16.pack, Cursor.i16, codes=b"h")
 
 
 def i8(field: str, *, since: int = 0) -> Part:
-    return Part((field,), _I8.pack, Cursor.i8, since, 0)
+    return Part((field,), _I8.pack, Cursor.i8, since, 0, b"b")
 
 
 def boolean(field: str) -> Part:
-    return Part((field,), lambda flag: b"\1" if flag else b"\0", Cursor.boolean)
+    return Part((field,), lambda flag: b"\1" if flag else b"\0", Cursor.boolean, codes=b"?")
 
 
 def string(field: str) -> Part:
-    return Part((field,), pack_string, Cursor.string)
+    return Part((field,), pack_string, Cursor.string, codes=b"s")
 
 
 def optional_string(field: str) -> Part:
@@ -97,7 +102,7 @@ def twice_i64(field: str) -> Part:
         cursor.i64()
         return value
 
-    return Part((field,), lambda value: _I64.pack(value) * 2, read)
+    return Part((field,), lambda value: _I64.pack(value) * 2, read, codes=b"Q")
 
 
 def rename_options(field: str) -> Part:
@@ -136,7 +141,8 @@ def permission(field: str) -> Part:
     def read(cursor: Cursor) -> ed.Permission:
         return ed.Permission(cursor.text(), cursor.text(), cursor.i16())
 
-    return Part((field,), pack, read)
+    within = (f"{field}.owner", f"{field}.group", f"{field}.mode")
+    return Part((field,), pack, read, codes=b"tth", within=within)
 
 
 # Blocks.
@@ -154,7 +160,7 @@ def blocks(field: str) -> Part:
         raw = cursor.raw(count * _BLOCK.size, "blocks")
         return tuple([ed.EditBlock(*numbers) for numbers in _BLOCK.iter_unpack(raw)])
 
-    return Part((field,), pack, read)
+    return Part((field,), pack, read, codes=b"l")
 
 
 def _pack_compact(values: tuple[ed.EditBlock, ...]) -> bytes:
@@ -240,7 +246,7 @@ def acl(field: str) -> Part:
             found.append(ed.AclEntry(scope, kind, bits & 7, name))
         return tuple(found)
 
-    return Part((field,), pack, read)
+    return Part((field,), pack, read, codes=b"l")
 
 
 def acl_message(path: str, entries: str) -> Part:
@@ -308,7 +314,12 @@ def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:
 
 def xattrs(field: str) -> Part:
     """Those that a new inode begins with: the message without a path."""
-    return Part((field,), lambda values: _pack_xattrs(None, values), lambda c: _read_xattrs(c)[1])
+    return Part(
+        (field,),
+        lambda values: _pack_xattrs(None, values),
+        lambda c: _read_xattrs(c)[1],
+        codes=b"x",
+    )
 
 
 def xattr_message(path: str, field: str) -> Part:
@@ -358,4 +369,4 @@ def _read_rpc_ids(cursor: Cursor) -> tuple[bytes, int]:
     return cursor.raw(cursor.i16(), "client id"), cursor.i32()
 
 
-RPC_IDS: Final = Part(("rpc_client_id", "rpc_call_id"), _pack_rpc_ids, _read_rpc_ids)
+RPC_IDS: Final = Part(("rpc_client_id", "rpc_call_id"), _pack_rpc_ids, _read_rpc_ids, codes=b"ci")
