@@ -17,7 +17,7 @@ import load
 from apache import ApacheCluster, NoPeer
 from harness import Options, Results, Skipped, figure, main, progress, scratch
 from load import Request
-from namenode import APACHE, OURS, Subject, _howdah
+from subjects import APACHE, OURS, Subject, howdah
 
 from howdah.errors import NotReplicatedYet
 from howdah.proto import client_namenode_pb2 as pb
@@ -144,12 +144,35 @@ class Nodes:
                     raise
                 time.sleep(_PAUSE_S)
 
-    def _received(self, uuid_: str, block: types_pb2.ExtendedBlockProto) -> None:
-        number = next(
-            n
-            for n, known in enumerate(self.registrations)
-            if known.datanodeID.datanodeUuid == uuid_
-        )
+    def heartbeats(self) -> None:
+        """All of them live."""
+        for number in range(NODES):
+            self._rpc.call("sendHeartbeat", self._heartbeat(number), dn.HeartbeatResponseProto)
+
+    def write_last(self, paths: Sequence[str]) -> list[types_pb2.ExtendedBlockProto]:
+        """The last block of each file, which its datanodes have from now on."""
+        found = []
+        by_node: dict[str, list[types_pb2.ExtendedBlockProto]] = {}
+        for path in paths:
+            request = pb.GetBlockLocationsRequestProto(src=path, offset=0, length=1 << 40)
+            answer = self._clients.call(
+                "getBlockLocations", request, pb.GetBlockLocationsResponseProto
+            )
+            block = answer.locations.lastBlock
+            block.b.numBytes = 16
+            found.append(block.b)
+            for place in block.locs:
+                by_node.setdefault(place.id.datanodeUuid, []).append(block.b)
+        for uuid_, blocks in by_node.items():
+            self._received(uuid_, *blocks)
+        return found
+
+    def is_closed(self, path: str) -> bool:
+        request = pb.IsFileClosedRequestProto(src=path)
+        return self._clients.call("isFileClosed", request, pb.IsFileClosedResponseProto).result
+
+    def _received(self, uuid_: str, *received: types_pb2.ExtendedBlockProto) -> None:
+        number = self._numbers[uuid_]
         self._rpc.call(
             "blockReceivedAndDeleted",
             dn.BlockReceivedAndDeletedRequestProto(
@@ -168,15 +191,17 @@ class Nodes:
                                 ),
                                 status=dn.ReceivedDeletedBlockInfoProto.RECEIVED,
                             )
+                            for block in received
                         ],
                     )
                 ],
             ),
             dn.BlockReceivedAndDeletedResponseProto,
         )
-        self.replicas[uuid_].append(
+        self.replicas[uuid_] += [
             ListedReplica(block.blockId, block.numBytes, block.generationStamp, 0)
-        )
+            for block in received
+        ]
 
     def report(
         self, number: int, replicas: Sequence[ListedReplica] | None = None
@@ -209,7 +234,7 @@ def measure(options: Options) -> Results:
     unknown = [ListedReplica(number + 1, 0, 0, 0) for number in range(REPLICAS)]
     with ExitStack() as stack:
         base = stack.enter_context(scratch(options, "block-reports"))
-        subjects = {OURS: stack.enter_context(_howdah(base / "howdah"))}
+        subjects = {OURS: stack.enter_context(howdah(base / "howdah"))}
         try:
             peer = stack.enter_context(ApacheCluster(base / "apache", 0))
         except NoPeer as error:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
@@ -72,7 +71,6 @@ class Subject:
         self.namenode = InMemoryNamenode()
         self.nodes = [self.namenode.join(f"dn{n}") for n in range(DATANODES)]
         core = self.namenode.core
-        core.dice = random.SystemRandom()
         core.take_outbox()
         self.turn: list[Callable[[], None]] = []
         self.barrier = DurableBarrier(core, self.turn.append)

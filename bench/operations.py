@@ -95,6 +95,10 @@ class Made:
             for paths in self._paths("r")
         ]
 
+    def open_paths(self) -> list[list[str]]:
+        """Of each caller."""
+        return list(self._paths("w"))
+
     def openings(self) -> Requests:
         """Files that are written from here on."""
         return [[creation(one, 3)[0] for one in paths] for paths in self._paths("w")]

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor, ServiceDescriptor
+from google.protobuf.descriptor import FieldDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -157,23 +157,24 @@ class Texts:
 
     __slots__ = ("_lists", "_messages", "_strings", "exist")
 
-    def __init__(self, descriptor: Descriptor, above: Mapping[str, Texts] | None = None) -> None:
+    def __init__(self, kind: type[Message], above: Mapping[str, Texts] | None = None) -> None:
         """`above` are types that are being looked at: a part may be of its whole's type."""
         self._strings: list[tuple[str, str]] = []
         self._lists: list[tuple[str, str]] = []
         self._messages: list[tuple[str, bool, Texts]] = []
         self.exist = False
         """Whether there is any place for a text."""
-        above = {**(above or {}), descriptor.full_name: self}
-        empty = GetMessageClass(descriptor)()
-        for field in descriptor.fields:
+        above = {**(above or {}), kind.DESCRIPTOR.full_name: self}
+        empty = kind()
+        for field in kind.DESCRIPTOR.fields:
             found = getattr(empty, field.name)
             if field.type == FieldDescriptor.TYPE_STRING:
                 places = self._strings if isinstance(found, str) else self._lists
                 places.append((field.name, field.full_name))
             elif field.message_type is not None:
                 inner, many = field.message_type, not isinstance(found, Message)
-                within = above.get(inner.full_name) or Texts(inner, above)
+                part = found.add() if many else found
+                within = above.get(inner.full_name) or Texts(type(part), above)
                 # Of a type that is not finished yet nobody knows.
                 if within.exist or inner.full_name in above:
                     self._messages.append((field.name, many, within))
@@ -200,10 +201,16 @@ class Texts:
         return None
 
 
-@cache
+_TEXTS: Final[dict[str, Texts]] = {}
+
+
 def texts_of(kind: type[Message]) -> Texts:
     """Of a type of messages."""
-    return Texts(kind.DESCRIPTOR)
+    name = kind.DESCRIPTOR.full_name
+    found = _TEXTS.get(name)
+    if found is None:
+        found = _TEXTS.setdefault(name, Texts(kind))
+    return found
 
 
 class Service:

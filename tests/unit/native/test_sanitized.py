@@ -15,7 +15,7 @@ import howdah
 
 SOURCES = sorted(Path(howdah.__file__).parent.glob("_kernel*.c"))
 HERE = Path(__file__).parent
-TESTS = [HERE / "test_rows.py", HERE.parent / "transfer/test_checksum.py"]
+TESTS = [HERE / "test_rows.py", HERE / "test_calls.py", HERE.parent / "transfer/test_checksum.py"]
 RUN = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("howdah._kernel", sys.argv[1])

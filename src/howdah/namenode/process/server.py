@@ -158,7 +158,7 @@ class Namenode:
             settings_from(conf, loaded.version.block_pool_id),
             permissions_from(conf, known_groups, known_groups.forget),
             SystemClock(),
-            random.SystemRandom(),
+            random.Random(),  # seeded by the system; of the system each throw is a call
             rack_map(conf, outside),
         )
         core.retry_cache.rebuild(loaded.answered_calls, core.clock.monotonic_ms())

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from howdah.namenode.inodes.inodes import Directory, FileTable, INode
+from howdah.namenode.inodes.directory import Directory, INode
+from howdah.namenode.inodes.files import FileTable
 
 MAX_WAYS: Final = 4096
 MAX_LEVELS: Final = 64

@@ -44,6 +44,12 @@ def may_be_made(namespace: Namespace, path: str) -> bool:
     return isinstance(parent, Directory) and walked(namespace, path) is None
 
 
+def may_be_moved(namespace: Namespace, path: str, other: str) -> bool:
+    if walked(namespace, path) is None or other.startswith(path + "/"):
+        return False
+    return may_be_made(namespace, other)
+
+
 STEPS = st.one_of(
     st.tuples(st.just("mkdir"), st.sampled_from(PATHS), st.just("")),
     st.tuples(st.just("touch"), st.sampled_from(PATHS), st.just("")),
@@ -63,9 +69,8 @@ def test_a_path_leads_where_a_walk_from_the_root_does(steps: list[tuple[str, str
             touch(namespace, path)
         elif what == "delete" and walked(namespace, path) is not None:
             namespace.apply(edits.DeleteOp(path, 2))
-        elif what == "rename" and walked(namespace, path) and may_be_made(namespace, other):
-            if not other.startswith(path + "/"):
-                namespace.apply(edits.RenameOldOp(path, other, 3))
+        elif what == "rename" and may_be_moved(namespace, path, other):
+            namespace.apply(edits.RenameOldOp(path, other, 3))
         for one in PATHS:
             assert namespace.find(one) == walked(namespace, one)
             way = namespace.way_to(one)

@@ -19,6 +19,7 @@ from howdah.storage.edits.codec import (
     decode_checked_record,
     decode_record,
     encode_record,
+    encode_record_here,
     record_length,
 )
 from howdah.storage.primitives import MalformedRecord
@@ -38,6 +39,14 @@ def test_every_edit_comes_back_from_its_record(
 ) -> None:
     edit = data.draw(any_edit)
     assert decode_record(encode_record(txid, edit)) == ed.LoggedEdit(txid, edit)
+
+
+@given(data=st.data(), txid=TXIDS)
+def test_the_kernel_packs_what_python_does(
+    any_edit: st.SearchStrategy[ed.Edit], data: st.DataObject, txid: int
+) -> None:
+    edit = data.draw(any_edit)
+    assert encode_record(txid, edit) == encode_record_here(txid, edit)
 
 
 @given(data=st.data(), txid=TXIDS)
