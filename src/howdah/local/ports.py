@@ -4,6 +4,10 @@ A port that is planned for a server is free until the server starts, and again w
 So that no other process plans it meanwhile, each takes a share of all ports for itself, for as
 long as it lives; within its share the ports take turns. When there are more processes than
 shares, the others draw from all ports.
+
+On Linux the name of a share is that of an abstract socket: such names are where ports are, in a
+network's namespace, and so are the same for all users, for whatever directory a process keeps its
+temporary files in, and for all containers that share a network. Elsewhere it is that of a file.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import fcntl
 import os
 import random
 import socket
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -25,8 +30,10 @@ LAST_DATANODE_HOST = 254
 # Below what systems hand out to connecting sockets: a port that is free while a
 # server is down shall be free when it comes up again.
 PORTS = range(15000, 32000)
-SHARE_PORTS = 1000
+SHARE_PORTS = 500
 MAX_PORT_ATTEMPTS = 200
+ABSTRACT = sys.platform == "linux"
+"""Whether shares are claimed by names of sockets, and not by locks of files."""
 
 
 def datanode_hosts(count: int) -> list[str]:
@@ -62,7 +69,11 @@ class Share:
         starts = list(range(ports.start, ports.stop, SHARE_PORTS))
         random.SystemRandom().shuffle(starts)
         for start in starts:
-            lock = _locked(directory / f"howdah-ports-{os.getuid()}-{start}.lock")
+            lock = (
+                _claimed(start)
+                if ABSTRACT
+                else _locked(directory / f"howdah-ports-{os.getuid()}-{start}.lock")
+            )
             if lock is not None:
                 return cls(range(start, min(start + SHARE_PORTS, ports.stop)), lock)
         return cls(ports, None)
@@ -78,6 +89,17 @@ class Share:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _claimed(start: int) -> int | None:
+    """A descriptor that has the name of a share; None if another process has it."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"\0howdah-ports-{start}")
+    except OSError:
+        claim.close()
+        return None
+    return claim.detach()
 
 
 def _locked(path: Path) -> int | None:

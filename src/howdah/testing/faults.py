@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import enum
 import errno
+import fcntl
 import json
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,15 +112,19 @@ class Faults:
         return sorted(names)
 
     def heal(self) -> list[str]:
-        """Disarm everything and repair the networks that were cut; whose they were."""
-        for point in Point:
-            self.disarm(point)
+        """Disarm everything and repair the networks that were cut; whose they were.
+
+        A server that is just reaching a point is cut before that, and healed, or not at all.
+        """
         healed = []
-        for marker in sorted(self._directory.glob("cut.*")):
-            name = marker.name.partition(".")[2]
-            marker.unlink()
-            self._signal(name, signal.SIGCONT)
-            healed.append(name)
+        with _cutting(self._directory):
+            for point in Point:
+                self.disarm(point)
+            for marker in sorted(self._directory.glob("cut.*")):
+                name = marker.name.partition(".")[2]
+                marker.unlink()
+                self._signal(name, signal.SIGCONT)
+                healed.append(name)
         return healed
 
 
@@ -134,8 +140,14 @@ def install(directory: Path, name: str) -> None:
         except FileNotFoundError:
             return
         meant = fault["behind"] in (None, behind) and name in (fault["names"] or (name,))
-        if meant and _claim(directory, point, name):
-            _happen(Action(fault["action"]), directory / f"cut.{name}", f"{block_id} at {point}")
+        action = Action(fault["action"])
+        if meant and action is Action.CUT:
+            # From the claim to the signal in one, or `heal` could come between.
+            with _cutting(directory):
+                if (directory / point).exists() and _claim(directory, point, name):
+                    _cut(directory / f"cut.{name}")
+        elif meant and _claim(directory, point, name):
+            _happen(action, f"{block_id} at {point}")
 
     fault_points.listen(at)
     _break_connections_while(directory / f"cut.{name}")
@@ -155,7 +167,24 @@ def _claim(directory: Path, point: Point, name: str) -> bool:
     return False
 
 
-def _happen(action: Action, cut: Path, where: str) -> None:
+@contextmanager
+def _cutting(directory: Path) -> Iterator[None]:
+    """Only one at a time cuts a network or heals it, of all processes."""
+    with (directory / "cutting").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _cut(marker: Path) -> None:
+    marker.touch()
+    # The keeper leads the group; it is the one that sends heartbeats. Points are reached in its
+    # child, which holds the lock: it must not stop itself.
+    keeper = os.getpgrp()
+    assert keeper != os.getpid(), "a keeper reaches no point"
+    os.kill(keeper, signal.SIGSTOP)
+
+
+def _happen(action: Action, where: str) -> None:
     match action:
         case Action.KILL:
             os.killpg(os.getpgrp(), signal.SIGKILL)
@@ -163,10 +192,6 @@ def _happen(action: Action, cut: Path, where: str) -> None:
             os.killpg(os.getpgrp(), signal.SIGSTOP)
         case Action.DISK_FULL:
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} (block {where})")
-        case Action.CUT:
-            cut.touch()
-            # The keeper leads the group; it is the one that sends heartbeats.
-            os.kill(os.getpgrp(), signal.SIGSTOP)
 
 
 def _break_connections_while(cut: Path) -> None:

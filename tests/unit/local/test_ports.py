@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from howdah.errors import InvalidConfiguration
+from howdah.local import ports as local_ports
 from howdah.local.ports import SHARE_PORTS, Ports, Share, share_of_this_process
 
 ALL = range(15000, 15000 + 3 * SHARE_PORTS - 10)
@@ -29,7 +32,28 @@ def test_ports_take_turns() -> None:
     assert turns[5:] == turns[:5]
 
 
-def test_shares_are_apart_until_there_are_no_more(tmp_path: Path) -> None:
+def test_a_share_is_that_of_one_process_whatever_its_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs of tests side by side, each with a TMPDIR and perhaps a user of its own."""
+    if not local_ports.ABSTRACT:
+        pytest.skip("only Linux has names for sockets beside ports")
+    one = range(61000, 61000 + SHARE_PORTS)
+    mine = Share.take(one, tmp_path / "a")
+    take = (
+        "import sys, pathlib; from howdah.local.ports import Share; "
+        f"share = Share.take({one!r}, pathlib.Path('/')); print(share._lock is not None)"
+    )
+    words = [sys.executable, "-c", take]
+    assert subprocess.run(words, capture_output=True, timeout=100).stdout == b"False\n"
+    mine.release()
+    assert subprocess.run(words, capture_output=True, timeout=100).stdout == b"True\n"
+
+
+def test_shares_are_apart_until_there_are_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_ports, "ABSTRACT", False)
     shares = [Share.take(ALL, tmp_path) for _ in range(3)]
     assert sorted(port for share in shares for port in share.ports) == list(ALL)
     assert Share.take(ALL, tmp_path).ports == ALL
@@ -42,8 +66,9 @@ def test_shares_are_apart_until_there_are_no_more(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_written_costs_the_share_and_nothing_else(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(local_ports, "ABSTRACT", False)
     assert Share.take(ALL, tmp_path / "not there").ports == ALL
 
 
