@@ -257,6 +257,57 @@ def test_what_a_router_has_to_read_anew_it_says(
     assert "does not have this command" in admin("-setStorageTypeQuota", "/east", "-storageType")
 
 
+def test_links_of_a_view_become_mount_points(
+    routers: Routers,
+    fs: FileSystem,
+    howdah_cluster: MiniCluster,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with howdah_cluster.connect() as direct:
+        direct.mkdirs("/router/view", 0o750)
+        direct.write_bytes("/router/view/file", b"there")
+        authority = direct.uri.removeprefix("hdfs://").rstrip("/")
+        owner = direct.get_file_status("/router/view").owner
+    prefix = "fs.viewfs.mounttable"
+    links = {
+        f"{prefix}.one.link./views/a": f"hdfs://{authority}/router/view",
+        f"{prefix}.one.link./views/local": "file:///srv",
+        f"{prefix}.one.linkFallback": "hdfs://east/",
+        f"{prefix}.two.link./views/b": "hdfs://east/router/view",
+        f"{prefix}.two.homedir": "/home",
+        f"{prefix}.default.name.key": "one",
+    }
+    conf = routers.admin_conf().with_values(links)
+
+    def run(cluster: str) -> tuple[int, list[str], str]:
+        capsys.readouterr()
+        code = routeradmin.main(["-initViewFsToMountTable", cluster], conf)
+        said = capsys.readouterr()
+        return code, said.out.splitlines(), said.err
+
+    code, out, problems = run("one")
+    assert (code, out) == (255, ["Added mount point /views/a"])
+    assert f"{prefix}.one.linkFallback is left out" in problems
+    assert f"Added Mount Point failed {prefix}.one.link./views/local: Only supports" in problems
+    assert fs.read_bytes("/views/a/file") == b"there"
+    code, out, problems = run("two")
+    assert (code, problems) == (0, "")
+    assert out == ["Added mount point /views/b", "Successfully init ViewFs mapping to router two"]
+    capsys.readouterr()
+    assert routeradmin.main(["-ls", "/views"], conf) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[:3] for row in rows] == [
+        ["/views/a", "east->/router/view", owner],
+        ["/views/b", "east->/router/view", owner],
+    ]
+    assert {row[4] for row in rows} == {"rwxr-x---"}
+    assert run("allClusters")[1] == ["Added mount point /views/a", "Added mount point /views/b"]
+    assert run("three")[:2] == (0, ["There is no ViewFs mapping to initialize."])
+    assert routeradmin.main(["-initViewFsToMountTable", "one", "two"], conf) == 255
+    assert "Max=1 argument allowed" in capsys.readouterr().err
+    routeradmin.main(["-rm", "/views/a", "/views/b"], conf)
+
+
 def test_a_lease_is_renewed_where_the_file_is(
     routers: Routers, rpc: RpcClient, fs: FileSystem
 ) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from howdah.config import Configuration
 from howdah.namenode.ha.states import HAState
 from howdah.rpc.service import Answer
 from howdah.rpc.session import Call
 from howdah.testing.internal.namenode_pair import Pair, become, run
+from howdah.testing.internal.observed_router import ObservedRouter, before_an_observer
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -47,3 +49,19 @@ def test_java_reads_what_it_wrote_from_an_observer(
     assert f"seen {DIRECTORIES}" in run(pair, scenario)
     assert asked.count("getFileInfo") >= DIRECTORIES
     assert asked.count("getListing") == DIRECTORIES
+
+
+@pytest.mark.req("LM-020")
+def test_java_reads_what_it_wrote_through_a_router_from_an_observer(
+    tmp_path: Path, hadoop_run: Callable[..., str]
+) -> None:
+    def work(scene: ObservedRouter) -> str:
+        site = tmp_path / "site.xml"
+        site.write_text(Configuration(scene.client_values).to_xml())
+        printed = hadoop_run(READER, site, str(DIRECTORIES))
+        assert scene.asked["observer"]["getFileInfo"] >= DIRECTORIES - 1
+        assert scene.asked["observer"]["getListing"] >= DIRECTORIES - 1
+        return printed
+
+    values = {"dfs.federation.router.default.nameserviceId": "ns"}
+    assert f"seen {DIRECTORIES}" in before_an_observer(tmp_path, work, **values)

@@ -227,6 +227,12 @@ DFS_CLIENT_FAILOVER_OBSERVER_PROBE_RETRY_PERIOD = duration(
     "ms",
     "When a client that found no observer looks for one again.",
 )
+DFS_CLIENT_RBF_OBSERVER_READ_ENABLE = boolean(
+    "dfs.client.rbf.observer.read.enable",
+    False,
+    "Whether a client tells routers what it has seen, so that they may let observers answer its "
+    "reads.",
+)
 DFS_CLIENT_FAILOVER_NAMENODE_HA_STATE_PROBE_TIMEOUT = duration(
     "dfs.client.failover.namenode.ha-state.probe.timeout",
     "25s",

@@ -6,6 +6,7 @@ from howdah.kinds import (
     address,
     boolean,
     duration,
+    integer,
     listing,
     optional_string,
     string,
@@ -142,14 +143,26 @@ DFS_FEDERATION_ROUTER_CLIENT_MOUNT_STATUS_TIME_OUT = duration(
 DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT = boolean(
     "dfs.federation.router.observer.read.default",
     False,
-    "Whether reads go to observers. A router of howdah asks active namenodes alone, and does not "
-    "start with true.",
+    "Whether reads of callers who say what they have seen go to observers.",
 )
 DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES = listing(
     "dfs.federation.router.observer.read.overrides",
     "",
-    "Nameservices in which that is the other way round; a router of howdah does not start with "
-    "any.",
+    "Nameservices in which that is the other way round.",
+)
+DFS_FEDERATION_ROUTER_OBSERVER_FEDERATED_STATE_PROPAGATION_MAXSIZE = integer(
+    "dfs.federation.router.observer.federated.state.propagation.maxsize",
+    5,
+    "Of how many nameservices an answer says where their logs are; with more of them that have "
+    "observers, all reads go to active namenodes.",
+    minimum=0,
+)
+DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD = duration(
+    "dfs.federation.router.observer.state.id.refresh.period",
+    "15s",
+    "ms",
+    "After how long without an answer of the active namenode reads go there; below 0 never.",
+    minimum_s=None,
 )
 DFS_FEDERATION_ROUTER_QUOTA_ENABLE = boolean(
     "dfs.federation.router.quota.enable", False, "Whether mount points may have quotas."

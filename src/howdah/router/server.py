@@ -26,6 +26,7 @@ from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.namenodes.states import States
 from howdah.router.pages import Pages
 from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
@@ -66,12 +67,20 @@ class Router:
             most_bytes=settings.max_frame_bytes,
         )
         user = current_user()
+        states = States(
+            settings.namenodes,
+            by_default=settings.observer_reads,
+            overrides=settings.observer_overrides,
+            most_sent=settings.observer_states_sent,
+            refresh_s=settings.observer_refresh_s,
+        )
         self.nameservices = Nameservices(
             settings.namenodes,
             self._connections,
             user=user,
             heartbeat_interval_s=settings.heartbeat_interval_s,
             heartbeat_timeout_s=settings.heartbeat_timeout_s,
+            states=states,
         )
         self.core = Core(
             self.nameservices,
@@ -86,7 +95,9 @@ class Router:
         self._store = store_at(settings.store)
         self._forwarding = Forwarding(self.core)
         self._rpc = RpcServer(
-            Registry([self._forwarding.service]), max_frame_bytes=settings.max_frame_bytes
+            Registry([self._forwarding.service]),
+            federated_state=states.header if states.with_observers else None,
+            max_frame_bytes=settings.max_frame_bytes,
         )
         admin = RouterAdmin(self.core, self._store, self.reload, permissions=settings.permissions)
         self._admin = RpcServer(

@@ -33,6 +33,11 @@ class Settings:
     mount_status_timeout_s: float
     quotas: bool
     quota_interval_s: float
+    observer_reads: bool
+    observer_overrides: frozenset[str]
+    """Nameservices in which that is the other way round."""
+    observer_states_sent: int
+    observer_refresh_s: float
     max_frame_bytes: int
     backlog: int
     supergroup: str
@@ -46,7 +51,7 @@ class Settings:
         has_admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE)
         refuses = conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_ENABLE)
         namenodes = served(conf)
-        _refuse_observers(conf)
+        overrides = conf.get(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES)
         return cls(
             rpc=rpc,
             rpc_bind=conf.get(keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST) or rpc[0],
@@ -72,25 +77,19 @@ class Settings:
             quota_interval_s=max(
                 conf.get(keys.DFS_FEDERATION_ROUTER_QUOTA_CACHE_UPDATE_INTERVAL), 0.05
             ),
+            observer_reads=conf.get(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT),
+            observer_overrides=frozenset(overrides),
+            observer_states_sent=conf.get(
+                keys.DFS_FEDERATION_ROUTER_OBSERVER_FEDERATED_STATE_PROPAGATION_MAXSIZE
+            ),
+            observer_refresh_s=conf.get(
+                keys.DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD
+            ),
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             backlog=conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE),
             supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
             permissions=conf.get(keys.DFS_PERMISSIONS_ENABLED),
         )
-
-
-def _refuse_observers(conf: Configuration) -> None:
-    """Raises InvalidConfiguration where reads are to go to observers: what a client has seen in
-    each nameservice would have to go along with its calls."""
-    everywhere = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT
-    some = keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES
-    asked = {everywhere.name: conf.get(everywhere), some.name: bool(conf.get(some))}
-    for name, is_set in asked.items():
-        if is_set:
-            raise errors.InvalidConfiguration(
-                f"{name} = {conf.raw(name)} is not supported: this router reads from "
-                f"active namenodes; clients may ask observers themselves, without a router"
-            )
 
 
 def served(conf: Configuration) -> dict[str, dict[str, Address]]:

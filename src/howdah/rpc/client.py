@@ -431,6 +431,7 @@ class RpcClient:
             retry_count=retry_count,
             state_id=None if self._seen is None else self._seen.last_txid,
             trace=trace,
+            federated_state=b"" if self._seen is None else self._seen.federated_state,
         )
 
     def _call_on(
@@ -452,6 +453,8 @@ class RpcClient:
             self._was_answered = True
             if self._seen is not None and header.HasField("stateId"):
                 self._seen.saw(header.stateId)
+            if self._seen is not None and header.routerFederatedState:
+                self._seen.saw_federated(header.routerFederatedState)
             if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
                 raise _remote_error(header)
             if header.callId != call_id & 0xFFFFFFFF:

@@ -11,11 +11,16 @@ import itertools
 import threading
 import uuid
 
+from google.protobuf.message import DecodeError
+
 from howdah import errors
 from howdah.forks import PerProcess
+from howdah.proto import types_pb2
 from howdah.rpc import wire
 
 _CALL_ID_MASK = 0x7FFFFFFF
+_MOST_NAMESERVICES = 1024
+"""Of which a router may say how far they are."""
 
 
 class _OneProcess:
@@ -60,8 +65,35 @@ class SeenState:
     def __init__(self) -> None:
         self._lock = PerProcess(threading.Lock)
         self.last_txid = 0
+        self.federated_state = b""
+        """The same of each nameservice behind a router, as it is sent to routers."""
 
     def saw(self, txid: int) -> None:
         """An answer says that its namenode was at `txid`."""
         with self._lock.get():
             self.last_txid = max(self.last_txid, txid)
+
+    def saw_federated(self, states: bytes) -> None:
+        """An answer of a router says how far its nameservices were.
+
+        Raises ProtocolViolation for what is no such message.
+        """
+        if states == self.federated_state:
+            return
+        with self._lock.get():
+            try:
+                known = types_pb2.RouterFederatedStateProto.FromString(self.federated_state)
+                said = types_pb2.RouterFederatedStateProto.FromString(states)
+            except DecodeError as error:
+                raise errors.ProtocolViolation(f"routerFederatedState: {error}") from error
+            last: dict[str, int] = {}
+            for each in (*known.namespaceStateIds, *said.namespaceStateIds):
+                last[each.key] = max(each.value, last.get(each.key, each.value))
+            if len(last) > _MOST_NAMESERVICES:
+                raise errors.ProtocolViolation(
+                    f"routerFederatedState names more than {_MOST_NAMESERVICES} nameservices"
+                )
+            merged = types_pb2.RouterFederatedStateProto()
+            for name, txid in sorted(last.items()):
+                merged.namespaceStateIds.add(key=name, value=txid)
+            self.federated_state = merged.SerializeToString()

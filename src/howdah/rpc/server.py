@@ -112,13 +112,15 @@ class RpcServer:
         barrier: Barrier | None = None,
         admission: Admission | None = None,
         alignment: Alignment | None = None,
+        federated_state: Callable[[], bytes] | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """`max_connections` at once, 0 for any number: what comes above is closed unheard.
+        """`federated_state` is what goes along with each answer about the nameservices behind
+        a router. `max_connections` at once, 0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask
@@ -128,6 +130,7 @@ class RpcServer:
         self.barrier: Barrier = barrier or OpenBarrier()
         self.admission = admission
         self.alignment = alignment
+        self.federated_state = federated_state
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
         self.handshake_timeout_s = handshake_timeout_s
@@ -433,11 +436,13 @@ class _Connection(asyncio.Protocol):
         self._in_flight -= 1
         alignment = self._server.alignment
         state_id = None if alignment is None else alignment.state_id()
+        federated = self._server.federated_state
+        states = b"" if federated is None else federated()
         try:
-            data = _encode(call, outcome, state_id)
+            data = _encode(call, outcome, state_id, states)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be sent is a defect
             outcome = defect(call.method, error)
-            data = _encode(call, outcome, state_id)
+            data = _encode(call, outcome, state_id, states)
         # A call whose turn never came took no time of this server.
         took_ns = perf_counter_ns() - call.began_ns if call.began_ns else 0
         if isinstance(outcome, Message):
@@ -496,10 +501,9 @@ class _Connection(asyncio.Protocol):
 
 
 def _encode(
-    call: Call, outcome: Message | errors.HowdahError, state_id: int | None = None
+    call: Call, outcome: Message | errors.HowdahError, state_id: int | None, states: bytes
 ) -> bytes:
+    whose = call.call_id, call.client_id, call.retry_count
     if isinstance(outcome, Message):
-        return wire.encode_answer(call.call_id, call.client_id, call.retry_count, outcome, state_id)
-    return wire.encode_error(
-        call.call_id, call.client_id, call.retry_count, outcome, state_id=state_id
-    )
+        return wire.encode_answer(*whose, outcome, state_id, states)
+    return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)

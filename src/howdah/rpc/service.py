@@ -44,6 +44,8 @@ class Caller:
     """What the client says of itself (Hadoop's CallerContext): a text and its signature."""
     proto: str = "rpc"
     """By what the call came, for the audit log."""
+    federated_state: bytes = b""
+    """What the client has seen of each nameservice behind a router, as it came."""
 
 
 class Deferred:
@@ -346,6 +348,7 @@ class Registry:
             port,
             call.context,
             call.proto,
+            call.federated_state,
         )
         observer = self._observer
         if observer is None or not observer.watches(call.protocol, call.method):

@@ -70,6 +70,8 @@ class Call:
     """The context of the caller's span, as it came."""
     span: Span | None = None
     """The call's own, where it is traced."""
+    federated_state: bytes = b""
+    """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,9 @@ class Close:
 
 Event = Call | Reply | Close
 
-_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes]
-"""Of a call's header, without the call's id: the client, retries, state, context and trace."""
+_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes, bytes]
+"""Of a call's header, without the call's id: the client, retries, state, context, trace, and the
+states of nameservices behind a router."""
 
 
 class State(enum.Enum):
@@ -245,9 +248,11 @@ class ServerSession:
                 )
             state_id = header.stateId if header.HasField("stateId") else None
             trace = header.traceInfo.spanContext if header.HasField("traceInfo") else b""
-            known = (header.clientId, header.retryCount, state_id, _context_of(header), trace)
+            federated = header.routerFederatedState
+            whose = header.clientId, header.retryCount
+            known = (*whose, state_id, _context_of(header), trace, federated)
             # A state, or a trace, is another one in every call.
-            changes = state_id is not None or bool(trace)
+            changes = state_id is not None or bool(trace) or bool(federated)
             if split is not None and split[0] == call_id and not changes:
                 _remember(self._headers, split[1], known)
             self._read_call(call_id, known, payload, position, events)
@@ -273,7 +278,7 @@ class ServerSession:
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
         body, _ = wire.read_delimited(payload, position)
-        client_id, retry_count, state_id, context, trace = header
+        client_id, retry_count, state_id, context, trace, federated = header
         protocol, version, name = method
         call = Call(
             call_id,
@@ -289,6 +294,8 @@ class ServerSession:
         )
         if trace:
             call.trace = trace
+        if federated:
+            call.federated_state = federated
         events.append(call)
 
     def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:

@@ -137,9 +137,11 @@ def encode_call(
     protocol_version: int = 1,
     state_id: int | None = None,
     trace: bytes = b"",
+    federated_state: bytes = b"",
 ) -> bytes:
     """One call as a frame; `state_id` is the last transaction that the caller has seen,
-    `trace` the context of the span below which it is (`howdah.tracing.context`)."""
+    `federated_state` says that of each nameservice behind a router, and `trace` is the context
+    of the span below which the call is (`howdah.tracing.context`)."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
@@ -147,6 +149,7 @@ def encode_call(
         clientId=client_id,
         retryCount=retry_count,
         stateId=state_id,
+        routerFederatedState=federated_state or None,
     )
     if trace:
         add_trace(header, trace)
@@ -260,6 +263,8 @@ split_calls: Final[Callable[[bytes, int], tuple[list[PlainCall], int]]] = getatt
 
 _STATE_ID: Final = b"\x48"
 """The tag of a state in an answer's header: field 9, a varint."""
+_FEDERATED_STATE: Final = b"\x52"
+"""That of the states of nameservices: field 10, bytes."""
 
 
 def encode_answer(
@@ -268,13 +273,17 @@ def encode_answer(
     retry_count: int,
     body: Message,
     state_id: int | None = None,
+    federated_state: bytes = b"",
 ) -> bytes:
-    """A successful answer as a frame; `state_id` is the last transaction that it may show."""
+    """A successful answer as a frame; `state_id` is the last transaction that it may show, and
+    `federated_state` says that of each nameservice behind a router."""
     # A client id that is too long to be one is not kept.
     tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
     tail = tail_of(client_id, retry_count)
     if state_id is not None:
         tail += _STATE_ID + varint(state_id)
+    if federated_state:
+        tail += _FEDERATED_STATE + varint(len(federated_state)) + federated_state
     number = varint(call_id & 0xFFFFFFFF)
     payload = body.SerializeToString()
     header_bytes = 1 + len(number) + len(tail)
@@ -322,6 +331,7 @@ def encode_error(
     *,
     fatal: bool = False,
     state_id: int | None = None,
+    federated_state: bytes = b"",
 ) -> bytes:
     """A failed call as a frame; after a fatal one the server ends the connection."""
     code = _DETAIL.get(type(error), rpc_pb2.RpcResponseHeaderProto.ERROR_APPLICATION)
@@ -347,6 +357,7 @@ def encode_error(
         clientId=client_id,
         retryCount=retry_count,
         stateId=state_id,
+        routerFederatedState=federated_state or None,
     )
     return frame(delimited(header))
 

@@ -42,11 +42,16 @@ class Sending:
         request: Message,
         identity: Identity,
         done: Callable[[Any], None],
+        seen: int | None = None,
     ) -> bool:
+        assert seen is None
         assert (identity.client_id, identity.call_id) == (CALLER.client_id, CALLER.call_id)
         self.sent.append((nameservice, method, request))
         self.answer = done
         return self.takes
+
+    def wanted(self, nameservice: str, method: str, caller: Caller) -> int | None:
+        return None
 
     def on_host(self, host: str) -> frozenset[str]:
         return frozenset()

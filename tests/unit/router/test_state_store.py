@@ -273,8 +273,6 @@ def test_the_default_nameservice(values: dict[str, str], default: str) -> None:
             {"dfs.federation.router.store.driver.class": "x.y.StateStoreMySQLImpl"},
             "StateStoreMySQLImpl is not supported",
         ),
-        ({"dfs.federation.router.observer.read.default": "true"}, "default = true is not supp"),
-        ({"dfs.federation.router.observer.read.overrides": "n1"}, "reads from active namenodes"),
     ],
 )
 def test_settings_that_cannot_be_are_named(values: dict[str, str], problem: str) -> None:

@@ -52,6 +52,7 @@ USAGE: Final = {
     "-refreshRouterArgs": "[-refreshRouterArgs <host:ipc_port> <key> [arg1..argn]]",
     "-refreshSuperUserGroupsConfiguration": "[-refreshSuperUserGroupsConfiguration]",
     "-refreshCallQueue": "[-refreshCallQueue]",
+    "-initViewFsToMountTable": "[-initViewFsToMountTable <clusterName> | allClusters]",
 }
 _LEAST: Final = {
     "-add": 3,
@@ -64,6 +65,7 @@ _LEAST: Final = {
     "-clrQuota": 1,
     "-safemode": 1,
     "-nameservice": 2,
+    "-initViewFsToMountTable": 1,
 }
 _MOST: Final = {
     "-ls": (2, "Too many arguments, Max=2 argument allowed"),
@@ -72,6 +74,7 @@ _MOST: Final = {
     "-nameservice": (2, "Too many arguments, Max=2 arguments allowed"),
     "-getDisabledNameservices": (0, "No arguments allowed"),
     "-dumpState": (0, "No arguments allowed"),
+    "-initViewFsToMountTable": (1, "Too many arguments, Max=1 argument allowed"),
 }
 _ABSENT: Final = (
     "-setStorageTypeQuota",
@@ -127,6 +130,10 @@ def _run(command: str, words: list[str], conf: Configuration) -> int:
         return _refresh_arguments(words)
     administration = Administration(conf)
     try:
+        if command == "-initViewFsToMountTable":
+            from howdah.cli.router.viewfs_links import add_links
+
+            return add_links(administration, words, conf)
         return _COMMANDS[command](administration, words)
     finally:
         administration.close()

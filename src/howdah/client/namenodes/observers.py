@@ -20,7 +20,6 @@ An observer follows the log as a standby does, and answers reads. Rules:
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -32,9 +31,8 @@ from howdah.client.namenodes.calls import ActiveCalls
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import FAILOVER_ERRORS
 from howdah.client.namenodes.impatience import state_of
-from howdah.forks import PerProcess
+from howdah.client.namenodes.syncing import Syncing
 from howdah.kinds import Address
-from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
 from howdah.read_only_calls import OBSERVER_CALLS
 
@@ -59,14 +57,12 @@ class ObserverReads:
         """`active` calls the active namenode over the same connections."""
         self._connections = connections
         self._active = active
-        self._auto_msync_s = auto_msync_s
         self._probe_again_s = probe_again_s
         self._probe_timeout_s = probe_timeout_s
         self._now_s = now_s
         self._observer: str | None = None
         self._no_observer_since_s: float | None = None
-        self._active_heard_s: float | None = None
-        self._syncing = PerProcess(threading.Lock)
+        self._syncing = Syncing(active, auto_msync_s, now_s)
 
     @property
     def user(self) -> str:
@@ -80,30 +76,13 @@ class ObserverReads:
         """Raises what an observer or the active namenode answers; `NoActiveNamenode`."""
         call_id = self._connections.identity.next_call_id()
         if method in OBSERVER_CALLS and not self._is_without_observers():
-            self._sync()
+            self._syncing.before_a_read()
             answer = self._read(method, request, response_type, call_id)
             if answer is not None:
                 return answer
         answer = self._active.call(method, request, response_type, call_id=call_id)
-        self._active_heard_s = self._now_s()
+        self._syncing.heard()
         return answer
-
-    # -- what others have done ----------------------------------------------------------
-
-    def _sync(self) -> None:
-        """Ask the active namenode where the log is, if it is time to."""
-        if self._is_synced():
-            return
-        with self._syncing.get():
-            if not self._is_synced():
-                self._active.call("msync", pb.MsyncRequestProto(), pb.MsyncResponseProto)
-                self._active_heard_s = self._now_s()
-
-    def _is_synced(self) -> bool:
-        heard_s = self._active_heard_s
-        if heard_s is None or self._auto_msync_s == 0:
-            return False
-        return self._auto_msync_s < 0 or self._now_s() - heard_s <= self._auto_msync_s
 
     # -- which namenodes are observers ------------------------------------------------------
 

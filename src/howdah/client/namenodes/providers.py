@@ -14,6 +14,8 @@ from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.hedging import HedgingFailover
 from howdah.client.namenodes.observers import ObserverReads
+from howdah.client.namenodes.router_reads import RouterReads
+from howdah.client.namenodes.syncing import Syncing
 from howdah.client.namenodes.target import Target
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
@@ -29,6 +31,9 @@ class _Kind:
     CONFIGURED: Final = "ConfiguredFailoverProxyProvider"
     HEDGING: Final = "RequestHedgingProxyProvider"
     OBSERVERS: Final = "ObserverReadProxyProvider"
+    ROUTERS: Final = "RouterObserverReadProxyProvider"
+    CONFIGURED_ROUTERS: Final = "RouterObserverReadConfiguredFailoverProxyProvider"
+    OF_ROUTERS: Final = frozenset((ROUTERS, CONFIGURED_ROUTERS))
 
 
 def namenode_calls(
@@ -39,9 +44,15 @@ def namenode_calls(
     Raises UnsupportedOperation for a provider that is not known here, and for namenodes that
     only a name server lists.
     """
+    key = keys.DFS_CLIENT_FAILOVER_PROXY_PROVIDER
+    provider = value_of(conf, key, target.nameservice) or _Kind.CONFIGURED
+    kind = provider.rpartition(".")[2]
+    # Routers are told what the client has seen; to others it says nothing.
+    says = conf.get(keys.DFS_CLIENT_RBF_OBSERVER_READ_ENABLE) or kind in _Kind.OF_ROUTERS
     if target.nameservice is None or len(target.namenodes) == 1:
         (namenode,) = target.namenodes
-        rpc = Connections(target, settings, user).rpc[namenode]
+        seen = SeenState() if says else None
+        rpc = Connections(target, settings, user, seen=seen).rpc[namenode]
         policy = RetryPolicy(
             settings.connect_retries,
             settings.connect_retry_delay_s,
@@ -55,11 +66,10 @@ def namenode_calls(
             f"{resolved.name}.{nameservice} is not supported: list the namenodes in "
             f"{keys.DFS_HA_NAMENODES.name}.{nameservice}, each with its address"
         )
-    key = keys.DFS_CLIENT_FAILOVER_PROXY_PROVIDER
-    provider = value_of(conf, key, nameservice) or _Kind.CONFIGURED
-    match provider.rpartition(".")[2]:
+    match kind:
         case _Kind.CONFIGURED:
-            return _configured(Connections(target, settings, user), conf)
+            seen = SeenState() if says else None
+            return _configured(Connections(target, settings, user, seen=seen), conf)
         case _Kind.HEDGING:
             return HedgingFailover(
                 Connections(target, settings, user),
@@ -69,9 +79,12 @@ def namenode_calls(
         case _Kind.OBSERVERS:
             connections = Connections(target, settings, user, seen=SeenState())
             return _observers(connections, conf)
+        case _Kind.ROUTERS | _Kind.CONFIGURED_ROUTERS:
+            routers = _configured(Connections(target, settings, user, seen=SeenState()), conf)
+            return RouterReads(routers, Syncing(routers, _auto_msync_s(conf, nameservice)))
     raise errors.UnsupportedOperation(
         f"{key.name}.{nameservice} = {provider}: known are "
-        + ", ".join((_Kind.CONFIGURED, _Kind.HEDGING, _Kind.OBSERVERS))
+        + ", ".join((_Kind.CONFIGURED, _Kind.HEDGING, _Kind.OBSERVERS, _Kind.ROUTERS))
     )
 
 
@@ -87,15 +100,19 @@ def _configured(connections: Connections, conf: Configuration) -> ConfiguredFail
 
 
 def _observers(connections: Connections, conf: Configuration) -> ObserverReads:
-    key = keys.DFS_CLIENT_FAILOVER_OBSERVER_AUTO_MSYNC_PERIOD
-    own = value_of(conf, key, connections.target.nameservice)
     return ObserverReads(
         connections,
         _configured(connections, conf),
-        auto_msync_s=conf.get(key) if own is None else own,
+        auto_msync_s=_auto_msync_s(conf, connections.target.nameservice),
         probe_again_s=conf.get(keys.DFS_CLIENT_FAILOVER_OBSERVER_PROBE_RETRY_PERIOD),
         probe_timeout_s=conf.get(keys.DFS_CLIENT_FAILOVER_NAMENODE_HA_STATE_PROBE_TIMEOUT),
     )
+
+
+def _auto_msync_s(conf: Configuration, nameservice: str | None) -> float:
+    key = keys.DFS_CLIENT_FAILOVER_OBSERVER_AUTO_MSYNC_PERIOD
+    own = value_of(conf, key, nameservice)
+    return conf.get(key) if own is None else own
 
 
 def each_namenode(

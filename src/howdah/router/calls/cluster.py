@@ -35,7 +35,6 @@ _ALL: Final = (
     "finalizeUpgrade",
     "metaSave",
     "setBalancerBandwidth",
-    "msync",
 )
 """Done in all nameservices; each has to do it."""
 
@@ -205,6 +204,18 @@ class ClusterCalls(_Asking):
         if not answer.snapshottableDirList.snapshottableDirListing:
             return pb.GetSnapshottableDirListingResponseProto()
         return answer
+
+    async def msync(self, request: pb.MsyncRequestProto, caller: Caller) -> Message:
+        """In nameservices whose reads go to observers; those of others are up to date."""
+        nameservices = self._core.nameservices
+        names = [
+            each for each in nameservices.enabled if each in nameservices.states.with_observers
+        ]
+        places = [_whole(each) for each in names]
+        for _, outcome in await self._core.each(places, "msync", request, caller):
+            if isinstance(outcome, errors.HowdahError):
+                raise outcome
+        return pb.MsyncResponseProto()
 
     async def get_haservice_state(
         self, request: pb.HAServiceStateRequestProto, caller: Caller

@@ -156,6 +156,7 @@ class Core:
                 request,
                 ANSWERS[method],
                 identity_of(caller, part),
+                seen=self.nameservices.wanted(location.nameservice, method, caller),
             )
         except errors.HowdahError as error:
             known = translate_error(error, location, self.table)

@@ -80,8 +80,10 @@ class Quick:
             else:
                 answer.settle(self._made(method, location, outcome))
 
+        nameservice = location.nameservice
         sent = core.nameservices.send(
-            location.nameservice, method, request, identity_of(caller), done
+            *(nameservice, method, request, identity_of(caller), done),
+            seen=core.nameservices.wanted(nameservice, method, caller),
         )
         if sent:
             self.under_way += 1

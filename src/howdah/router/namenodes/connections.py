@@ -42,10 +42,15 @@ class Broken(errors.Unreachable):
     """The connection ended while a call waited, of which nobody knows whether it happened."""
 
 
-def encode_call(protocol: str, method: str, request: Message, identity: Identity) -> bytes:
-    """One call as a frame, with the context of the client."""
+def encode_call(
+    protocol: str, method: str, request: Message, identity: Identity, state_id: int | None = None
+) -> bytes:
+    """One call as a frame, with the context of the client; `state_id` is the last transaction
+    that it has seen."""
     call_id = wire.varint((identity.call_id << 1 ^ identity.call_id >> 31) & 0xFFFFFFFF)
     rest = _header_behind_id(identity.client_id, identity.retry_count, identity.context)
+    if state_id is not None:
+        rest += _STATE_ID + wire.varint(state_id)
     length = wire.varint(len(_HEADER_START) + len(call_id) + len(rest))
     return wire.frame(
         length, _HEADER_START, call_id, rest, _name(protocol, method), wire.delimited(request)
@@ -54,6 +59,8 @@ def encode_call(protocol: str, method: str, request: Message, identity: Identity
 
 _HEADER_START: Final = b"\x08\x02\x10\x00\x18"
 """A call's header up to its id: protocol buffers, a whole packet, the tag of the id."""
+_STATE_ID: Final = b"\x40"
+"""The tag of a state, which is written last: field 8, a varint."""
 
 
 @functools.lru_cache(4096)
@@ -87,8 +94,11 @@ def _name(protocol: str, method: str) -> bytes:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, place: str, greeting: bytes, most_bytes: int) -> None:
+    def __init__(
+        self, place: str, greeting: bytes, most_bytes: int, saw: Callable[[int], None] | None
+    ) -> None:
         self._place = place
+        self._saw = saw
         self._greeting = greeting
         self._frames = wire.FrameBuffer(most_bytes)
         self._transport: asyncio.Transport | None = None
@@ -144,6 +154,8 @@ class _Connection(asyncio.Protocol):
 
     def _take(self, frame: bytes) -> None:
         header, body = wire.decode_answer(frame)
+        if self._saw is not None and header.HasField("stateId"):
+            self._saw(header.stateId)
         error = None if header.status == _SUCCESS else _error_of(header)
         if header.status == _FATAL:
             assert error is not None
@@ -210,6 +222,8 @@ class Connections:
         self._open: dict[tuple[Address, str], _Connection] = {}
         self._locks: dict[tuple[Address, str], asyncio.Lock] = {}
         self._client_id = uuid.uuid4().bytes
+        self.when_seen: Callable[[Address, int], None] | None = None
+        """Told of the state that a namenode's answer was made of; to be set before any call."""
 
     @property
     def count(self) -> int:
@@ -225,6 +239,7 @@ class Connections:
         identity: Identity,
         *,
         timeout_s: float | None = None,
+        state_id: int | None = None,
     ) -> M:
         """The answer of a namenode. Raises what it raised, and `Unreachable`, `CallTimeout`.
 
@@ -232,7 +247,7 @@ class Connections:
         that did get through.
         """
         limit_s = timeout_s or self._call_timeout_s
-        frame = encode_call(protocol, method, request, identity)
+        frame = encode_call(protocol, method, request, identity, state_id)
         key = (identity.client_id, identity.call_id & 0xFFFFFFFF)
         try:
             async with asyncio.timeout(limit_s):
@@ -266,6 +281,7 @@ class Connections:
         request: Message,
         identity: Identity,
         done: Receiver,
+        state_id: int | None = None,
     ) -> bool:
         """Write a call to a connection that is there; False if there is none that takes it.
 
@@ -285,7 +301,7 @@ class Connections:
                 timer.cancel()
                 done(outcome)
 
-        frame = encode_call(protocol, method, request, identity)
+        frame = encode_call(protocol, method, request, identity, state_id)
         key = (identity.client_id, identity.call_id & 0xFFFFFFFF)
         limit_s = self._call_timeout_s
         timer = loop.call_later(
@@ -327,10 +343,12 @@ class Connections:
         place = f"{host}:{port}"
         greeting = wire.preamble() + wire.encode_context(CLIENT_PROTOCOL, user, self._client_id)
         loop = asyncio.get_running_loop()
+        when_seen = self.when_seen
+        saw = None if when_seen is None else functools.partial(when_seen, address)
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 _, connection = await loop.create_connection(
-                    lambda: _Connection(place, greeting, self._most_bytes), host, port
+                    lambda: _Connection(place, greeting, self._most_bytes, saw), host, port
                 )
         except TimeoutError as error:
             raise NotAccepted(

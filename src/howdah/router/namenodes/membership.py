@@ -1,7 +1,8 @@
 """What is known of the namenodes of a nameservice (pure). Hadoop: MembershipNamenodeResolver.
 
 The active one is asked first, then those of which nothing is known, then standbys and
-observers, then those that did not answer. What a call finds out counts as a heartbeat does.
+observers, then those that did not answer. A read that an observer may answer goes to observers
+before, to each of them in turn. What a call finds out counts as a heartbeat does.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Members:
     def __init__(self, nameservice: str, addresses: dict[str, Address]) -> None:
         self.nameservice = nameservice
         self.namenodes = [Namenode(nameservice, name, at) for name, at in addresses.items()]
+        self._reads = 0
 
     @property
     def active(self) -> Namenode | None:
@@ -82,6 +84,22 @@ class Members:
     def in_order(self) -> list[Namenode]:
         """Whom to ask first."""
         return sorted(self.namenodes, key=lambda each: _RANK[each.state])
+
+    def next_observer(self) -> Namenode | None:
+        """Whose turn it is to answer a read."""
+        observers = [each for each in self.namenodes if each.state is State.OBSERVER]
+        if not observers:
+            return None
+        self._reads += 1
+        return observers[self._reads % len(observers)]
+
+    def observers_first(self) -> list[Namenode]:
+        """Whom to ask first for a read that an observer may answer."""
+        first = self.next_observer()
+        others = [each for each in self.in_order() if each is not first]
+        observers = [each for each in others if each.state is State.OBSERVER]
+        rest = [each for each in others if each.state is not State.OBSERVER]
+        return [*([] if first is None else [first]), *observers, *rest]
 
     def heard(self, namenode: Namenode, state: State, now_s: float, why: str = "") -> State:
         """What a namenode is now; returns what it was. One active at a time: the last one."""

@@ -5,6 +5,9 @@ answer, is followed by the next, under the same client id and call id. Where all
 that they are standbys, a failover is probably under way, and the round is repeated for some
 seconds. Where none can be reached, the call fails at once: other nameservices go on.
 
+A read of a caller who says what it has seen goes to observers first, where the configuration
+says so (`howdah.router.namenodes.states`); one that they do not answer goes to the active.
+
 Hadoop: RouterRpcClient, NamenodeHeartbeatService.
 """
 
@@ -27,7 +30,9 @@ from howdah.router.methods import UNCHECKED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
 from howdah.router.namenodes.identity import Identity
 from howdah.router.namenodes.membership import Members, Namenode, State
+from howdah.router.namenodes.states import States
 from howdah.rpc.client import NotAccepted
+from howdah.rpc.service import Caller
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +61,19 @@ class Nameservices:
         user: str,
         heartbeat_interval_s: float,
         heartbeat_timeout_s: float,
+        states: States | None = None,
     ) -> None:
         self.members = {name: Members(name, found) for name, found in addresses.items()}
         self.disabled: frozenset[str] = frozenset()
+        self.states = states or States()
         self._connections = connections
+        if self.states.with_observers:
+            self._names = {
+                each.address: name
+                for name, members in self.members.items()
+                for each in members.namenodes
+            }
+            connections.when_seen = self._seen
         self._user = user
         self._interval_s = heartbeat_interval_s
         self._heartbeat_timeout_s = heartbeat_timeout_s
@@ -107,6 +121,17 @@ class Nameservices:
         number = next(self._numbers) & 0x7FFFFFFF
         return Identity(user or self._user, self._client_id, number)
 
+    def _seen(self, address: Address, txid: int) -> None:
+        self.states.saw(self._names[address], txid)
+
+    def wanted(self, nameservice: str, method: str, caller: Caller) -> int | None:
+        """The transaction that an observer must have reached to answer a caller; None where the
+        call is for the active namenode. Raises ProtocolViolation."""
+        if not self.states.with_observers:
+            return None
+        now_s = asyncio.get_running_loop().time()
+        return self.states.wanted(nameservice, method, caller.federated_state, now_s)
+
     async def call(
         self,
         nameservice: str,
@@ -116,12 +141,19 @@ class Nameservices:
         identity: Identity,
         *,
         timeout_s: float | None = None,
+        seen: int | None = None,
     ) -> M:
-        """The answer of the active namenode. Raises what it raises, and NoNamenodes."""
+        """The answer of the active namenode, or of an observer that has reached the transaction
+        `seen`, where one is given. Raises what it raises, and NoNamenodes."""
         members = self._members(nameservice)
+        asks_observers = seen is not None
         for pause_s in (*FAILOVER_PAUSES_S, None):
             failures: dict[str, errors.HowdahError] = {}
-            for namenode in members.in_order():
+            order = members.observers_first() if asks_observers else members.in_order()
+            for namenode in order:
+                is_observer = namenode.state is State.OBSERVER
+                if is_observer and seen is not None and not asks_observers:
+                    continue  # one of them has said that the active has to be asked
                 if self._is_given_up(namenode):
                     failures[str(namenode)] = errors.Unreachable(namenode.why)
                     continue
@@ -129,9 +161,20 @@ class Nameservices:
                     answer = await self._connections.call(
                         *(namenode.address, CLIENT_PROTOCOL, method, request, kind, identity),
                         timeout_s=timeout_s,
+                        state_id=seen if is_observer else None,
                     )
+                except errors.ObserverRetryOnActive as error:
+                    asks_observers = False
+                    failures[str(namenode)] = error
                 except errors.StandbyError as error:
-                    self._heard(namenode, State.STANDBY)
+                    # An observer refuses who does not say what it has seen.
+                    if not is_observer or asks_observers:
+                        self._heard(namenode, State.STANDBY)
+                    failures[str(namenode)] = error
+                except errors.RetriableError as error:
+                    if not is_observer:
+                        raise
+                    log.debug("observer %s sends %s to the active: %s", namenode, method, error)
                     failures[str(namenode)] = error
                 except errors.CallTimeout as error:
                     if len(members.namenodes) == 1 or timeout_s is not None:
@@ -143,8 +186,8 @@ class Nameservices:
                     self._heard(namenode, state, error.message, isinstance(error, NotAccepted))
                     failures[str(namenode)] = error
                 else:
-                    if method not in UNCHECKED:
-                        self._heard(namenode, State.ACTIVE)
+                    if not is_observer:
+                        self._answered(namenode, method)
                     return answer
             is_failing_over = any(
                 isinstance(each, errors.StandbyError) for each in failures.values()
@@ -155,6 +198,14 @@ class Nameservices:
         said = "; ".join(f"{name}: {error}" for name, error in failures.items())
         raise errors.NoNamenodes(f"No namenodes available under nameservice {nameservice}: {said}")
 
+    def _answered(self, namenode: Namenode, method: str) -> None:
+        """One that is no observer did: it is the active, if only that one answers such calls."""
+        if method not in UNCHECKED:
+            self._heard(namenode, State.ACTIVE)
+        elif method != "msync":
+            return
+        self.states.heard_active(namenode.nameservice, asyncio.get_running_loop().time())
+
     def send(
         self,
         nameservice: str,
@@ -162,26 +213,39 @@ class Nameservices:
         request: Message,
         identity: Identity,
         done: Callable[[bytes | errors.HowdahError], None],
+        seen: int | None = None,
     ) -> bool:
-        """Write a call to the active namenode, if it is known and connected to; `done` is given
-        its answer, or the error that it or the connection ended with. False for all else."""
+        """Write a call to the active namenode, or to an observer as `call` does, if it is known
+        and connected to; `done` is given its answer, or the error that it or the connection
+        ended with. False for all else."""
         members = self.members.get(nameservice)
-        namenode = None if members is None or nameservice in self.disabled else members.active
+        if members is None or nameservice in self.disabled:
+            return False
+        observer = None if seen is None else members.next_observer()
+        namenode = observer or members.active
         if namenode is None:
             return False
 
         def heard(outcome: bytes | errors.HowdahError) -> None:
-            if isinstance(outcome, errors.StandbyError):
+            if isinstance(outcome, errors.ObserverRetryOnActive):
+                pass
+            elif isinstance(outcome, errors.StandbyError):
                 self._heard(namenode, State.STANDBY)
             elif isinstance(outcome, errors.CallTimeout):
                 if not self.is_alone(nameservice):
                     self._heard(namenode, State.UNAVAILABLE, outcome.message)
             elif not isinstance(outcome, errors.HowdahError):
-                namenode.contact_s = asyncio.get_running_loop().time()
+                now_s = namenode.contact_s = asyncio.get_running_loop().time()
+                if observer is None:
+                    self.states.heard_active(nameservice, now_s)
+            if observer is not None and isinstance(outcome, errors.RetriableError):
+                # It is behind, or cannot say: the long way asks the others.
+                outcome = errors.StandbyError(outcome.message)
             done(outcome)
 
         return self._connections.send(
-            namenode.address, CLIENT_PROTOCOL, method, request, identity, heard
+            *(namenode.address, CLIENT_PROTOCOL, method, request, identity, heard),
+            state_id=None if observer is None else seen,
         )
 
     def _members(self, nameservice: str) -> Members:

@@ -1,0 +1,44 @@
+"""Reads through routers that send them to observers: RouterObserverReadProxyProvider in Hadoop.
+
+Any router serves any call. Which namenode answers a read is the router's affair; the client says
+with each call what it has seen of every nameservice (`howdah.rpc.identity.SeenState`), so that
+it sees what it has done itself, and asks for what others have done as a client of observers does.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from google.protobuf.message import Message
+
+from howdah.client.namenodes.calls import ActiveCalls
+from howdah.client.namenodes.syncing import Syncing
+from howdah.kinds import Address
+from howdah.read_only_calls import OBSERVER_CALLS
+
+M = TypeVar("M", bound=Message)
+
+
+class RouterReads:
+    """The `NamenodeCalls` of routers; its connections carry what the client has seen."""
+
+    def __init__(self, routers: ActiveCalls, syncing: Syncing) -> None:
+        self._routers = routers
+        self._syncing = syncing
+
+    @property
+    def user(self) -> str:
+        return self._routers.user
+
+    @property
+    def address(self) -> Address:
+        return self._routers.address
+
+    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+        """Raises what a router answers; `NoActiveNamenode`."""
+        if method in OBSERVER_CALLS:
+            self._syncing.before_a_read()
+        return self._routers.call(method, request, response_type)
+
+    def close(self) -> None:
+        self._routers.close()
