@@ -40,7 +40,8 @@ class ObservedRouter:
             counts[call.method] += 1
             return dispatch(call, *caller)
 
-        namenode.registry.dispatch = noting  # type: ignore[method-assign]
+        watched: Any = namenode.registry
+        watched.dispatch = noting
 
     @property
     def client_values(self) -> dict[str, str]:
