@@ -14,7 +14,7 @@ from howdah.namenode.ha.states import HAState
 from howdah.rpc.service import Answer
 from howdah.rpc.session import Call
 from howdah.testing.internal.namenode_pair import Pair, become, run
-from howdah.testing.internal.observed_router import ObservedRouter, before_an_observer
+from howdah.testing.internal.routing.observed import ObservedRouter, before_an_observer
 
 pytestmark = pytest.mark.timeout(200)
 

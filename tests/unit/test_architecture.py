@@ -385,6 +385,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "local",
         "model",
         "namenode",
+        "router",
         "rpc",
         "storage",
         "transfer",

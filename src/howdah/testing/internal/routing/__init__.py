@@ -1,0 +1,1 @@
+"""Routers that run beside the namenodes that they ask, on one loop."""
