@@ -37,7 +37,12 @@ def test_who_does_not_say_what_it_has_seen_is_served_by_the_active(tmp_path: Pat
         with scene.single(**{"dfs.client.rbf.observer.read.enable": "true"}) as fs:
             fs.mkdirs("/m/two")
             assert fs.exists("/m/two")
-        assert scene.asked["observer"]["getFileInfo"]
+        assert scene.asked["observer"]["getFileInfo"] == 1
+        provider = "dfs.client.failover.proxy.provider.127.0.0.1"
+        with scene.single(**{provider: "RouterObserverReadProxyProvider"}) as fs:
+            assert fs.exists("/m/two")
+        assert scene.asked["active"]["msync"] == 1
+        assert scene.asked["observer"]["getFileInfo"] == 2
 
     before_an_observer(tmp_path, work)
 

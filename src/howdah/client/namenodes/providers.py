@@ -45,7 +45,10 @@ def namenode_calls(
     only a name server lists.
     """
     key = keys.DFS_CLIENT_FAILOVER_PROXY_PROVIDER
-    provider = value_of(conf, key, target.nameservice) or _Kind.CONFIGURED
+    # As Hadoop's: what is no nameservice may have a provider under the name of its host.
+    (host, _), *_ = target.namenodes.values()
+    name = target.nameservice or host
+    provider = value_of(conf, key, name) or _Kind.CONFIGURED
     kind = provider.rpartition(".")[2]
     # Routers are told what the client has seen; to others it says nothing.
     says = conf.get(keys.DFS_CLIENT_RBF_OBSERVER_READ_ENABLE) or kind in _Kind.OF_ROUTERS
@@ -58,7 +61,10 @@ def namenode_calls(
             settings.connect_retry_delay_s,
             settings.retriable_retries,
         )
-        return OneNamenode(rpc, policy)
+        one = OneNamenode(rpc, policy)
+        if kind in _Kind.OF_ROUTERS:
+            return RouterReads(one, Syncing(one, _auto_msync_s(conf, name)))
+        return one
     nameservice = target.nameservice
     resolved = keys.DFS_CLIENT_FAILOVER_RESOLVE_NEEDED
     if value_of(conf, resolved, nameservice):

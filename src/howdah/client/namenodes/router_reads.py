@@ -1,4 +1,7 @@
-"""Reads through routers that send them to observers: RouterObserverReadProxyProvider in Hadoop.
+"""Reads through routers that send them to observers.
+
+Hadoop: RouterObserverReadProxyProvider, for one address that routers share, and
+RouterObserverReadConfiguredFailoverProxyProvider, for routers that are listed as namenodes.
 
 Any router serves any call. Which namenode answers a read is the router's affair; the client says
 with each call what it has seen of every nameservice (`howdah.rpc.identity.SeenState`), so that
@@ -11,7 +14,7 @@ from typing import TypeVar
 
 from google.protobuf.message import Message
 
-from howdah.client.namenodes.calls import ActiveCalls
+from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.client.namenodes.syncing import Syncing
 from howdah.kinds import Address
 from howdah.read_only_calls import OBSERVER_CALLS
@@ -22,7 +25,7 @@ M = TypeVar("M", bound=Message)
 class RouterReads:
     """The `NamenodeCalls` of routers; its connections carry what the client has seen."""
 
-    def __init__(self, routers: ActiveCalls, syncing: Syncing) -> None:
+    def __init__(self, routers: NamenodeCalls, syncing: Syncing) -> None:
         self._routers = routers
         self._syncing = syncing
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from howdah.client.namenodes.calls import ActiveCalls
+from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.forks import PerProcess
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -21,7 +21,7 @@ class Syncing:
 
     def __init__(
         self,
-        active: ActiveCalls,
+        active: NamenodeCalls,
         period_s: float,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -20,7 +20,9 @@ from howdah.rpc.session import Call
 from howdah.testing.internal.namenode_pair import Pair, become, run
 
 T = TypeVar("T")
-PROVIDER: Final = "org.apache.hadoop.hdfs.server.namenode.ha.RouterObserverReadProxyProvider"
+PROVIDER: Final = (
+    "org.apache.hadoop.hdfs.server.namenode.ha.RouterObserverReadConfiguredFailoverProxyProvider"
+)
 
 
 class ObservedRouter:
