@@ -169,7 +169,7 @@ class ServerSession:
             if header is None or method is None:
                 self._read_frame(data[start:stop], events)
                 continue
-            client_id, retry_count, state_id, context, _ = header
+            client_id, retry_count, state_id, context, *_ = header
             protocol, version, name = method
             user = self.user
             events.append(
