@@ -124,6 +124,8 @@ class Policy:
     ) -> list[Scope]:
         """Where the next replica goes, the best first; the last one is anywhere. `holders` have
         one, in order, there are to be `replicas`, and `near` is the rack of the writer."""
+        if extent.rack_count < 2 and not self.domains:
+            return _ANYWHERE
         on_racks = Counter(node.location for node in holders)
         occupied = frozenset(on_racks)
         must: list[Scope] = []
@@ -150,6 +152,7 @@ class Policy:
 
 
 BY_DEFAULT: Final = Policy()
+_ANYWHERE: Final = [Scope()]
 
 
 def _in_new_domain(scopes: Sequence[Scope]) -> list[Scope]:

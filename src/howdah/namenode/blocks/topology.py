@@ -30,6 +30,8 @@ def distance(location_a: str, node_a: str, location_b: str, node_b: str) -> int:
 
     Example: `distance("/d1/r1", "n1", "/d1/r2", "n3") == 4`.
     """
+    if location_a == location_b:  # As wherever there is one rack, and half the time with two.
+        return 0 if node_a == node_b else 2
     a = [*location_a.strip("/").split("/"), node_a]
     b = [*location_b.strip("/").split("/"), node_b]
     shared = 0

@@ -11,6 +11,7 @@ attribute of the `system` namespace, as Hadoop's image and clients' copies expec
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Final
 
@@ -122,9 +123,16 @@ def is_lazy_persist(file: File) -> bool:
 def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
     """Where a new block of the file goes, by numbers on the wire: a type for each replica,
     and the types to take where there is none of those."""
-    policy = of(file)
-    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(file.replication)]
-    return wanted, [ON_THE_WIRE[kind] for kind in policy.on_create]
+    wanted, fallbacks = _kinds_on_create(of(file).policy_id, file.replication)
+    return list(wanted), list(fallbacks)
+
+
+@functools.lru_cache(256)
+def _kinds_on_create(policy_id: int, replication: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Every block asks, and there are few answers."""
+    policy = POLICIES.get(policy_id, HOT)
+    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(replication)]
+    return tuple(wanted), tuple([ON_THE_WIRE[kind] for kind in policy.on_create])
 
 
 def kinds_on_repair(file: File, replicas: int) -> tuple[list[int], list[int]]:

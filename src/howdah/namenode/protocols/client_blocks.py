@@ -48,14 +48,15 @@ class BlockMethods:
             spare_writer=pb.NO_LOCAL_WRITE in request.flags,
             ignore_locality=pb.IGNORE_CLIENT_LOCALITY in request.flags,
         )
-        return pb.AddBlockResponseProto(
-            block=messages.located_block(
-                self._core.settings,
-                block,
-                file.length_bytes - block.length_bytes,
-                list(block.expected),
-            )
+        answer = pb.AddBlockResponseProto()
+        messages.located_block(
+            self._core.settings,
+            block,
+            file.length_bytes - block.length_bytes,
+            list(block.expected),
+            into=answer.block,
         )
+        return answer
 
     def abandon_block(
         self, request: pb.AbandonBlockRequestProto, caller: Caller

@@ -115,9 +115,9 @@ class QueryMethods:
         found = self._queries.block_locations(
             caller, request.src, messages.signed(request.offset), messages.signed(request.length)
         )
-        return pb.GetBlockLocationsResponseProto(
-            locations=messages.located_blocks(self._core.settings, found)
-        )
+        answer = pb.GetBlockLocationsResponseProto()
+        messages.located_blocks(self._core.settings, found, into=answer.locations)
+        return answer
 
     def get_preferred_block_size(
         self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller

@@ -214,48 +214,59 @@ def located_block(
     is_corrupt: bool = False,
     cached_on: Iterable[object] = (),
     generation_stamp: int | None = None,
+    into: types_pb2.LocatedBlockProto | None = None,
 ) -> types_pb2.LocatedBlockProto:
-    """A block with its places, in the order given; `cached_on` are datanodes."""
+    """A block with its places, in the order given; `cached_on` are datanodes. `into` is the
+    empty field of an answer, to be filled in place."""
     cached = set(cached_on)
-    located = types_pb2.LocatedBlockProto(
-        b=extended_block(settings, block),
-        offset=offset_bytes,
-        corrupt=is_corrupt,
-        blockToken=NO_TOKEN,
-        locs=[shown_datanode(storage.node) for storage in places],
-        isCached=[storage.node in cached for storage in places],
-        storageTypes=[storage.storage_type for storage in places],  # type: ignore[misc]
-        storageIDs=[storage.storage_id for storage in places],
+    located = types_pb2.LocatedBlockProto() if into is None else into
+    named = located.b
+    named.poolId = settings.block_pool_id
+    named.blockId = block.block_id
+    named.generationStamp = block.generation_stamp if generation_stamp is None else generation_stamp
+    named.numBytes = block.length_bytes
+    located.offset = offset_bytes
+    located.corrupt = is_corrupt
+    located.blockToken.CopyFrom(NO_TOKEN)
+    located.locs.extend([shown_datanode(storage.node) for storage in places])
+    located.isCached.extend([storage.node in cached for storage in places])
+    located.storageTypes.extend(
+        [storage.storage_type for storage in places]  # type: ignore[misc]
     )
-    if generation_stamp is not None:
-        located.b.generationStamp = generation_stamp
+    located.storageIDs.extend([storage.storage_id for storage in places])
     return located
 
 
-def located_blocks(settings: Settings, found: Locations) -> types_pb2.LocatedBlocksProto:
-    def located(part: Located) -> types_pb2.LocatedBlockProto:
-        return located_block(
+def located_blocks(
+    settings: Settings, found: Locations, *, into: types_pb2.LocatedBlocksProto | None = None
+) -> types_pb2.LocatedBlocksProto:
+    """Where a file's blocks are. `into` is the empty field of an answer, to be filled in place."""
+
+    def fill(part: Located, into: types_pb2.LocatedBlockProto) -> None:
+        located_block(
             settings,
             part.block,
             part.offset_bytes,
             part.places,
             is_corrupt=part.is_corrupt,
             cached_on=part.cached_on,
+            into=into,
         )
 
     last = found.last
-    blocks = [located(part) for part in found.blocks]
-    last_block = None
-    if last is not None:
-        last_block = blocks[-1] if blocks and last is found.blocks[-1] else located(last)
-    return types_pb2.LocatedBlocksProto(
-        fileLength=found.length_bytes,
-        blocks=blocks,
-        underConstruction=found.file.under_construction,
-        lastBlock=last_block,
-        isLastBlockComplete=last is not None
-        and (found.is_final or last.block.is_readable_to_the_end),
+    answer = types_pb2.LocatedBlocksProto() if into is None else into
+    answer.fileLength = found.length_bytes
+    answer.underConstruction = found.file.under_construction
+    for part in found.blocks:
+        fill(part, answer.blocks.add())
+    if last is not None and found.blocks and last is found.blocks[-1]:
+        answer.lastBlock.CopyFrom(answer.blocks[-1])
+    elif last is not None:
+        fill(last, answer.lastBlock)
+    answer.isLastBlockComplete = last is not None and (
+        found.is_final or last.block.is_readable_to_the_end
     )
+    return answer
 
 
 def server_defaults(settings: Settings) -> types_pb2.FsServerDefaultsProto:

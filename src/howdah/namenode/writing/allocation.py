@@ -143,10 +143,11 @@ class Writing:
                 f"File has reached the limit on maximum number of blocks "
                 f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
             )
-        more = file.block_size_bytes
-        if last is not None and previous is not None:
-            more += previous.length_bytes - quotas.counted_bytes(file, last)
-        core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
+        if core.namespace.tally.directories:
+            more = file.block_size_bytes
+            if last is not None and previous is not None:
+                more += previous.length_bytes - quotas.counted_bytes(file, last)
+            core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
         targets = self._targets(caller, file, wishes)
         stamp = core.namespace.generation_stamp + 1
         block_id = core.namespace.last_block_id + 1
