@@ -2,8 +2,9 @@
 
 Ten datanodes that exist in name alone, each with 500 replicas of small files at
 replication 3, or with 500 replicas of blocks that nobody knows. A figure is what one
-caller and three callers reach, and the CPU time of the namenode for each report. The peer
-is Hadoop's namenode with the same datanodes and files, in turn with ours.
+caller and three callers reach, and the CPU time of the namenode for each report. Before
+them, heartbeats of the same datanodes. The peer is Hadoop's namenode with the same datanodes
+and files, in turn with ours.
 """
 
 from __future__ import annotations
@@ -225,6 +226,10 @@ class Nodes:
         """A report of each datanode."""
         return [("blockReport", self.report(number, replicas)) for number in range(NODES)]
 
+    def heartbeats(self) -> list[Request]:
+        """One of each datanode, which has one volume."""
+        return [("sendHeartbeat", self._heartbeat(number)) for number in range(NODES)]
+
     def close(self) -> None:
         self._rpc.close()
         self._clients.close()
@@ -248,6 +253,12 @@ def measure(options: Options) -> Results:
             stack.callback(nodes[name].close)
             nodes[name].fill()
         count = 200 if options.quick else 1000
+        for round_ in range(1 + options.repeats(5, 3)):
+            for callers in (1, 3):
+                what = f"heartbeats, {callers} callers"
+                for name, subject in subjects.items():
+                    beats = nodes[name].heartbeats()
+                    _run(subject, beats, callers, 5 * count, what if round_ else None)
         for kind, replicas in (("known", None), ("unknown", unknown)):
             for round_ in range(1 + options.repeats(5, 3)):
                 for callers in (1, 3):

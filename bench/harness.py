@@ -189,6 +189,48 @@ def table(results: Iterable[Figure | Skipped]) -> str:
     return "\n".join(lines)
 
 
+def against(results: Iterable[Figure | Skipped], names: Sequence[str]) -> str:
+    """Ratios alone, of the figures that have a peer whose name has one of `names` in it.
+
+    A ratio says how many times as good as the peer we are, whether more or less of the unit is
+    better; its spread is that of each round beside the peer's of the same round.
+    """
+    rows = [("figure", "times as good", "spread", "howdah", "the peer", "unit", "peer")]
+    behind = counted = 0
+    for found in results:
+        if isinstance(found, Skipped):
+            rows.append((found.name, "-", "", "", "", "", f"skipped: {found.why}"))
+            continue
+        for peer, values in found.peers.items():
+            if not any(name in peer for name in names) or not all((*values, *found.values)):
+                continue
+            more = found.unit.endswith("/s")
+            own, theirs = found.value, statistics.median(values)
+            ratios = [
+                ours / its if more else its / ours
+                for ours, its in zip(found.values, values, strict=False)
+            ]
+            ratio = own / theirs if more else theirs / own
+            counted += 1
+            behind += ratio < 1
+            spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+            numbers = (f"{ratio:.2f}", spread, _number(own), _number(theirs))
+            rows.append((found.name, *numbers, found.unit, peer))
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    lines = [
+        "  ".join(
+            [
+                cell.rjust(width) if 0 < column < 5 else cell.ljust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=False))
+            ]
+            + [row[6]]
+        ).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join([*lines, "", f"{counted} ratios, {behind} of them below 1"])
+
+
 def _number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"

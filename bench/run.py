@@ -3,6 +3,10 @@
 Each script runs as a process of its own, one after the other; one that fails
 leaves its figures out, says so, and makes the exit code 1. `--json` prints an
 object with the machine, then one for each result.
+
+`--against hadoop` prints one table of ratios instead, of the figures that have a peer of
+Hadoop's: subject and peer were run in turn, and each ratio has the spread of its rounds.
+`--smoke` is that for a few rows, with little data, in two minutes of a quiet machine.
 """
 
 from __future__ import annotations
@@ -16,7 +20,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import ROOT, Figure, Skipped, arguments, from_json, progress, table, to_json
+from harness import (
+    ROOT,
+    Figure,
+    Skipped,
+    against,
+    arguments,
+    from_json,
+    progress,
+    table,
+    to_json,
+)
 
 from howdah.java import NoJava, find_java_home, java_version
 from howdah.transfer.checksum import implementation
@@ -33,6 +47,7 @@ SCRIPTS = (
     "failover",
     "router",
     "short_circuit",
+    "small_files",
     "caching",
     "scale",
     "images",
@@ -44,6 +59,28 @@ SCRIPTS = (
     "compaction",
     "listing",
 )
+
+PEERS = {"hadoop": ("Hadoop", "Apache", "Java client")}
+"""What is part of the names of peers that are meant."""
+COMPARED = (
+    "startup",
+    "namenode",
+    "block_reports",
+    "transfer",
+    "sync",
+    "recovery",
+    "failover",
+    "router",
+    "caching",
+    "scale",
+    "images",
+    "balancer",
+    "repair",
+    "distcp",
+    "listing",
+)
+"""Those that measure a peer of Hadoop's."""
+SMOKE = ("images", "startup")
 
 
 def machine() -> dict[str, str]:
@@ -86,7 +123,16 @@ def run(name: str, options: Sequence[str]) -> tuple[list[Figure | Skipped], bool
 def main() -> int:
     parser = arguments("Measure howdah, and its peers in the same run.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SCRIPTS)}")
+    parser.add_argument(
+        "--against", choices=PEERS, help="one table of ratios to the peers of that kind"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="a few of these rows, with little data"
+    )
     asked = parser.parse_args()
+    if asked.smoke:
+        asked.against, asked.quick = asked.against or "hadoop", True
+        asked.names = asked.names or SMOKE
     for name in asked.names:
         if name not in SCRIPTS:
             parser.error(f"there is no script {name!r}, only {', '.join(SCRIPTS)}")
@@ -96,7 +142,7 @@ def main() -> int:
     options = ["--dir", str(asked.dir), *(["--quick"] if asked.quick else [])]
     failed = []
     results: list[Figure | Skipped] = []
-    for name in asked.names or SCRIPTS:
+    for name in asked.names or (COMPARED if asked.against else SCRIPTS):
         found, well = run(name, options)
         if not well:
             failed.append(name)
@@ -106,7 +152,7 @@ def main() -> int:
                 print(to_json(result), flush=True)
     if not asked.json:
         print("\n".join(f"{what}: {value}" for what, value in here.items()), end="\n\n")
-        print(table(results))
+        print(against(results, PEERS[asked.against]) if asked.against else table(results))
     for name in failed:
         print(f"{name}.py failed, its output is above", file=sys.stderr)
     return 1 if failed else 0
