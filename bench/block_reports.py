@@ -226,7 +226,7 @@ class Nodes:
         """A report of each datanode."""
         return [("blockReport", self.report(number, replicas)) for number in range(NODES)]
 
-    def heartbeats(self) -> list[Request]:
+    def beats(self) -> list[Request]:
         """One of each datanode, which has one volume."""
         return [("sendHeartbeat", self._heartbeat(number)) for number in range(NODES)]
 
@@ -257,7 +257,7 @@ def measure(options: Options) -> Results:
             for callers in (1, 3):
                 what = f"heartbeats, {callers} callers"
                 for name, subject in subjects.items():
-                    beats = nodes[name].heartbeats()
+                    beats = nodes[name].beats()
                     _run(subject, beats, callers, 5 * count, what if round_ else None)
         for kind, replicas in (("known", None), ("unknown", unknown)):
             for round_ in range(1 + options.repeats(5, 3)):

@@ -210,7 +210,7 @@ def against(results: Iterable[Figure | Skipped], names: Sequence[str]) -> str:
                 ours / its if more else its / ours
                 for ours, its in zip(found.values, values, strict=False)
             ]
-            ratio = own / theirs if more else theirs / own
+            ratio = statistics.median(ratios)
             counted += 1
             behind += ratio < 1
             spread = f"{min(ratios):.2f}–{max(ratios):.2f}"

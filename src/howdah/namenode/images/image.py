@@ -16,7 +16,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.images.restored_snapshots import RestoredSnapshots
-from howdah.namenode.images.rows import Filling, Gathering, Impossible, attached
+from howdah.namenode.images.rows import Filling, Gathering, Impossible, attached, only_files
 from howdah.namenode.images.snapshots import SnapshotRecords
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import UNLIMITED, Quota
@@ -113,8 +113,10 @@ def _children(
 ) -> Iterator[rec.ChildrenRecord]:
     for node in found:
         if isinstance(node, Directory) and node.entries:
-            entries = map(node.entries.__getitem__, in_order(node.entries))
-            children = [entry if isinstance(entry, int) else entry.inode_id for entry in entries]
+            entries = list(map(node.entries.__getitem__, in_order(node.entries)))
+            children = only_files(entries)
+            if children is None:
+                children = [each if isinstance(each, int) else each.inode_id for each in entries]
             if not records.has_references:
                 yield rec.ChildrenRecord(node.inode_id, children)
                 continue

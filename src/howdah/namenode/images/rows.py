@@ -8,9 +8,9 @@ from rows, in strides.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, cast
 
 from howdah.namenode.inodes import block_table
 from howdah.namenode.inodes.block_table import BlockState
@@ -34,6 +34,7 @@ from howdah.storage.image.columns import BATCH, FileColumns, Look
 Permission = Callable[[int], tuple[str, str, int]]
 
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
+_FILES_ALONE: Final = frozenset((int,))
 
 
 class Impossible(Exception):
@@ -224,11 +225,19 @@ def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode 
         if isinstance(inode, Directory):
             go_on()
             entries = inode.entries.values()
-            files = [entry for entry in entries if isinstance(entry, int)]
+            files = only_files(entries)
+            if files is None:
+                files = [entry for entry in entries if isinstance(entry, int)]
+                todo += [entry for entry in entries if not isinstance(entry, int)]
             if files:
                 yield files
-            if len(files) < len(entries):
-                todo += [entry for entry in entries if not isinstance(entry, int)]
+
+
+def only_files(entries: Iterable[int | INode]) -> list[int] | None:
+    """The entries of a directory, if all of them are files: most are, and asking all their
+    types at once takes a third of asking each."""
+    found = list(entries)
+    return cast("list[int]", found) if _FILES_ALONE.issuperset(map(type, found)) else None
 
 
 class _Looks(dict[int, Look]):
