@@ -10,9 +10,22 @@ from urllib.parse import urlsplit
 import pytest
 
 import howdah
+from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.fsspec import HowdahSWebHdfsFileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.contract import (
+    Check,
+    Subject,
+    Traits,
+    check_filesystem,
+    contract_parameters,
+    run,
+)
+from howdah.testing.internal.started import gateway
 from howdah.tls.client import NotTrusted
+
+pytestmark = [pytest.mark.req("FS-291"), pytest.mark.kind("hdfs")]
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +89,101 @@ def test_plain_http_at_the_secure_port_is_told_so(cluster: MiniCluster, uri: str
             received += piece
     assert received.startswith(b"HTTP/1.1 400 ")
     assert b"https://" in received
+
+
+# The contract of streams: a part here, all of it behind torture.
+
+PART = ("closing", "reading")
+
+
+@pytest.fixture(scope="module")
+def subject(cluster: MiniCluster, uri: str) -> Iterator[Subject]:
+    traits = Traits(flush_shows_nothing=True, exact_length=False, several_clients=True)
+    with (
+        howdah.connect(uri, conf=cluster.conf) as fs,
+        howdah.connect(uri, conf=cluster.conf) as other,
+    ):
+        fs.mkdirs("/contract")
+        yield Subject(fs, "/contract", other=other, traits=traits)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("check", contract_parameters())
+def test_contract(check: Check, subject: Subject) -> None:
+    run(check, subject)
+
+
+def test_part_of_the_contract(subject: Subject) -> None:
+    report = check_filesystem(
+        subject.fs, "/part-of-contract", other=subject.other, traits=subject.traits, only=PART
+    )
+    assert report.results
+
+
+def test_fsspec_and_the_shell_take_swebhdfs(
+    cluster: MiniCluster, uri: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fs = HowdahSWebHdfsFileSystem(
+        host=uri.partition("://")[2].partition(":")[0],
+        port=int(uri.rpartition(":")[2]),
+        conf=dict(cluster.conf.items()),
+    )
+    fs.pipe("/fsspec", b"piped")
+    assert fs.cat("/fsspec") == b"piped"
+    assert main(["dfs", "--conf", str(cluster.conf_dir), "-cat", f"{uri}/fsspec"]) == 0
+    assert capsys.readouterr().out == "piped"
+
+
+def test_a_gateway_speaks_tls_and_sends_uploads_to_itself(cluster: MiniCluster) -> None:
+    options = ["-D", "httpfs.ssl.enabled=true"]
+    for key in ("hadoop.ssl.server.conf",):
+        options += ["-D", f"{key}={cluster.conf.raw(key)}"]
+    with gateway(cluster, *options) as address:
+        with howdah.connect(f"swebhdfs://{address}", conf=cluster.conf) as fs:
+            with fs.create("/by-gateway") as out:
+                out.write(b"passed through")
+            with fs.open("/by-gateway") as file:
+                assert file.read() == b"passed through"
+
+
+def test_a_long_file_goes_over_tls_in_pieces(cluster: MiniCluster, uri: str) -> None:
+    data = bytes(range(256)) * 100_000
+    with howdah.connect(uri, conf=cluster.conf) as fs:
+        with fs.create("/long") as out:
+            out.write(data)
+        with fs.append("/long") as out:
+            out.write(b"end")
+        with fs.open("/long") as file:
+            assert file.read() == data + b"end"
+            file.seek(12_345_678)
+            assert file.read(1000) == data[12_345_678:12_346_678]
+
+
+@pytest.mark.req("FS-294")
+def test_rpc_goes_on_while_handshakes_hang(cluster: MiniCluster, uri: str) -> None:
+    host, _, port = uri.partition("://")[2].partition(":")
+    hanging = [socket.create_connection((host, int(port)), timeout=20) for _ in range(300)]
+    try:
+        for number, connection in enumerate(hanging):
+            connection.sendall(b"\x16\x03\x01\x02\x00"[: number % 6])
+        with cluster.connect() as fs:
+            for number in range(100):
+                fs.mkdirs(f"/while/{number}")
+        with howdah.connect(uri, conf=cluster.conf) as web:
+            assert len(web.list_status("/while")) == 100
+    finally:
+        for connection in hanging:
+            connection.close()
+
+
+@pytest.mark.parametrize("version", ["-tls1", "-tls1_1"])
+def test_openssl_gets_no_old_version(cluster: MiniCluster, uri: str, version: str) -> None:
+    at = uri.partition("://")[2]
+    done = subprocess.run(
+        ["openssl", "s_client", "-connect", at, version, "-cipher", "DEFAULT:@SECLEVEL=0"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert b"Cipher is (NONE)" in done.stdout

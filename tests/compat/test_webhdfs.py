@@ -21,7 +21,7 @@ def cluster() -> Iterator[MiniCluster]:
         "dfs.blocksize": "1m",
         "dfs.storage.policy.satisfier.mode": "external",
     }
-    with MiniCluster(datanodes=2, conf=conf) as cluster:
+    with MiniCluster(datanodes=2, conf=conf, https=True) as cluster:
         yield cluster
 
 
@@ -77,6 +77,22 @@ def test_fsspec(cluster: MiniCluster, fs: HdfsFileSystem) -> None:
     assert not fs.exists("/fsspec")
 
 
+@pytest.mark.req("FS-291")
+def test_fsspec_over_tls(
+    cluster: MiniCluster, fs: HdfsFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("requests")
+    implementation = pytest.importorskip("fsspec.implementations.webhdfs")
+    host, port = cluster.process("namenode").addresses["https"].split(":")
+    # Its option `session_verify` is not for the datanodes, which it asks without its session.
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(cluster.dir / "tls" / "ca.pem"))
+    web = implementation.WebHDFS(host=host, port=int(port), user=fs.user, use_https=True)
+    with web.open("/tls/a", "wb", block_size=1 << 20) as out:
+        out.write(DATA)
+    assert web.cat("/tls/a") == DATA
+    web.rm("/tls", recursive=True)
+
+
 @pytest.mark.req("FS-218", "FS-255")
 @pytest.mark.parametrize("place", ["namenode", "gateway"])
 def test_hdfs_package(
@@ -125,12 +141,18 @@ def test_hdfs_package(
     assert not fs.exists("/hdfs")
 
 
-@pytest.mark.req("FS-216", "FS-255")
+@pytest.mark.req("FS-216", "FS-255", "FS-291")
 def test_javas_client_sees_over_http_what_it_sees_over_rpc(
-    cluster: MiniCluster, places: dict[str, str], hadoop_run: Callable[..., str]
+    cluster: MiniCluster,
+    places: dict[str, str],
+    hadoop_run: Callable[..., str],
+    hadoop_classpath: str,
 ) -> None:
     program = Path(__file__).with_name("WebHdfsClient.java")
     addresses = [f"webhdfs://{address}" for address in places.values()]
+    addresses.append(f"swebhdfs://{cluster.process('namenode').addresses['https']}")
+    # Where Java looks for ssl-client.xml.
+    described = ("-cp", f"{hadoop_classpath}:{cluster.dir / 'tls'}")
     # Java's client writes names in the encoding of its process.
-    said = hadoop_run("-Dfile.encoding=UTF-8", program, cluster.uri, *addresses)
-    assert said == "compared 40\ncompared 40\n"
+    said = hadoop_run(*described, "-Dfile.encoding=UTF-8", program, cluster.uri, *addresses)
+    assert said == "compared 40\n" * 3

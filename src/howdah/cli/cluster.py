@@ -65,6 +65,9 @@ def up(argv: list[str], conf: Configuration) -> int:
         "--zookeeper", action="store_true", help="namenodes hold elections in a ZooKeeper"
     )
     parser.add_argument(
+        "--https", action="store_true", help="HTTP over TLS too, with certificates of its own"
+    )
+    parser.add_argument(
         "--foreground", action="store_true", help="stay, and stop the cluster at Ctrl-C"
     )
     parser.add_argument(
@@ -153,6 +156,11 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
             racks=wanted_racks,
             volumes=_volumes(volumes),
             values=values,
+            https=options.https,
+        )
+    if options.https and not layout.https:
+        raise InvalidConfiguration(
+            f"the cluster in {base} has no HTTPS; another cluster takes another directory"
         )
     layout = layout.with_values(values)
     layout.check_same(
@@ -254,7 +262,7 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
         facts: dict[str, Any] = {
             "uri": layout.uri,
             "uris": list(layout.uris),
-            "http": f"http://{(first or layout.namenodes[0]).http}",
+            "http": layout.web_url(first or layout.namenodes[0]),
             "dir": str(layout.dir),
             "conf_dir": str(layout.conf_dir),
             "processes": [

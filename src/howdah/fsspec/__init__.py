@@ -1,6 +1,7 @@
 """The fsspec face: `fsspec.open("howdah://host:8020/a")`, and views by `viewfs://NAME/a`.
 
-`install()` takes over `hdfs://` and `webhdfs://` as well, and `s3://` if it is told to.
+`install()` takes over `hdfs://`, `webhdfs://` and `swebhdfs://` as well, and `s3://` if it is
+told to.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from howdah.fsspec.filesystem import (
     HowdahFileSystem,
     HowdahS3FileSystem,
+    HowdahSWebHdfsFileSystem,
     HowdahViewFileSystem,
     HowdahWebHdfsFileSystem,
     install,
@@ -16,6 +18,7 @@ from howdah.fsspec.filesystem import (
 __all__ = [
     "HowdahFileSystem",
     "HowdahS3FileSystem",
+    "HowdahSWebHdfsFileSystem",
     "HowdahViewFileSystem",
     "HowdahWebHdfsFileSystem",
     "install",

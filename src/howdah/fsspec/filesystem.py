@@ -46,11 +46,12 @@ Info = dict[str, Any]
 
 
 def install(*, object_stores: bool = False) -> None:
-    """Let howdah serve `hdfs://`, `viewfs://` and `webhdfs://` in fsspec for the rest of the
-    process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs."""
+    """Let howdah serve `hdfs://`, `viewfs://`, `webhdfs://` and `swebhdfs://` in fsspec for the
+    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
     fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
     fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)
+    fsspec.register_implementation("swebhdfs", HowdahSWebHdfsFileSystem, clobber=True)
     if object_stores:
         fsspec.register_implementation("s3", HowdahS3FileSystem, clobber=True)
         fsspec.register_implementation("s3a", HowdahS3FileSystem, clobber=True)
@@ -517,9 +518,18 @@ class HowdahWebHdfsFileSystem(HowdahFileSystem):
     also finds the active one of several namenodes, and writes without a block in memory.
     """
 
-    protocol = ("webhdfs",)
+    protocol: tuple[str, ...] = ("webhdfs",)
     _scheme = "webhdfs"
     _own_protocol = "webhdfs"
+
+
+class HowdahSWebHdfsFileSystem(HowdahWebHdfsFileSystem):
+    """`swebhdfs://host:port/`: the same over TLS. `ssl-client.xml` says whom it believes
+    (`dfs.client.https.keystore.resource` in `conf` is its path)."""
+
+    protocol = ("swebhdfs",)
+    _scheme = "swebhdfs"
+    _own_protocol = "swebhdfs"
 
 
 class HowdahS3FileSystem(HowdahFileSystem):

@@ -27,6 +27,7 @@ from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
 
 VALID: Final = datetime.timedelta(days=825)
+CLIENT_FILE: Final = "ssl-client.xml"
 _TRUST_PASSWORD: Final = "changeit"
 """Java's own: it hides nothing, but says that the file is whole."""
 
@@ -36,15 +37,15 @@ def settings(directory: Path) -> dict[str, str]:
     return {
         keys.DFS_HTTPS_SERVER_KEYSTORE_RESOURCE.name: str(directory / "ssl-server.xml"),
         keys.HADOOP_SSL_SERVER_CONF.name: str(directory / "ssl-server.xml"),
-        keys.DFS_CLIENT_HTTPS_KEYSTORE_RESOURCE.name: str(directory / "ssl-client.xml"),
-        keys.HADOOP_SSL_CLIENT_CONF.name: str(directory / "ssl-client.xml"),
+        # Java's clients read no path: what they find beside core-site.xml says the same.
+        keys.DFS_CLIENT_HTTPS_KEYSTORE_RESOURCE.name: str(directory / CLIENT_FILE),
     }
 
 
 def make(directory: Path, hosts: Iterable[str]) -> None:
     """Make what is not there yet; the certificate is for localhost and `hosts`. Raises
     InvalidConfiguration where `cryptography` is missing."""
-    if (directory / "ssl-client.xml").is_file():
+    if (directory / CLIENT_FILE).is_file():
         return
     try:
         from cryptography import x509
@@ -136,7 +137,7 @@ def make(directory: Path, hosts: Iterable[str]) -> None:
     }
     _write(directory / "ssl-server.xml", _described("server", store | trust))
     # The last one: that it is there says that all are.
-    _write(directory / "ssl-client.xml", _described("client", trust))
+    _write(directory / CLIENT_FILE, _described("client", trust))
 
 
 _USAGES: Final = (

@@ -41,6 +41,7 @@ from howdah.local import certificates
 from howdah.local import nameservice as ha
 from howdah.local.nameservice import Federation, Namenode, Nameservice
 from howdah.local.ports import Ports, datanode_hosts
+from howdah.tls.places import among_servers
 
 VERSION = 2
 FORMER_VERSION = 1
@@ -129,6 +130,12 @@ class Layout:
         hosts = datanode_hosts(datanodes)
         ports = Ports()
         served_by: ServedBy
+        policy = settings.get(keys.DFS_HTTP_POLICY.name, "HTTP_ONLY")
+        if policy != "HTTP_ONLY" and not https:
+            raise InvalidConfiguration(
+                f"{keys.DFS_HTTP_POLICY.name} = {policy}: a cluster here has certificates only if "
+                "HTTPS is asked for (MiniCluster(https=True), howdah up --https)"
+            )
         if nameservices is not None:
             _refuse_addresses(settings)
             ha.check_names(nameservices)
@@ -203,6 +210,9 @@ class Layout:
             certificates.make(self.tls_dir, {node.host for node in self.datanodes})
         self.rack_table.write_text("".join(f"{n.host} {n.rack}\n" for n in self.datanodes))
         _write_conf(self.conf_dir, self.client_conf())
+        if self.https:
+            described = (self.tls_dir / certificates.CLIENT_FILE).read_bytes()
+            (self.conf_dir / certificates.CLIENT_FILE).write_bytes(described)
         for name in self.names:
             _write_conf(self.server_conf_dir(name), self.server_conf(name))
         saved = {
@@ -337,6 +347,12 @@ class Layout:
     def zookeeper(self) -> str | None:
         """Its address."""
         return self.nameservices[0].zookeeper if self.nameservices else None
+
+    def web_url(self, namenode: Namenode) -> str:
+        """Where a namenode has its pages: over TLS where there is nothing else."""
+        if among_servers(self.client_conf()):
+            return f"https://{LOOPBACK}:{self.https[namenode.name]}"
+        return f"http://{namenode.http}"
 
     @property
     def uri(self) -> str:

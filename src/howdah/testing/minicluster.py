@@ -155,12 +155,12 @@ class MiniCluster:
 
     @property
     def http(self) -> str:
-        """The web address of the namenode, `http://host:port`; of the active one of several,
-        and with several nameservices the first one's."""
+        """The web address of the namenode, `http://host:port` (`https://` if it has no other);
+        of the active one of several, and with several nameservices the first one's."""
         layout = self._cluster.layout
         namenodes = {node.name: node for node in layout.namenodes}
         first = layout.nameservices[0].name if layout.nameservices else None
-        return f"http://{namenodes[self.active(nameservice=first)].http}"
+        return layout.web_url(namenodes[self.active(nameservice=first)])
 
     @property
     def dir(self) -> Path:

@@ -40,7 +40,8 @@ def gateway(cluster: MiniCluster, *options: str) -> Iterator[str]:
         try:
             wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
             assert process.poll() is None, f"{' '.join(command)} has ended"
-            yield str(json.loads(ready.read_text())["http"])
+            told = json.loads(ready.read_text())
+            yield str(told.get("http") or told["https"])
         finally:
             process.terminate()
     ready.unlink()
