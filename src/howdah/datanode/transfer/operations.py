@@ -188,7 +188,7 @@ class Operations:
     # --- reading ---
 
     def _read(self, request: ReadBlock) -> bool:
-        settings, connection = self._settings, self._connection
+        settings = self._settings
         try:
             opened = self._open(request)
         except (errors.HowdahError, OSError) as error:
@@ -208,16 +208,18 @@ class Operations:
             except errors.IllegalArgument as error:
                 return self._refuse(f"opReadBlock {request.block}", error)
             info = ReadChecksumInfo(sender.checksum, sender.start)
-            connection.send_all(BlockOpResponse(Status.SUCCESS, read_checksum=info).encode())
+            answer = BlockOpResponse(Status.SUCCESS, read_checksum=info).encode()
             try:
-                self._send(sender, request, opened)
+                self._send(sender, request, opened, answer)
                 return self._verdict(request, opened)
             finally:
                 sender.finish()
 
-    def _send(self, sender: BlockSender, request: ReadBlock, opened: OpenReplica) -> None:
+    def _send(
+        self, sender: BlockSender, request: ReadBlock, opened: OpenReplica, answer: bytes
+    ) -> None:
         with self._store.trouble.reading(request.block.pool_id, opened):
-            sent_bytes = sender.send(self._connection)
+            sent_bytes = sender.send(self._connection, answer)
         self._store.activity.count(Count.BytesRead, sent_bytes)
         self._store.activity.count(Count.BlocksRead)
 

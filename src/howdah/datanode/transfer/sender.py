@@ -5,7 +5,9 @@ BlockSender in Hadoop.
 A packet is its header and checksums, then 256 KiB of data that `sendfile` takes
 from the page cache to the socket: whole pages, so nothing is copied (measured:
 1.5 times the rate of packets of 64 KiB). Checksums are read ahead from the meta
-file, those of 4 MiB of data in one call.
+file, those of 4 MiB of data in one call. A short stretch is copied, for with the answer
+before it and the empty packet behind it it then goes out in one system call, and the
+reader wakes up once.
 
 Rules:
 - what is sent starts and ends at chunk boundaries around what was asked for, since
@@ -36,6 +38,7 @@ from howdah.transfer.sockets import Connection
 PACKET_DATA_BYTES = 256 * 1024
 _SUMS_AHEAD_BYTES = 4 * 1024 * 1024
 """Bytes of data whose checksums are read at once."""
+_SHORT_BYTES = 64 * 1024
 NO_CHECKSUM = ChecksumSpec(ChecksumType.NULL, 512)
 """How a read without checksums describes itself."""
 
@@ -76,25 +79,47 @@ class BlockSender:
         self._paced = paced
         self._cache = ReadCache(self.start, self.end, cache, hints)
 
-    def send(self, connection: Connection) -> int:
-        """All packets; the bytes of data sent. `OSError` is the disk's."""
+    def send(self, connection: Connection, answer: bytes = b"") -> int:
+        """All packets, behind `answer`; the bytes of data sent. `OSError` is the disk's."""
+        if self.end - self.start <= _SHORT_BYTES:
+            return self._send_short(connection, answer)
         offset, seqno = self.start, 0
         for sums, data_bytes in self._packets():
             tell(self._opened.block_fd, self._cache.at(offset))
             header = PacketHeader(offset, seqno, False, data_bytes)
             prelude = encode_prelude(header, len(sums))
             if self._sendfile:
-                connection.send_more(b"".join((prelude, sums)))
+                connection.send_more(b"".join((answer, prelude, sums)))
                 connection.send_file(self._opened.block_fd, offset, data_bytes)
             else:
                 data = read_exactly(self._opened.block_fd, data_bytes, offset)
-                connection.send_buffers((prelude, sums, data))
+                connection.send_buffers((answer, prelude, sums, data))
+            answer = b""
             offset += data_bytes
             seqno += 1
             self._paced(len(sums) + data_bytes)
-        sync = self._is_copy and self._opened.replica.synced
-        connection.send_all(encode_packet(PacketHeader(offset, seqno, True, 0, sync)))
+        connection.send_all(self._last_packet(seqno))
         return self.end - self.start
+
+    def _send_short(self, connection: Connection, answer: bytes) -> int:
+        pieces: list[bytes | memoryview] = [answer]
+        seqno = 0
+        for sums, data_bytes in self._packets():
+            assert seqno == 0, "a short stretch is one packet"
+            tell(self._opened.block_fd, self._cache.at(self.start))
+            prelude = encode_prelude(PacketHeader(self.start, seqno, False, data_bytes), len(sums))
+            data = read_exactly(self._opened.block_fd, data_bytes, self.start)
+            pieces += (prelude, sums, data)
+            seqno += 1
+        pieces.append(self._last_packet(seqno))
+        connection.send_buffers(pieces)
+        if seqno:
+            self._paced(sum(map(len, pieces[2:4])))
+        return self.end - self.start
+
+    def _last_packet(self, seqno: int) -> bytes:
+        sync = self._is_copy and self._opened.replica.synced
+        return encode_packet(PacketHeader(self.end, seqno, True, 0, sync))
 
     def finish(self) -> None:
         """The reader has got what was sent, or is gone: drop it from the cache, if so told."""

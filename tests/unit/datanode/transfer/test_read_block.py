@@ -23,7 +23,7 @@ from howdah.transfer.ops import (
     encode_request,
 )
 from howdah.transfer.responses import encode_read_status, read_response
-from howdah.transfer.sockets import PeerClosed
+from howdah.transfer.sockets import Connection, PeerClosed
 from howdah.transfer.status import Status
 from howdah.transfer.varint import encode_varint
 
@@ -61,6 +61,30 @@ def test_a_part_is_read_in_whole_chunks(filled: Any, lab: Lab, offset: int, leng
     assert result.response.read_checksum.chunk_offset == start
     assert result.data == DATA[start:end]
     assert result.sums == lab.sums_of(DATA[start:end])
+
+
+@pytest.mark.parametrize(
+    ("length", "is_short"), [(0, True), (1, True), (65536, True), (65537, False)]
+)
+def test_a_short_read_is_answered_in_one_system_call(
+    filled: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, length: int, is_short: bool
+) -> None:
+    sent: list[str] = []
+    for name in ("send_buffers", "send_more", "send_file"):
+        _record(monkeypatch, name, sent)
+    result = lab.read_block(filled, lab.read_request(lab.block(), 0, length))
+    assert result.data == DATA[: -(-length // 512) * 512]
+    assert sent == (["send_buffers"] if is_short else ["send_more", "send_file"])
+
+
+def _record(monkeypatch: pytest.MonkeyPatch, name: str, sent: list[str]) -> None:
+    send = getattr(Connection, name)
+
+    def recorded(*arguments: Any) -> None:
+        sent.append(name)
+        send(*arguments)
+
+    monkeypatch.setattr(Connection, name, recorded)
 
 
 def test_checksums_are_left_out_where_they_are_not_wanted(filled: Any, lab: Lab) -> None:
