@@ -254,7 +254,6 @@ def test_what_a_router_has_to_read_anew_it_says(
     said = admin("-refreshRouterArgs", place, "RefreshFairnessPolicyController")
     assert "255: " in said
     assert "Identifier 'RefreshFairnessPolicyController' does not exist" in said
-    assert "does not have this command" in admin("-setStorageTypeQuota", "/east", "-storageType")
 
 
 def test_links_of_a_view_become_mount_points(
@@ -412,6 +411,45 @@ def test_the_quota_of_a_mount_point_is_over_all_its_destinations(
     assert admin("-clrQuota", "/limited") == "Successfully clear quota for mount point /limited\n"
     fs.mkdirs("/limited/one-more")
     admin("-rm", "/limited")
+
+
+def test_storage_types_of_a_mount_point_have_quotas(
+    fs: FileSystem, admin: Callable[..., str], howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    destinations = (howdah_cluster, west)
+    for cluster in destinations:
+        with cluster.connect() as direct:
+            direct.mkdirs("/router/typed/below")
+    admin("-add", "/typed", "east,west", "/router/typed", "-order", "HASH_ALL")
+    admin("-setQuota", "/typed", "-nsQuota", "50")
+    said = admin("-setStorageTypeQuota", "/typed", "-storageType", "disk", "1m")
+    assert said == "Successfully set storage type quota for mount point /typed\n"
+
+    def limits() -> list[dict[str, int]]:
+        found = []
+        for cluster in destinations:
+            with cluster.connect() as direct:
+                types = direct.quota_usage("/router/typed").type_quotas
+                set_ones = {each.storage_type: each.quota for each in types if each.quota >= 0}
+                found.append(set_ones)
+        return found
+
+    assert limits() == [{"DISK": 1 << 20}] * 2
+    usage = fs.quota_usage("/typed")
+    assert usage.quota == 50, "the other quotas stay"
+    assert [(each.storage_type, each.quota) for each in usage.type_quotas] == [("DISK", 1 << 20)]
+    fs.set_quota("/typed/below", space_bytes=1 << 19, storage_type="DISK")
+    types = fs.quota_usage("/typed/below").type_quotas
+    (below,) = [each for each in types if each.quota >= 0]
+    assert (below.storage_type, below.quota) == ("DISK", 1 << 19)
+    said = admin("-clrStorageTypeQuota", "/typed")
+    assert said == "Successfully clear storage type quota for mount point /typed\n"
+    assert limits() == [{}] * 2
+    assert fs.quota_usage("/typed").quota == 50
+    for words in (("RAM_DISK", "1m"), ("TAPE", "1m"), ("SSD", "0"), ("SSD", "much")):
+        assert admin("-setStorageTypeQuota", "/typed", "-storageType", *words).startswith("255: ")
+    assert admin("-setStorageTypeQuota", "/typed", "-type", "SSD", "1m").startswith("255: ")
+    admin("-rm", "/typed")
 
 
 def test_a_second_router_has_the_same_table_and_learns_of_changes(

@@ -14,7 +14,7 @@ import logging
 import os
 import pwd
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
@@ -27,10 +27,20 @@ from howdah.proto import router_pb2 as pb
 from howdah.router.answering import settle
 from howdah.router.calls.core import Core
 from howdah.router.store.state_store import StateStore
-from howdah.router.table.mount_table import MountEntry, is_at_or_below, normalised
+from howdah.router.table.mount_table import (
+    QUOTA_NOT_SET,
+    MountEntry,
+    Quota,
+    is_at_or_below,
+    normalised,
+)
 from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.quotas import Usage
-from howdah.router.table.records import entry_from_proto, entry_to_proto, to_uint64
+from howdah.router.table.records import (
+    entry_from_proto,
+    entry_to_proto,
+    to_uint64,
+)
 from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
 
 log = logging.getLogger(__name__)
@@ -53,6 +63,10 @@ def groups_of(user: str) -> set[str]:
         except KeyError:
             log.debug("group %d of %s has no name", number, user)
     return names
+
+
+_KEEP_QUOTA: Final = (1 << 63) - 1
+"""HdfsConstants.QUOTA_DONT_SET: of a request that is about a storage type."""
 
 
 class RouterAdmin:
@@ -208,21 +222,17 @@ class RouterAdmin:
             return
         nameservices = self._core.nameservices
         for each in entry.destinations:
-            request = client_namenode_pb2.SetQuotaRequestProto(
-                path=each.path,
-                namespaceQuota=to_uint64(entry.quota.names),
-                storagespaceQuota=to_uint64(entry.quota.space_bytes),
-            )
-            try:
-                await nameservices.call(
-                    each.nameservice,
-                    "setQuota",
-                    request,
-                    client_namenode_pb2.SetQuotaResponseProto,
-                    nameservices.own_identity(),
-                )
-            except errors.HowdahError as error:
-                log.warning("the quota of %s is not set at %s: %s", entry.source, each, error)
+            for request in _quota_requests(each.path, before, entry):
+                try:
+                    await nameservices.call(
+                        each.nameservice,
+                        "setQuota",
+                        request,
+                        client_namenode_pb2.SetQuotaResponseProto,
+                        nameservices.own_identity(),
+                    )
+                except errors.HowdahError as error:
+                    log.warning("the quota of %s is not set at %s: %s", entry.source, each, error)
         self._core.usage.setdefault(entry.source, Usage())
 
     async def _remove_mount_table_entry(
@@ -253,7 +263,7 @@ class RouterAdmin:
                 continue
             if await self._may(caller, entry, _READ):
                 used = core.usage.get(source, Usage())
-                entries.append(entry_to_proto(entry, used.names, used.space_bytes))
+                entries.append(entry_to_proto(entry, used))
         return pb.GetMountTableEntriesResponseProto(
             entries=entries, timestamp=int(time.time() * 1000)
         )
@@ -353,3 +363,26 @@ async def _in_store(method: str, work: Coroutine[Any, Any, Message]) -> Message:
         raise
     except OSError as error:
         raise errors.RemoteError(f"{method}: the state store failed: {error}") from error
+
+
+def _quota_requests(
+    path: str, before: MountEntry | None, entry: MountEntry
+) -> Iterator[client_namenode_pb2.SetQuotaRequestProto]:
+    """What makes the quota of a destination that of its entry; of types those that differ."""
+    quota, had = entry.quota, Quota() if before is None else before.quota
+    if (quota.names, quota.space_bytes) != (had.names, had.space_bytes) or not quota.by_type:
+        yield client_namenode_pb2.SetQuotaRequestProto(
+            path=path,
+            namespaceQuota=to_uint64(quota.names),
+            storagespaceQuota=to_uint64(quota.space_bytes),
+        )
+    limits, old = dict(quota.by_type), dict(had.by_type)
+    for storage_type in sorted(limits.keys() | old.keys()):
+        limit = limits.get(storage_type, QUOTA_NOT_SET)
+        if limit != old.get(storage_type, QUOTA_NOT_SET):
+            yield client_namenode_pb2.SetQuotaRequestProto(
+                path=path,
+                namespaceQuota=_KEEP_QUOTA,
+                storagespaceQuota=to_uint64(limit),
+                storageType=storage_type.name,
+            )

@@ -22,7 +22,13 @@ from howdah.router.store.choice import store_at, store_place
 from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.quotas import Usage
-from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines, from_uint64
+from howdah.router.table.records import (
+    consumed_by_type,
+    entry_from_proto,
+    entry_to_proto,
+    from_lines,
+    from_uint64,
+)
 from howdah.rpc.client import RpcClient
 
 
@@ -64,6 +70,7 @@ class Administration:
                 Usage(
                     from_uint64(each.quota.fileAndDirectoryCount),
                     from_uint64(each.quota.spaceConsumed),
+                    consumed_by_type(each.quota),
                 ),
             )
             for each in answer.entries

@@ -13,6 +13,7 @@ from howdah.router.table import merging, quotas
 from howdah.router.table.mount_table import Destination, Location, MountEntry, MountTable, Quota
 from howdah.router.table.pages import Page, merged
 from howdah.router.table.translation import translate_error, translate_text
+from howdah.transfer.blocks import StorageType
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -108,3 +109,32 @@ def test_a_quota_that_is_reached_refuses() -> None:
     with pytest.raises(errors.SpaceQuotaExceeded, match="quota = 100 B"):
         quotas.check(entry, quotas.Usage(0, 100))
     quotas.check(MountEntry("/m", entry.destinations), quotas.Usage(1 << 40, 1 << 60))
+
+
+def test_a_quota_of_a_storage_type_that_is_reached_refuses() -> None:
+    quota = Quota().with_type(StorageType.SSD, 100).with_type(StorageType.DISK, 50)
+    assert quota.by_type == ((StorageType.DISK, 50), (StorageType.SSD, 100))
+    assert quota.is_set
+    entry = MountEntry("/m", (Destination("n", "/x"),), quota=quota)
+    one = quotas.Usage(1, 90, ((StorageType.SSD, 60),))
+    quotas.check(entry, one)
+    both = one + quotas.Usage(1, 90, ((StorageType.DISK, 1), (StorageType.SSD, 40)))
+    assert both == quotas.Usage(2, 180, ((StorageType.DISK, 1), (StorageType.SSD, 100)))
+    with pytest.raises(errors.SpaceQuotaExceeded, match="/m on SSD is exceeded: quota = 100 B"):
+        quotas.check(entry, both)
+
+
+def test_what_is_used_of_a_type_is_added_up() -> None:
+    def usage(**types: int) -> types_pb2.QuotaUsageProto:
+        made = types_pb2.QuotaUsageProto(
+            fileAndDirectoryCount=1, quota=5, spaceConsumed=2, spaceQuota=7
+        )
+        for name, used in types.items():
+            kind = types_pb2.StorageTypeProto.Value(name)
+            made.typeQuotaInfos.typeQuotaInfo.add(type=kind, quota=9, consumed=used)
+        return made
+
+    found = merging.quota_usages([usage(SSD=3), usage(SSD=4, DISK=1), usage()])
+    assert (found.fileAndDirectoryCount, found.spaceConsumed) == (3, 6)
+    used = {each.type: each.consumed for each in found.typeQuotaInfos.typeQuotaInfo}
+    assert used == {types_pb2.SSD: 7, types_pb2.DISK: 1}

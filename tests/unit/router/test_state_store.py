@@ -26,6 +26,7 @@ from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
 from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines
 from howdah.testing.internal.zookeeper import zookeeper_server
+from howdah.transfer.blocks import StorageType
 from howdah.zookeeper import NoZooKeeper, Session
 
 pytestmark = pytest.mark.req("LM-020")
@@ -40,7 +41,7 @@ ENTRY = MountEntry(
     "eve",
     "staff",
     0o750,
-    Quota(5, -1),
+    Quota(5, -1, ((StorageType.SSD, 9), (StorageType.ARCHIVE, 0))),
     1,
     2,
 )

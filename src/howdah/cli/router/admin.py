@@ -43,7 +43,12 @@ USAGE: Final = {
     "-setQuota": (
         "[-setQuota <path> -nsQuota <nsQuota> -ssQuota <quota in bytes or quota size string>]"
     ),
+    "-setStorageTypeQuota": (
+        "[-setStorageTypeQuota <path> -storageType <storage type> "
+        "<quota in bytes or quota size string>]"
+    ),
     "-clrQuota": "[-clrQuota <path>]",
+    "-clrStorageTypeQuota": "[-clrStorageTypeQuota <path>]",
     "-dumpState": "[-dumpState]",
     "-safemode": "[-safemode enter | leave | get]",
     "-nameservice": "[-nameservice enable | disable <nameservice>]",
@@ -63,6 +68,8 @@ _LEAST: Final = {
     "-getDestination": 1,
     "-setQuota": 3,
     "-clrQuota": 1,
+    "-setStorageTypeQuota": 4,
+    "-clrStorageTypeQuota": 1,
     "-safemode": 1,
     "-nameservice": 2,
     "-initViewFsToMountTable": 1,
@@ -76,10 +83,6 @@ _MOST: Final = {
     "-dumpState": (0, "No arguments allowed"),
     "-initViewFsToMountTable": (1, "Too many arguments, Max=1 argument allowed"),
 }
-_ABSENT: Final = (
-    "-setStorageTypeQuota",
-    "-clrStorageTypeQuota",
-)
 
 
 class BadArgument(Exception):
@@ -116,9 +119,6 @@ def usage(command: str | None = None) -> str:
 def _run(command: str, words: list[str], conf: Configuration) -> int:
     from howdah.router.administration import Administration
 
-    if command in _ABSENT:
-        print(f"{command[1:]}: howdah does not have this command", file=sys.stderr)
-        return FAILED
     if command not in USAGE:
         raise BadArgument(f"Unknown Command: {command}")
     most, problem = _MOST.get(command, (len(words), ""))
@@ -416,6 +416,7 @@ def _set_quota(administration: Administration, words: list[str]) -> int:
     quota = Quota(
         entry.quota.names if names is None else names,
         entry.quota.space_bytes if space is None else space,
+        entry.quota.by_type,
     )
     if not administration.update(replace(entry, quota=quota)):
         return FAILED
@@ -424,13 +425,47 @@ def _set_quota(administration: Administration, words: list[str]) -> int:
 
 
 def _clear_quota(administration: Administration, words: list[str]) -> int:
+    """Those of storage types stay."""
     from howdah.router.table.mount_table import Quota
 
     for path in words:
         entry = _existing(administration, path)
-        if not administration.update(replace(entry, quota=Quota())):
+        quota = Quota(by_type=entry.quota.by_type)
+        if not administration.update(replace(entry, quota=quota)):
             return FAILED
         print(f"Successfully clear quota for mount point {path}")
+    return 0
+
+
+def _set_type_quota(administration: Administration, words: list[str]) -> int:
+    from howdah.transfer.blocks import StorageType
+
+    path, option, named, value, *more = words
+    if option != "-storageType" or more:
+        raise BadArgument(f"Invalid argument : {' '.join(more) or option}")
+    kinds = [each.name for each in StorageType if each is not StorageType.RAM_DISK]
+    if named.upper() not in kinds:
+        raise BadArgument(f"{named} is no storage type with a quota: there are {', '.join(kinds)}")
+    try:
+        limit = parse_size(value)
+    except ValueError as error:
+        raise BadArgument(f"Cannot parse the quota: {value}") from error
+    if limit <= 0:
+        raise BadArgument("Input quota value should be a positive number.")
+    entry = _existing(administration, path)
+    quota = entry.quota.with_type(StorageType[named.upper()], limit)
+    if not administration.update(replace(entry, quota=quota)):
+        return FAILED
+    print(f"Successfully set storage type quota for mount point {path}")
+    return 0
+
+
+def _clear_type_quota(administration: Administration, words: list[str]) -> int:
+    for path in words:
+        entry = _existing(administration, path)
+        if not administration.update(replace(entry, quota=replace(entry.quota, by_type=()))):
+            return FAILED
+        print(f"Successfully clear storage type quota for mount point {path}")
     return 0
 
 
@@ -529,6 +564,8 @@ _COMMANDS: Final[dict[str, Callable[[Administration, list[str]], int]]] = {
     "-getDestination": _get_destination,
     "-setQuota": _set_quota,
     "-clrQuota": _clear_quota,
+    "-setStorageTypeQuota": _set_type_quota,
+    "-clrStorageTypeQuota": _clear_type_quota,
     "-safemode": _safe_mode,
     "-nameservice": _nameservice,
     "-getDisabledNameservices": _disabled,

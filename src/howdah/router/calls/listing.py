@@ -16,6 +16,7 @@ from howdah.router.table import merging
 from howdah.router.table.mount_table import Location, MountEntry, Resolution, joined, normalised
 from howdah.router.table.pages import Page, merged
 from howdah.router.table.quotas import Usage
+from howdah.router.table.records import consumed_by_type, type_quotas_to_proto
 from howdah.router.table.translation import translate_error
 from howdah.rpc.service import Caller
 
@@ -235,6 +236,11 @@ class ListingCalls:
         if entry is not None and entry.quota.is_set:
             usage.quota = entry.quota.names % (1 << 64)
             usage.spaceQuota = entry.quota.space_bytes % (1 << 64)
+            used = Usage(by_type=consumed_by_type(usage))
+            by_type = type_quotas_to_proto(entry.quota, used)
+            usage.ClearField("typeQuotaInfos")
+            if by_type is not None:
+                usage.typeQuotaInfos.CopyFrom(by_type)
         return pb.GetQuotaUsageResponseProto(usage=usage)
 
     async def set_quota(self, request: pb.SetQuotaRequestProto, caller: Caller) -> Message:
@@ -305,7 +311,11 @@ class ListingCalls:
                 continue
             except errors.HowdahError as error:
                 raise translate_error(error, place, self._core.table) from error
-            total += Usage(answer.usage.fileAndDirectoryCount, answer.usage.spaceConsumed)
+            total += Usage(
+                answer.usage.fileAndDirectoryCount,
+                answer.usage.spaceConsumed,
+                consumed_by_type(answer.usage),
+            )
         return total
 
     # -- files that are open -------------------------------------------------------------------

@@ -16,6 +16,9 @@ Status = types_pb2.HdfsFileStatusProto
 _UINT64: Final = 1 << 64
 
 
+_WithTypes = types_pb2.ContentSummaryProto | types_pb2.QuotaUsageProto
+
+
 def statuses(found: Sequence[Status]) -> Status | None:
     """One path in several destinations: a directory before a file, with all its children."""
     directories = [each for each in found if each.fileType == Status.IS_DIR]
@@ -62,6 +65,7 @@ def content_summaries(
         ):
             if one.HasField(name) or other.HasField(name):
                 setattr(one, name, getattr(one, name) + getattr(other, name))
+        _add_types(one, other)
     return one
 
 
@@ -72,7 +76,18 @@ def quota_usages(found: Sequence[types_pb2.QuotaUsageProto]) -> types_pb2.QuotaU
     for other in found[1:]:
         one.fileAndDirectoryCount += other.fileAndDirectoryCount
         one.spaceConsumed += other.spaceConsumed
+        _add_types(one, other)
     return one
+
+
+def _add_types(one: _WithTypes, other: _WithTypes) -> None:
+    """What is used of storage types that have a quota."""
+    by_type = {each.type: each for each in one.typeQuotaInfos.typeQuotaInfo}
+    for each in other.typeQuotaInfos.typeQuotaInfo:
+        if each.type in by_type:
+            by_type[each.type].consumed += each.consumed
+        else:
+            one.typeQuotaInfos.typeQuotaInfo.add().CopyFrom(each)
 
 
 def _xfer(node: types_pb2.DatanodeInfoProto) -> str:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from howdah import errors
+from howdah.transfer.blocks import StorageType
 
 QUOTA_NOT_SET: Final = -1
 """HdfsConstants.QUOTA_RESET: no quota."""
@@ -63,10 +64,16 @@ class Quota:
 
     names: int = QUOTA_NOT_SET
     space_bytes: int = QUOTA_NOT_SET
+    by_type: tuple[tuple[StorageType, int], ...] = ()
+    """Bytes on storages of one type, in the order of the types; others have no limit."""
 
     @property
     def is_set(self) -> bool:
-        return self.names >= 0 or self.space_bytes >= 0
+        return self.names >= 0 or self.space_bytes >= 0 or bool(self.by_type)
+
+    def with_type(self, storage_type: StorageType, space_bytes: int) -> Quota:
+        limits = {**dict(self.by_type), storage_type: space_bytes}
+        return replace(self, by_type=tuple(sorted(limits.items())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ so an operation is refused once the usage has reached the limit.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from howdah import errors
 from howdah.router.table.mount_table import MountEntry
+from howdah.transfer.blocks import StorageType
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +20,17 @@ class Usage:
 
     names: int = 0
     space_bytes: int = 0
+    by_type: tuple[tuple[StorageType, int], ...] = ()
+    """Bytes on storages of types that have a quota."""
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(self.names + other.names, self.space_bytes + other.space_bytes)
+        by_type = Counter(dict(self.by_type))
+        by_type.update(dict(other.by_type))
+        return Usage(
+            self.names + other.names,
+            self.space_bytes + other.space_bytes,
+            tuple(sorted(by_type.items())),
+        )
 
 
 def check(entry: MountEntry, usage: Usage) -> None:
@@ -36,3 +46,11 @@ def check(entry: MountEntry, usage: Usage) -> None:
             f"The DiskSpace quota of {entry.source} is exceeded: quota = {quota.space_bytes} B "
             f"but diskspace consumed = {usage.space_bytes} B"
         )
+    used = dict(usage.by_type)
+    for storage_type, limit in quota.by_type:
+        if limit <= used.get(storage_type, 0):
+            # As Hadoop's router: no class of its own, as a namenode has for it.
+            raise errors.SpaceQuotaExceeded(
+                f"The DiskSpace quota of {entry.source} on {storage_type.name} is exceeded: "
+                f"quota = {limit} B but diskspace consumed = {used.get(storage_type, 0)} B"
+            )

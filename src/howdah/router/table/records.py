@@ -16,6 +16,8 @@ from howdah import errors
 from howdah.proto import router_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
+from howdah.router.table.quotas import Usage
+from howdah.transfer.blocks import StorageType
 
 M = TypeVar("M", bound=Message)
 
@@ -34,10 +36,9 @@ def to_uint64(number: int) -> int:
     return number % _WRAP
 
 
-def entry_to_proto(
-    entry: MountEntry, used_names: int = 0, used_bytes: int = 0
-) -> pb.MountTableRecordProto:
+def entry_to_proto(entry: MountEntry, used: Usage | None = None) -> pb.MountTableRecordProto:
     """With what the destinations use now, for those who show it."""
+    used = used or Usage()
     return pb.MountTableRecordProto(
         srcPath=entry.source,
         destinations=[
@@ -52,13 +53,50 @@ def entry_to_proto(
         groupName=entry.group,
         mode=entry.mode,
         quota=types_pb2.QuotaUsageProto(
-            fileAndDirectoryCount=to_uint64(used_names),
+            fileAndDirectoryCount=to_uint64(used.names),
             quota=to_uint64(entry.quota.names),
-            spaceConsumed=to_uint64(used_bytes),
+            spaceConsumed=to_uint64(used.space_bytes),
             spaceQuota=to_uint64(entry.quota.space_bytes),
+            typeQuotaInfos=type_quotas_to_proto(entry.quota, used),
         ),
         faultTolerant=entry.fault_tolerant,
     )
+
+
+def type_quotas_to_proto(quota: Quota, used: Usage) -> types_pb2.StorageTypeQuotaInfosProto | None:
+    """None for a quota that has none."""
+    if not quota.by_type:
+        return None
+    consumed = dict(used.by_type)
+    return types_pb2.StorageTypeQuotaInfosProto(
+        typeQuotaInfo=[
+            types_pb2.StorageTypeQuotaInfoProto(
+                type=storage_type.name,
+                quota=to_uint64(limit),
+                consumed=to_uint64(consumed.get(storage_type, 0)),
+            )
+            for storage_type, limit in quota.by_type
+        ]
+    )
+
+
+def consumed_by_type(quota: types_pb2.QuotaUsageProto) -> tuple[tuple[StorageType, int], ...]:
+    """What a namenode, or a router, says that is used on storages of types with a quota."""
+    return tuple(
+        sorted(
+            (StorageType(each.type), max(from_uint64(each.consumed), 0))
+            for each in quota.typeQuotaInfos.typeQuotaInfo
+        )
+    )
+
+
+def _limits_by_type(quota: types_pb2.QuotaUsageProto) -> tuple[tuple[StorageType, int], ...]:
+    """Hadoop says -1 of types without one."""
+    found = {
+        StorageType(each.type): from_uint64(each.quota)
+        for each in quota.typeQuotaInfos.typeQuotaInfo
+    }
+    return tuple(sorted((each, limit) for each, limit in found.items() if limit >= 0))
 
 
 def entry_from_proto(message: pb.MountTableRecordProto) -> MountEntry:
@@ -74,7 +112,11 @@ def entry_from_proto(message: pb.MountTableRecordProto) -> MountEntry:
     quota = Quota()
     if message.HasField("quota"):
         names, space = message.quota.quota, message.quota.spaceQuota
-        quota = Quota(max(from_uint64(names), -1), max(from_uint64(space), -1))
+        quota = Quota(
+            max(from_uint64(names), -1),
+            max(from_uint64(space), -1),
+            _limits_by_type(message.quota),
+        )
     mode = message.mode if message.HasField("mode") else 0o755
     if not 0 <= mode <= 0o7777:
         raise errors.IllegalArgument(f"Invalid entry, the mode {mode:o} is none")
