@@ -20,3 +20,43 @@ class Rarely:
         self._next_ms = now_ms + self._interval_ms
         kept_back, self._kept_back = self._kept_back, 0
         return kept_back
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether the next one is let through."""
+        return self._next_ms is None or now_ms >= self._next_ms
+
+
+class RarelyEach:
+    """The same for each of several subjects, so that none hides what is said of another.
+
+    Bounded: while `most` subjects have been spoken of within the interval, all further ones
+    count as one.
+    """
+
+    def __init__(self, interval_ms: int, most: int = 1024) -> None:
+        self._interval_ms = interval_ms
+        self._most = most
+        self._each: dict[str, Rarely] = {}
+        self._others = Rarely(interval_ms)
+        self._next_clearing_ms = 0
+
+    def due(self, subject: str, now_ms: int) -> int | None:
+        """How many of this subject were kept back since the last one that was let through, or
+        None: this one is kept back, too."""
+        found = self._each.get(subject)
+        if found is None:
+            self._make_room(now_ms)
+            if len(self._each) >= self._most:
+                found = self._others
+            else:
+                found = self._each[subject] = Rarely(self._interval_ms)
+        return found.due(now_ms)
+
+    def _make_room(self, now_ms: int) -> None:
+        if len(self._each) < self._most or now_ms < self._next_clearing_ms:
+            return
+        # Once in a while, for all of them are looked at.
+        self._next_clearing_ms = now_ms + self._interval_ms // 10
+        self._each = {
+            subject: each for subject, each in self._each.items() if not each.is_over(now_ms)
+        }

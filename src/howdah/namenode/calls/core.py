@@ -40,7 +40,7 @@ from howdah.namenode.inodes import acls, paths, storage_policies
 from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode
 from howdah.namenode.lifeline.last_heard import LastHeard
-from howdah.namenode.rarely import Rarely
+from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.quotas import Usage
@@ -94,7 +94,7 @@ class Core:
         self.slow_peers = SlowPeers(settings.max_slow_nodes, settings.slow_holds_ms)
         self.lifelines = LastHeard()
         """Filled by threads; see `lifeline`."""
-        self._late_heartbeats = Rarely(60_000)
+        self._late_heartbeats = RarelyEach(60_000)
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
@@ -585,12 +585,12 @@ class Core:
             late_ms = self.datanodes.heard(line.uuid, line.address, line.at_ms)
             if late_ms is None:
                 continue
-            kept_back = self._late_heartbeats.due(now_ms)
+            kept_back = self._late_heartbeats.due(line.uuid, now_ms)
             if kept_back is not None:
                 log.warning(
                     "datanode %s lives by a lifeline: its last heartbeat came %d s before it. "
                     "Either the namenode is slow to serve, or the datanode to send (%d more since "
-                    "this line was last logged)",
+                    "this line was last logged of it)",
                     line.address,
                     late_ms // 1000,
                     kept_back,

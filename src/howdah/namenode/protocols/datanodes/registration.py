@@ -10,7 +10,7 @@ from howdah.namenode.blocks.datanode_claims import Claim, Rivals, address_of, ch
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.rarely import Rarely
+from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Deferred
@@ -28,7 +28,7 @@ class Registrations:
         self._cluster = cluster
         self._recovery = recovery
         self._rivals = Rivals(lambda: core.settings.datanode_moves_ms)
-        self._two_of_a_kind = Rarely(_SAID_AGAIN_MS)
+        self._two_of_a_kind = RarelyEach(_SAID_AGAIN_MS)
 
     def register(
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller
@@ -140,7 +140,7 @@ class Registrations:
                     f"and keeps it, and {address}, which is refused. One was started on a copy of "
                     "the other's data directories"
                 )
-                kept_back = self._two_of_a_kind.due(now_ms)
+                kept_back = self._two_of_a_kind.due(identity.uuid, now_ms)
                 if kept_back is not None:
                     log.error("%s (said %d times since this line was last logged)", said, kept_back)
                 raise errors.DisallowedDatanode(
