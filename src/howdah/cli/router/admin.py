@@ -452,7 +452,9 @@ def _set_type_quota(administration: Administration, words: list[str]) -> int:
         raise BadArgument(f"Cannot parse the quota: {value}") from error
     if limit <= 0:
         raise BadArgument("Input quota value should be a positive number.")
-    entry = _existing(administration, path)
+    entry = administration.entry(_source(path))
+    if entry is None:
+        raise BadArgument(f"{path} doesn't exist in mount table.")
     quota = entry.quota.with_type(StorageType[named.upper()], limit)
     if not administration.update(replace(entry, quota=quota)):
         return FAILED
