@@ -93,6 +93,18 @@ class Directory:
 
 
 @dataclass(frozen=True, slots=True)
+class Certificate:
+    """What servers of this machine show over TLS. `problem` says why they cannot."""
+
+    path: str
+    problem: str = ""
+    left_s: float | None = None
+    """For how long it counts; None if that is not known."""
+    open_to_all: tuple[str, ...] = ()
+    """Files with the key, or the password of it, that everybody can read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What the system grants a process that is started from here; None is without limit."""
 
@@ -122,6 +134,8 @@ class Facts:
     """How many journal nodes keep it."""
     directories: tuple[Directory, ...] = ()
     limits: Limits | None = None
+    certificate: Certificate | None = None
+    """None where no server has HTTPS."""
     clock_is_kept: bool | None = None
     """Whether the system's clock follows NTP or the like."""
 

@@ -19,6 +19,7 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.datanode.volumes.reserve import reserve_of
 from howdah.doctor import clock, disks, ports
+from howdah.doctor.certificates import certificate_of
 from howdah.doctor.facts import (
     DATANODE,
     JOURNALNODE,
@@ -87,6 +88,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
         directories=tuple(_directories(conf, mine, own)),
         limits=_limits(),
+        certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
         clock_is_kept=clock.is_kept(),
     )
 

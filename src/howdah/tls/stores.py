@@ -66,14 +66,7 @@ class Stores:
 def server_stores(conf: Configuration, resource: str | None = None) -> Stores:
     """What a server needs; `resource` is another file than `dfs.https.server.keystore.resource`
     says. Raises InvalidConfiguration."""
-    key = keys.DFS_HTTPS_SERVER_KEYSTORE_RESOURCE
-    path = _resource(conf, resource or conf.get(key))
-    if path is None:
-        raise InvalidConfiguration(
-            f"there is no file {resource or conf.get(key)} in the configuration's directory "
-            f"({conf.directory or 'none'}): HTTPS needs it ({key.name}) to say where the "
-            "certificate is"
-        )
+    path = server_resource(conf, resource)
     file = _File(conf, path, "server")
     found = file.stores(conf)
     if found.keystore is None:
@@ -86,6 +79,19 @@ def server_stores(conf: Configuration, resource: str | None = None) -> Stores:
             f"are asked for ({keys.DFS_CLIENT_HTTPS_NEED_AUTH.name}): nobody's would be believed"
         )
     return found
+
+
+def server_resource(conf: Configuration, resource: str | None = None) -> Path:
+    """The file that describes a server's keystore. Raises InvalidConfiguration."""
+    key = keys.DFS_HTTPS_SERVER_KEYSTORE_RESOURCE
+    path = _resource(conf, resource or conf.get(key))
+    if path is None:
+        raise InvalidConfiguration(
+            f"there is no file {resource or conf.get(key)} in the configuration's directory "
+            f"({conf.directory or 'none'}): HTTPS needs it ({key.name}) to say where the "
+            "certificate is"
+        )
+    return path
 
 
 def client_stores(conf: Configuration) -> Stores:

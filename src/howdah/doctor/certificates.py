@@ -1,0 +1,38 @@
+"""The certificate of servers of this machine, looked at as they would read it (shell)."""
+
+from __future__ import annotations
+
+import stat
+import time
+
+from howdah.config import Configuration
+from howdah.doctor.facts import Certificate
+from howdah.errors import InvalidConfiguration
+from howdah.tls.contexts import server_context
+from howdah.tls.expiry import not_after
+from howdah.tls.material import read_key
+from howdah.tls.stores import server_resource, server_stores
+
+
+def certificate_of(conf: Configuration) -> Certificate:
+    """What is known of it."""
+    try:
+        described, stores = server_resource(conf), server_stores(conf)
+    except InvalidConfiguration as error:
+        return Certificate("", str(error))
+    assert stores.keystore is not None, "`server_stores` sees to it"
+    path = stores.keystore.path
+    open_to_all = []
+    for each in (described, path):
+        try:
+            if each.stat().st_mode & stat.S_IROTH:
+                open_to_all.append(str(each))
+        except OSError:
+            continue  # that it cannot be read is what the next step says
+    try:
+        server_context(stores)
+        own = read_key(stores.keystore).certificates()[0]
+        left_s = not_after(own).timestamp() - time.time()
+    except (InvalidConfiguration, ValueError) as error:
+        return Certificate(str(path), str(error), None, tuple(open_to_all))
+    return Certificate(str(path), "", left_s, tuple(open_to_all))
