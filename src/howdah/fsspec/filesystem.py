@@ -20,6 +20,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -47,11 +48,16 @@ Info = dict[str, Any]
 
 def install(*, object_stores: bool = False) -> None:
     """Let howdah serve `hdfs://`, `viewfs://`, `webhdfs://` and `swebhdfs://` in fsspec for the
-    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs."""
+    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs. Paths
+    of universal_pathlib, if that is installed, keep host and port in the first four."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
     fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
     fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)
     fsspec.register_implementation("swebhdfs", HowdahSWebHdfsFileSystem, clobber=True)
+    if find_spec("upath") is not None:
+        from howdah.fsspec.upath import take_over
+
+        take_over("hdfs", "viewfs", "webhdfs", "swebhdfs")
     if object_stores:
         fsspec.register_implementation("s3", HowdahS3FileSystem, clobber=True)
         fsspec.register_implementation("s3a", HowdahS3FileSystem, clobber=True)

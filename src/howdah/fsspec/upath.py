@@ -2,7 +2,8 @@
 
 Without a class of its own a path knows its host among its options, and works, but prints
 itself as `howdah:///a`: what was printed, or handed on as text, would be another file.
-universal_pathlib finds the class by its entry point.
+universal_pathlib finds the class by its entry point; that of other schemes is made known by
+`howdah.fsspec.install`. Its own class for `hdfs://` prints paths without host and port, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 
 import fsspec
 from upath import UPath
+from upath.registry import register_implementation
 
 # universal_pathlib parses by the rules of the class that fsspec has, once it has it.
 fsspec.get_filesystem_class("howdah")
@@ -40,3 +42,9 @@ class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be inst
         if not exist_ok and self.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
         super().mkdir(mode=mode, parents=parents, exist_ok=exist_ok)
+
+
+def take_over(*schemes: str) -> None:
+    """Let paths of these schemes be of this class for the rest of the process."""
+    for scheme in schemes:
+        register_implementation(scheme, HowdahPath, clobber=True)

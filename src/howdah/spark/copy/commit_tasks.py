@@ -24,6 +24,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.common.attempts import attempt_file, attempt_id
+from howdah.spark.common.checksums import checksum_of
 from howdah.spark.common.failures import CopyFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
@@ -113,8 +114,8 @@ class JoinTask:
             raise SourceChanged(f"{source_fs.uri}{entry.path} is being changed while it is copied")
         if self.copy.options.skip_crc:
             return
-        here = source_fs.get_file_checksum(entry.path, combine_mode=COMPOSITE)
-        there = fs.get_file_checksum(path, combine_mode=COMPOSITE)
+        here = checksum_of(source_fs, entry.path, COMPOSITE)
+        there = checksum_of(fs, path, COMPOSITE)
         if here is None or there is None or here.algorithm != there.algorithm:
             return
         if here.bytes != there.bytes:

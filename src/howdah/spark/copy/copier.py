@@ -31,6 +31,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.spark.common.checksums import checksum_of
 from howdah.spark.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
@@ -163,10 +164,8 @@ class Copier:
         why the target does not equal the source then; the file has to be copied as a whole."""
         try:
             self._add(source_fs, source, target)
-            there = self._fs.get_file_checksum(target, combine_mode=COMPOSITE)
-            here = source_fs.get_file_checksum(
-                source.path, length=source.length, combine_mode=COMPOSITE
-            )
+            there = checksum_of(self._fs, target, COMPOSITE)
+            here = checksum_of(source_fs, source.path, COMPOSITE, source.length)
         except ReadFailed:
             raise
         except (errors.HowdahError, OSError) as error:
@@ -225,7 +224,7 @@ class Copier:
         place = self._settings.place
         if place is None or self._fs.scheme != "hdfs":
             return self._fs
-        found = source_fs.get_file_checksum(source.path, combine_mode="MD5MD5CRC")
+        found = checksum_of(source_fs, source.path, "MD5MD5CRC")
         kind = None if found is None else _MD5_OF.fullmatch(found.algorithm)
         if kind is None:
             return self._fs
@@ -267,7 +266,7 @@ class Copier:
 
     def _verify(self, path: str, length: int, sum_: int) -> None:
         if not self._settings.skip_crc and length:
-            found = self._fs.get_file_checksum(path, combine_mode=COMPOSITE)
+            found = checksum_of(self._fs, path, COMPOSITE)
             if found is not None and _TYPES.get(found.algorithm) == self._checksum_type():
                 if int.from_bytes(found.bytes, "big") != sum_:
                     raise CopyFailed(

@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.checksums import summed_name
+from howdah.spark.common.checksums import checksum_of
 from howdah.spark.common.failures import FAILURES, CopyFailed, ReadFailed
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.gauge import Gauge, gauge_filesystem
@@ -278,13 +279,11 @@ def decision_of(
     here = FileVersion(entry.length, entry.modification_time_ms, entry.block_size)
 
     def checksums(length: int | None) -> bool | None:
-        theirs = fs.get_file_checksum(target, combine_mode=task.combine_mode)
+        theirs = checksum_of(fs, target, task.combine_mode)
         if theirs is None:
             return None
         try:
-            ours = source_fs.get_file_checksum(
-                entry.path, length=length, combine_mode=task.combine_mode
-            )
+            ours = checksum_of(source_fs, entry.path, task.combine_mode, length)
         except (errors.HowdahError, OSError) as error:
             raise ReadFailed(f"Cannot read {source_fs.uri}{entry.path}: {error}") from error
         if ours is None or ours.algorithm != theirs.algorithm:
