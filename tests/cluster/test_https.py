@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ def test_a_file_is_written_and_read_over_tls(cluster: MiniCluster, uri: str) -> 
             assert file.read() == b"howdah" * 100_000
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_curl_believes_the_ca_and_follows_to_the_datanode_over_tls(
     cluster: MiniCluster, uri: str
 ) -> None:
@@ -66,6 +68,7 @@ def test_curl_believes_the_ca_and_follows_to_the_datanode_over_tls(
     assert urlsplit(last).port == int(cluster.process("datanode0").addresses["https"].split(":")[1])
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_curl_without_the_ca_is_not_fooled(cluster: MiniCluster, uri: str) -> None:
     url = uri.replace("swebhdfs", "https") + "/jmx"
     done = subprocess.run(["curl", "-sS", url], capture_output=True, timeout=60)
@@ -136,8 +139,7 @@ def test_fsspec_and_the_shell_take_swebhdfs(
 
 def test_a_gateway_speaks_tls_and_sends_uploads_to_itself(cluster: MiniCluster) -> None:
     options = ["-D", "httpfs.ssl.enabled=true"]
-    for key in ("hadoop.ssl.server.conf",):
-        options += ["-D", f"{key}={cluster.conf.raw(key)}"]
+    options += ["-D", f"hadoop.ssl.server.conf={cluster.dir}/tls/ssl-server.xml"]
     with gateway(cluster, *options) as address:
         with howdah.connect(f"swebhdfs://{address}", conf=cluster.conf) as fs:
             with fs.create("/by-gateway") as out:
@@ -177,6 +179,7 @@ def test_rpc_goes_on_while_handshakes_hang(cluster: MiniCluster, uri: str) -> No
 
 
 @pytest.mark.parametrize("version", ["-tls1", "-tls1_1"])
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 def test_openssl_gets_no_old_version(cluster: MiniCluster, uri: str, version: str) -> None:
     at = uri.partition("://")[2]
     done = subprocess.run(
@@ -186,4 +189,5 @@ def test_openssl_gets_no_old_version(cluster: MiniCluster, uri: str, version: st
         timeout=60,
     )
     assert done.returncode != 0
-    assert b"Cipher is (NONE)" in done.stdout
+    assert b"Cipher is TLS" not in done.stdout
+    assert b"Cipher is (NONE)" in done.stdout or not done.stdout, "some know no such option"

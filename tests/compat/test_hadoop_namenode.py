@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import howdah
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.utilization import Rules, survey
 from howdah.cli.main import main
@@ -95,6 +96,7 @@ def scene(hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> It
                 datanodes=DATANODES,
                 conf=conf,
                 dir=directory,
+                https=True,
             )
         )
         fs = stack.enter_context(cluster.connect())
@@ -158,3 +160,16 @@ def test_our_balancer_brings_its_nodes_together(scene: Scene) -> None:
     for number in range(44):
         with scene.fs.open(f"/uneven{number}") as stream:
             assert stream.read() == DATA
+
+
+@pytest.mark.req("FS-291")
+def test_our_client_and_our_datanodes_speak_tls_with_it(scene: Scene) -> None:
+    conf = scene.cluster.conf
+    address = conf.raw("dfs.namenode.https-address")
+    with howdah.connect(f"swebhdfs://{address}", conf=conf) as web:
+        with web.create("/over-tls", replication=1) as out:
+            out.write(DATA)
+        with web.open("/over-tls") as file:
+            assert file.read() == DATA
+        scene.fs.delete("/over-tls")
+        assert not web.exists("/over-tls")

@@ -28,18 +28,32 @@ from howdah.errors import InvalidConfiguration
 
 VALID: Final = datetime.timedelta(days=825)
 CLIENT_FILE: Final = "ssl-client.xml"
+SERVER_FILE: Final = "ssl-server.xml"
 _TRUST_PASSWORD: Final = "changeit"
 """Java's own: it hides nothing, but says that the file is whole."""
 
 
 def settings(directory: Path) -> dict[str, str]:
-    """What servers and clients need to find what is in `directory`."""
+    """What a server needs to find what is in `directory`, if it is not in the directory of its
+    configuration too."""
+    server = str(directory / SERVER_FILE)
     return {
-        keys.DFS_HTTPS_SERVER_KEYSTORE_RESOURCE.name: str(directory / "ssl-server.xml"),
-        keys.HADOOP_SSL_SERVER_CONF.name: str(directory / "ssl-server.xml"),
-        # Java's clients read no path: what they find beside core-site.xml says the same.
-        keys.DFS_CLIENT_HTTPS_KEYSTORE_RESOURCE.name: str(directory / CLIENT_FILE),
+        keys.DFS_HTTPS_SERVER_KEYSTORE_RESOURCE.name: server,
+        keys.HADOOP_SSL_SERVER_CONF.name: server,
+        **client_settings(directory),
     }
+
+
+def client_settings(directory: Path) -> dict[str, str]:
+    """What a client of ours needs. Java's read no path: they find the file beside
+    core-site.xml."""
+    return {keys.DFS_CLIENT_HTTPS_KEYSTORE_RESOURCE.name: str(directory / CLIENT_FILE)}
+
+
+def lay_beside(directory: Path, conf_dir: Path, *, for_server: bool) -> None:
+    """Where Hadoop's programs look for what is in `directory`."""
+    for name in (CLIENT_FILE, *((SERVER_FILE,) if for_server else ())):
+        _write(conf_dir / name, (directory / name).read_bytes())
 
 
 def make(directory: Path, hosts: Iterable[str]) -> None:
@@ -135,7 +149,7 @@ def make(directory: Path, hosts: Iterable[str]) -> None:
         "keystore.keypassword": password,
         "keystore.type": "pkcs12",
     }
-    _write(directory / "ssl-server.xml", _described("server", store | trust))
+    _write(directory / SERVER_FILE, _described("server", store | trust))
     # The last one: that it is there says that all are.
     _write(directory / CLIENT_FILE, _described("client", trust))
 

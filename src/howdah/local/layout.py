@@ -211,10 +211,11 @@ class Layout:
         self.rack_table.write_text("".join(f"{n.host} {n.rack}\n" for n in self.datanodes))
         _write_conf(self.conf_dir, self.client_conf())
         if self.https:
-            described = (self.tls_dir / certificates.CLIENT_FILE).read_bytes()
-            (self.conf_dir / certificates.CLIENT_FILE).write_bytes(described)
+            certificates.lay_beside(self.tls_dir, self.conf_dir, for_server=False)
         for name in self.names:
             _write_conf(self.server_conf_dir(name), self.server_conf(name))
+            if self.https:
+                certificates.lay_beside(self.tls_dir, self.server_conf_dir(name), for_server=True)
         saved = {
             "version": VERSION,
             "uri": self.uri,
@@ -429,7 +430,7 @@ class Layout:
             fixed[keys.DFS_NAMENODE_HTTP_ADDRESS.name] = namenode.http
         if self.https:
             values[keys.DFS_HTTP_POLICY.name] = "HTTP_AND_HTTPS"
-            fixed |= certificates.settings(self.tls_dir) | self._namenode_https_values()
+            fixed |= certificates.client_settings(self.tls_dir) | self._namenode_https_values()
         return Configuration({**values, **self.values, **fixed})
 
     def plan_https(self, ports: Ports) -> dict[str, int]:

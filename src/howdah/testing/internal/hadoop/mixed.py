@@ -156,6 +156,7 @@ class MixedCluster(MiniCluster):
         conf: Mapping[str, str | int | float | bool] | None = None,
         java_options: Callable[[str], Sequence[str]] = lambda name: (),
         dir: Path | None = None,
+        https: bool = False,
     ) -> None:
         self._class_path = class_path
         self._java_options = java_options
@@ -168,6 +169,7 @@ class MixedCluster(MiniCluster):
             zookeeper=namenodes > 1,
             conf=conf,
             dir=dir,
+            https=https,
             timeout_s=START_TIMEOUT_S,
         )
 
