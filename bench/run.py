@@ -38,6 +38,7 @@ from howdah.transfer.checksum import implementation
 SCRIPTS = (
     "checksum",
     "startup",
+    "calls",
     "namenode",
     "block_reports",
     "blocks",

@@ -145,7 +145,7 @@ def test_addresses_that_claim_a_uuid_do_not_fill_the_memory(
     for number in range(100):
         with pytest.raises(errors.RetriableError):
             twin(original, f"10.8.0.{number}").register()
-    claims = client.namenode.datanode._rivals._claims
+    claims = client.namenode.datanode._registrations._rivals._claims
     assert [len(by_address) for by_address in claims.values()] == [16]
 
 
