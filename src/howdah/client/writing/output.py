@@ -55,7 +55,7 @@ from howdah.transfer.checksum import ChecksumSpec
 _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
 _SMALL_BYTES = 1024
 _MOST_WAITING = 64
-"""Small writes that are not in a packet yet: at most a packet's data."""
+"""Small writes that are not in a packet yet: at most a packet's data, also of small packets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,8 @@ class DFSOutputStream:
         # What writers handed over: `_position` says up to where it was taken out of `_waiting`,
         # and the lock is held while it goes from one to the other.
         self._waiting: list[bytes] = []
+        # A packet that is full goes out by itself, so no more than one may wait.
+        self._small_bytes = min(_SMALL_BYTES, settings.packet_data_bytes // _MOST_WAITING)
         self._position = file.length
         self._position_lock = threading.Lock()
         self._must_be_synced = bool(file.flags & CreateFlag.SYNC_BLOCK)
@@ -201,7 +203,7 @@ class DFSOutputStream:
 
     def write(self, data: Buffer) -> None:
         """Take all of `data`; waits while too much of the file is unacknowledged."""
-        if type(data) is bytes and len(data) <= _SMALL_BYTES:
+        if type(data) is bytes and len(data) <= self._small_bytes:
             waiting = self._waiting
             waiting.append(data)
             if (
