@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,5 +142,15 @@ def spark_cluster(
     nodes = [howdah_cluster.process(f"datanode{number}") for number in range(2)]
     hosts = [node.addresses["data"].partition(":")[0] for node in nodes]
     options = [f"-XX:SharedArchiveFile={spark_archive}"] if spark_archive else []
-    with SparkCluster(hosts, java_options=options) as cluster:
+    # Each executor forks its Python workers from one process that has imported what they need.
+    settings = {"spark.sql.shuffle.partitions": "2"}
+    if _is_howdah_installed():
+        settings["spark.python.daemon.module"] = "howdah.testing.internal.spark_daemon"
+    with SparkCluster(hosts, settings=settings, java_options=options) as cluster:
         yield cluster
+
+
+def _is_howdah_installed() -> bool:
+    """Whether an executor, which gets no PYTHONPATH of ours, finds howdah before it is sent."""
+    ask = [sys.executable, "-P", "-c", "import howdah"]
+    return subprocess.run(ask, capture_output=True, env={}, check=False).returncode == 0

@@ -231,8 +231,10 @@ def run_with(
         settings={
             "PYSPARK_PYTHON": str(python),
             "PYSPARK_DRIVER_PYTHON": sys.executable,
-            # One executor, with one Python: what it finds, every other one would.
-            "PYSPARK_SUBMIT_ARGS": "--conf spark.cores.max=1 pyspark-shell",
+            # One executor, with one Python: what it finds, every other one would. Its workers
+            # are PySpark's own: those of the fixture are forked from a process of howdah's.
+            "PYSPARK_SUBMIT_ARGS": "--conf spark.cores.max=1"
+            " --conf spark.python.daemon.module=pyspark.daemon pyspark-shell",
         },
     )
     return driver.wait(), cluster.driver_log(driver), driver

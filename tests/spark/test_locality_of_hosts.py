@@ -17,8 +17,8 @@ from howdah.testing.trees import read_tree
 
 pytestmark = pytest.mark.timeout(240)
 
-FILES = 60
-"""More than one task's, with one replica each."""
+FILES = 16
+"""More than one task's on each host, with one replica each."""
 
 DRIVER = """
 import sys
@@ -26,10 +26,11 @@ from pyspark.sql import functions as F
 from howdah.cli.spark_options import session_of
 from howdah.config import Configuration
 from howdah.spark import distcp, verify
+from howdah.spark.copy_job import partitions
 from howdah.spark.verification import job as verifying
 
 root, conf = sys.argv[1], Configuration.load()
-verifying.FILES_A_PART = 5
+verifying.FILES_A_PART = partitions.FILES_A_PART = 4
 with session_of(sys.argv[2], None) as spark:
     say = spark.sparkContext.setJobDescription
     say("stock")
