@@ -40,6 +40,14 @@ def pids(facts: dict[str, Any]) -> dict[str, int]:
     return {process["name"]: process["pid"] for process in facts["processes"]}
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What `up` said of a cluster that tests look at, and leave as it is."""
+    directory = tmp_path_factory.mktemp("up") / "c"
+    yield up(directory, "--datanodes", "2", "--racks", "a,b", "-D", "dfs.blocksize=2m")
+    run("down", "--dir", str(directory))
+
+
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "c"
@@ -48,29 +56,31 @@ def directory(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.req("FS-077")
-def test_cluster_that_is_up_can_be_used_without_us(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "2", "--racks", "a,b")
-    with howdah.connect(facts["uri"]) as fs:
+def test_cluster_that_is_up_can_be_used_without_us(running: dict[str, Any]) -> None:
+    with howdah.connect(running["uri"]) as fs:
         with fs.create("/x", replication=2) as out:
             out.write(b"content")
         with fs.open("/x") as stream:
             assert stream.read() == b"content"
 
 
-def test_who_starts_a_cluster_has_a_home_in_it(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "1")
-    told = run("dfs", "--conf", facts["conf_dir"], "-mkdir", "a")
+def test_who_starts_a_cluster_has_a_home_in_it(running: dict[str, Any]) -> None:
+    told = run("dfs", "--conf", running["conf_dir"], "-mkdir", "a")
     assert (told.stdout, told.stderr) == ("", "")
-    listed = run("dfs", "--conf", facts["conf_dir"], "-ls", "-C")
+    listed = run("dfs", "--conf", running["conf_dir"], "-ls", "-C")
     assert listed.stdout == "a\n"
 
 
-def test_json_is_one_object_with_all_there_is(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "1")
+def test_json_is_one_object_with_all_there_is(running: dict[str, Any]) -> None:
+    facts = running
     assert facts["uri"].startswith("hdfs://127.0.0.1:")
     assert facts["http"].startswith("http://127.0.0.1:")
-    assert facts["dir"] == str(directory)
-    assert [process["name"] for process in facts["processes"]] == ["namenode", "datanode0"]
+    assert Path(facts["conf_dir"]).is_relative_to(facts["dir"])
+    assert [process["name"] for process in facts["processes"]] == [
+        "namenode",
+        "datanode0",
+        "datanode1",
+    ]
     for process in facts["processes"]:
         assert process["role"] in process["name"]
         assert process["addresses"]
@@ -78,14 +88,15 @@ def test_json_is_one_object_with_all_there_is(directory: Path) -> None:
         assert is_running(process["pid"])
 
 
-def test_up_twice_is_up_once(directory: Path) -> None:
-    assert pids(up(directory, "--datanodes", "1")) == pids(up(directory))
+def test_up_twice_is_up_once(running: dict[str, Any]) -> None:
+    assert pids(up(Path(running["dir"]))) == pids(running)
 
 
-def test_up_starts_what_is_missing(directory: Path) -> None:
+def test_status_names_a_server_that_does_not_run_and_up_starts_it(directory: Path) -> None:
     before = pids(up(directory, "--datanodes", "1"))
     os.killpg(before["datanode0"], signal.SIGKILL)
     assert wait_until_ended([before["datanode0"]], 10) == []
+    assert "not running" in run("status", "--dir", str(directory), expect=1).stdout
     after = pids(up(directory))
     assert after["namenode"] == before["namenode"]
     assert after["datanode0"] != before["datanode0"]
@@ -102,29 +113,16 @@ def test_data_and_address_outlive_down(directory: Path) -> None:
         assert stream.read() == b"content"
 
 
-def test_down_ends_every_process(directory: Path) -> None:
+def test_down_ends_every_process_and_says_when_there_is_none(directory: Path) -> None:
     running = pids(up(directory, "--datanodes", "1"))
     said = run("down", "--dir", str(directory)).stdout
     assert "namenode" in said
     assert not any(map(is_running, running.values()))
-
-
-def test_down_twice_says_that_nothing_was_running(directory: Path) -> None:
-    up(directory, "--datanodes", "1")
-    run("down", "--dir", str(directory))
     assert "nothing was running" in run("down", "--dir", str(directory)).stdout
 
 
-def test_status_says_what_runs(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "1")
-    assert json.loads(run("status", "--dir", str(directory), "--json").stdout) == facts
-
-
-def test_status_fails_when_a_server_does_not_run(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "1")
-    os.killpg(pids(facts)["datanode0"], signal.SIGKILL)
-    assert wait_until_ended([pids(facts)["datanode0"]], 10) == []
-    assert "not running" in run("status", "--dir", str(directory), expect=1).stdout
+def test_status_says_what_runs(running: dict[str, Any]) -> None:
+    assert json.loads(run("status", "--dir", running["dir"], "--json").stdout) == running
 
 
 @pytest.mark.parametrize("command", ["status", "down"])
@@ -137,10 +135,9 @@ def test_status_as_json_is_an_object_without_a_cluster_too(tmp_path: Path) -> No
     assert said["processes"] == []
 
 
-def test_clients_find_the_cluster_by_its_configuration(directory: Path) -> None:
-    facts = up(directory, "--datanodes", "1", "-D", "dfs.blocksize=2m")
-    conf = Configuration.load(Path(facts["conf_dir"]))
-    assert conf.raw("fs.defaultFS") == facts["uri"]
+def test_clients_find_the_cluster_by_its_configuration(running: dict[str, Any]) -> None:
+    conf = Configuration.load(Path(running["conf_dir"]))
+    assert conf.raw("fs.defaultFS") == running["uri"]
     assert conf.raw("dfs.blocksize") == "2m"
 
 
@@ -181,10 +178,9 @@ def test_zookeeper_is_refused_for_one_namenode(tmp_path: Path) -> None:
     assert "one namenode holds no election" in said
 
 
-def test_another_number_of_datanodes_is_refused(directory: Path) -> None:
-    up(directory, "--datanodes", "1")
-    said = run("up", "--dir", str(directory), "--datanodes", "2", expect=1).stderr
-    assert "has 1 datanodes, not 2" in said
+def test_another_number_of_datanodes_is_refused(running: dict[str, Any]) -> None:
+    said = run("up", "--dir", running["dir"], "--datanodes", "1", expect=1).stderr
+    assert "has 2 datanodes, not 1" in said
 
 
 def test_failed_start_leaves_nothing_behind(directory: Path) -> None:
