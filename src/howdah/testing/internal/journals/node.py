@@ -127,13 +127,14 @@ class Node:
         known, committed_txid = self.disk.state, self.disk.state.committed_txid or 0
         for segment, records in peer.finished().items():
             first_txid = segment.first_txid
-            is_finished = any(
-                mine.first_txid <= segment.last_txid and first_txid <= mine.last_txid
-                for mine in known.segments.values()
-                if not mine.in_progress
-            )
             is_used = first_txid in known.decisions or known.open_txid == first_txid
-            if segment.last_txid <= committed_txid and not is_finished and not is_used:
+            if segment.last_txid > committed_txid or is_used:
+                continue
+            # Nearly always it has the very segment: all others are looked at where it has not.
+            same = known.segments.get(first_txid)
+            if same is not None and _is_finished_within(same, segment):
+                continue
+            if not any(_is_finished_within(mine, segment) for mine in known.segments.values()):
                 known.segments[first_txid] = segment
                 self.disk.records[first_txid] = records
                 self.disk.synced[first_txid] = len(records)
@@ -261,6 +262,15 @@ class Node:
         if not self.is_up or have is None or have.last_txid != wanted.last_txid:
             raise errors.Unreachable(f"{self.name} does not offer {wanted}")
         return self.disk.records[wanted.first_txid]
+
+
+def _is_finished_within(mine: state.SegmentState, other: state.SegmentState) -> bool:
+    """Whether a segment is finished and has a transaction of the other one."""
+    return (
+        not mine.in_progress
+        and mine.first_txid <= other.last_txid
+        and other.first_txid <= mine.last_txid
+    )
 
 
 def _plan(acceptor: Acceptor, request: Request, info: RequestInfo, now_ms: int) -> Plan[None]:
