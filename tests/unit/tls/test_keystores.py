@@ -6,8 +6,11 @@ In `made_by_keytool`: a key of the password `key-pw-1` in a store of `store-pw` 
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
+import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from hypothesis import strategies as st
 
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
+from howdah.local import certificates
 from howdah.tls import jks
 from howdah.tls.contexts import java_name, server_context
 from howdah.tls.material import read_key, read_trusted
@@ -237,3 +241,46 @@ def test_a_key_and_another_ones_certificate_do_not_belong_together(tmp_path: Pat
     conf = described(tmp_path, "server", keystore_location="k.pem", keystore_type="pem")
     with pytest.raises(InvalidConfiguration, match="do not belong together"):
         server_context(server_stores(conf))
+
+
+# What is not everywhere.
+
+
+def test_where_the_system_has_no_files_in_memory_a_key_passes_through_one_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server_context(server_stores(of_key(tmp_path)))
+    assert [path.name for path in tmp_path.iterdir()] == ["ssl-server.xml"]
+
+
+def test_pkcs12_without_its_package_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization", None)
+    with pytest.raises(InvalidConfiguration, match=r"pip install 'howdah\[tls\]'"):
+        read_key(store("key.p12", "pkcs12", "store-pw"))
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(InvalidConfiguration, match=r"pip install 'howdah\[tls\]'"):
+        certificates.make(tmp_path / "tls", [])
+
+
+def test_a_key_with_a_password_that_is_not_said_asks_nobody_at_the_terminal(
+    tmp_path: Path,
+) -> None:
+    from cryptography.hazmat.primitives import serialization
+
+    found = read_key(store("key.jks", "jks", "store-pw", "key-pw-1")).pem
+    key = serialization.load_pem_private_key(found, None)
+    hidden = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"key-pw-1"),
+    )
+    (tmp_path / "k.pem").write_bytes(hidden + found[found.index(b"-----BEGIN CERT") :])
+    values = {"keystore_location": "k.pem", "keystore_type": "pem"}
+    with pytest.raises(InvalidConfiguration, match=r"k\.pem cannot be used"):
+        server_context(server_stores(described(tmp_path, "server", **values)))
+    values["keystore_keypassword"] = "key-pw-1"
+    server_context(server_stores(described(tmp_path, "server", **values)))
