@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -102,13 +103,12 @@ def test_a_request_over_tls_says_so(served: Served) -> None:
 )
 def test_garbage_ends_its_own_connection_alone(served: Served, sent: bytes) -> None:
     with served.raw() as connection:
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        try:
+        # It may be ended before all is sent, or read.
+        with contextlib.suppress(OSError):
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
             while connection.recv(4096):
                 pass
-        except ConnectionError:
-            pass
     assert served.get() == b"over TLS: True\n"
 
 
