@@ -6,11 +6,13 @@ cannot write is found here: it turns unsigned numbers, fixed lengths, UUIDs and 
 types, and drops metadata of other programs, such as pandas' or GeoParquet's.
 
 The footers of all files are read, since a column may be absent from some files, or have another
-type in one. A few are read by the driver, many by tasks.
+type in one. A few are read by the driver, many by tasks. Where all files have one schema, Spark
+need not read the footers once more to merge it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ _CODECS: Final = {"lz4": "lz4_raw"}
 TIMESTAMPS: Final = {"milliseconds": "TIMESTAMP_MILLIS", "microseconds": "TIMESTAMP_MICROS"}
 INT96: Final = "INT96"
 _SPARKS_METADATA: Final = "org.apache.spark."
+_SPARKS_VERSIONS: Final = frozenset((b"org.apache.spark.version",))
 _DERIVED_METADATA: Final = ("ARROW:schema", "writer.model.name")
 """Metadata that Arrow and others derive from the columns."""
 
@@ -55,7 +58,8 @@ Kinds = tuple[str, ...]
 class Footer:
     """The footer of a file, or of several together. `timestamps` is Spark's name for their
     type, `kinds` has the types of each column in all files, `blooms` the columns with bloom
-    filters, `metadata` the keys of metadata of other programs than Spark."""
+    filters, `metadata` the keys of metadata of other programs than Spark, `schemas` has a digest
+    of each schema, all of it."""
 
     rows: int = 0
     codec: str | None = None
@@ -63,6 +67,12 @@ class Footer:
     kinds: dict[str, frozenset[Kinds]] = field(default_factory=dict)
     blooms: frozenset[str] = frozenset()
     metadata: frozenset[str] = frozenset()
+    schemas: frozenset[str] = frozenset()
+
+    @property
+    def has_one_schema(self) -> bool:
+        """Whether it is known that all files have the same columns, to the last detail."""
+        return len(self.schemas) == 1
 
     def __add__(self, other: Footer) -> Footer:
         """The footer of these files and others. The codec is the first one's; of several types of
@@ -78,23 +88,24 @@ class Footer:
             kinds,
             self.blooms | other.blooms,
             self.metadata | other.metadata,
+            self.schemas | other.schemas,
         )
 
     def to_json(self) -> str:
         kinds = {name: sorted(each) for name, each in self.kinds.items()}
         first = (self.rows, self.codec, self.timestamps, kinds)
-        return json.dumps([*first, sorted(self.blooms), sorted(self.metadata)])
+        sets = map(sorted, (self.blooms, self.metadata, self.schemas))
+        return json.dumps([*first, *sets])
 
     @classmethod
     def from_json(cls, text: str) -> Footer:
-        rows, codec, timestamps, kinds, blooms, metadata = json.loads(text)
+        rows, codec, timestamps, kinds, *sets = json.loads(text)
         return cls(
             rows,
             codec,
             timestamps,
             {name: frozenset(map(tuple, each)) for name, each in kinds.items()},
-            frozenset(blooms),
-            frozenset(metadata),
+            *map(frozenset, sets),
         )
 
 
@@ -148,7 +159,20 @@ def _of_parquet(stream: Any) -> Footer:
         {name: frozenset([tuple(each)]) for name, each in kinds.items()},
         frozenset(blooms),
         frozenset(_foreign(metadata.metadata or {})),
+        frozenset([_digest(schema, metadata.metadata or {})]),
     )
+
+
+def _digest(schema: Any, metadata: dict[bytes, bytes]) -> str:
+    """Of the columns, and of what Spark's writer says that they are in its own terms."""
+    # The first line of it is where the object is in memory.
+    said = repr(schema).partition("\n")[2]
+    sparks = sorted(
+        (key, value)
+        for key, value in metadata.items()
+        if key.startswith(_SPARKS_METADATA.encode()) and key not in _SPARKS_VERSIONS
+    )
+    return hashlib.sha256(repr((said, sparks)).encode()).hexdigest()
 
 
 def _foreign(metadata: dict[bytes, bytes]) -> Iterator[str]:

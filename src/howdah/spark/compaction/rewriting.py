@@ -225,7 +225,7 @@ class Rewriter:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
-        old = self._read(chosen, exchange.directory)
+        old = self._read(chosen, exchange.directory, footer)
         seen = Observation()
         counted = old.observe(seen, F.count(F.lit(1)).alias("rows"))
         options = {f"parquet.bloom.filter.enabled#{column}": "true" for column in footer.blooms}
@@ -236,8 +236,12 @@ class Rewriter:
             writer.mode("append").options(**options).save(self._uri(exchange.building))
         return int(seen.get["rows"])
 
-    def _read(self, chosen: Plan, directory: str) -> DataFrame:
+    def _read(self, chosen: Plan, directory: str, footer: Footer) -> DataFrame:
         reader = self._spark.read.format(chosen.format.value).options(**_READING)
+        if footer.has_one_schema:
+            # Not left to Spark: it would take the schema of a summary file, were there one.
+            first = next(iter(data_files(self._fs, directory))).path
+            reader.schema(reader.load(self._uri(first)).schema)
         return reader.load(self._uri(directory))
 
     def _uri(self, path: str) -> str:

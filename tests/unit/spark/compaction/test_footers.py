@@ -85,3 +85,41 @@ def test_timestamps_are_written_so_that_none_loses_anything(
 ) -> None:
     tables = [pa.table({"t": pa.array([1], pa.timestamp(unit, "UTC"))}) for unit in units]
     assert facts(fs, pa.table({"x": [1]}), *tables).timestamps == type_
+
+
+NUMBERS = pa.table({"x": pa.array([1], pa.int64()), "y": pa.array([{"z": 1}])})
+
+
+def test_files_of_one_schema_are_known_as_such(fs: FileSystem) -> None:
+    more = pa.table({"x": pa.array([2, None], pa.int64()), "y": pa.array([{"z": 1}, None])})
+    assert facts(fs, NUMBERS, more, NUMBERS).has_one_schema
+    assert not Footer().has_one_schema
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        NUMBERS.rename_columns(["X", "y"]),
+        NUMBERS.select(["y", "x"]),
+        NUMBERS.select(["x"]),
+        NUMBERS.append_column("more", [[1]]),
+        NUMBERS.set_column(0, "x", [pa.array([1], pa.int32())]),
+        NUMBERS.set_column(0, pa.field("x", pa.int64(), nullable=False), [[1]]),
+        NUMBERS.set_column(1, "y", [pa.array([{"z": "1"}])]),
+        NUMBERS.set_column(1, "y", [pa.array([{"z": 1, "more": 1}])]),
+        NUMBERS.replace_schema_metadata(
+            {"org.apache.spark.sql.parquet.row.metadata": '{"type":"struct","fields":[]}'}
+        ),
+        NUMBERS.replace_schema_metadata({"org.apache.spark.timeZone": "UTC"}),
+    ],
+)
+def test_a_file_whose_schema_differs_in_anything_is_noticed(fs: FileSystem, other: Any) -> None:
+    assert not facts(fs, NUMBERS, NUMBERS, other).has_one_schema
+
+
+def test_versions_of_spark_are_no_part_of_the_schema(fs: FileSystem) -> None:
+    old, new = (
+        NUMBERS.replace_schema_metadata({"org.apache.spark.version": version})
+        for version in ("3.5.0", "4.0.0")
+    )
+    assert facts(fs, old, new).has_one_schema
