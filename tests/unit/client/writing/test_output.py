@@ -100,13 +100,15 @@ def test_writes_of_several_threads_are_whole(cluster: FakeCluster) -> None:
 def test_of_small_writes_beside_a_close_those_are_in_the_file_that_were_not_refused(
     cluster: FakeCluster,
 ) -> None:
-    out = cluster.create()
-    begun = threading.Barrier(5)
+    out = cluster.create(socket_timeout_s=PATIENCE_S)
+    begun, breath = threading.Barrier(5), threading.Event()
     written: list[list[bytes]] = [[] for _ in range(4)]
 
     def write(number: int) -> None:
         begun.wait()
         for count in range(1_000_000):
+            if count % 100 == 0:
+                breath.wait(0.001)  # The datanodes are threads of this process, too.
             record = b"%d:%08d\n" % (number, count)
             try:
                 out.write(record)
@@ -132,12 +134,12 @@ def test_of_small_writes_beside_a_close_those_are_in_the_file_that_were_not_refu
 def test_small_writes_are_in_the_file_when_another_threads_hflush_that_came_after_returns(
     cluster: FakeCluster,
 ) -> None:
-    out = cluster.create(block_size=1 << 27)
+    out = cluster.create(block_size=1 << 27, socket_timeout_s=PATIENCE_S)
     stop = threading.Event()
 
     def write() -> None:
-        for _ in range(1_000_000):
-            if stop.is_set():
+        for number in range(1_000_000):
+            if number % 100 == 0 and stop.wait(0.001):
                 break
             out.write(b"other\n")
 
