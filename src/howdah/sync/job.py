@@ -30,7 +30,7 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.filesystems import for_each, is_object_store, prefix
+from howdah.spark.common.filesystems import for_each, keeps_directories, prefix
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import ProgressLine, line, listing_progress
 from howdah.spark.common.staging import Staging, key_of
@@ -309,6 +309,6 @@ class _Mirror:
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
                 "modification time, for want of checksums that both sides have"
             )
-        if is_object_store(self._fs):
+        if not keeps_directories(self._fs):
             notes.append(f"{self._fs.uri} has no directories but those of its files")
         return tuple(notes)

@@ -198,12 +198,14 @@ class S3FileSystem(FileSystem):
         """Copies and deletes, object by object: see `path_capabilities`."""
         source, target = self.resolve(src), self.resolve(dst)
         self._tally.add(Count.WRITE_OPS)
+        self._tree.forget_directories()
         with errors.about(source, target):
             rename(self._tree, self._copying, source, target, overwrite=overwrite)
 
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)
+        self._tree.forget_directories()
         with errors.about(target):
             try:
                 found = self._tree.find(target)

@@ -156,7 +156,7 @@ class ObjectOutput:
         if cleanup is not None:
             log.warning(
                 "parts of %s stay at the store (upload %s), since they could not be removed: %s; "
-                "howdah dfs -abortUploads removes them",
+                "abort_uploads of the filesystem removes them",
                 self.path,
                 self._upload_id,
                 cleanup,

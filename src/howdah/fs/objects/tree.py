@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 FILE_MODE: Final = 0o666
 DIRECTORY_MODE: Final = 0o777
+_REMEMBERED: Final = 1000
+"""Directories of which it is known that no file is above them."""
 BLOCK_BYTES: Final = 32 << 20
 """As S3A says, so that splits of a job are as large."""
 
@@ -50,6 +52,7 @@ class Tree:
         self.store = store
         self._user = user
         self._warned = False
+        self._directories: dict[str, None] = {}
 
     # --- looking ------------------------------------------------------------------------
 
@@ -168,14 +171,22 @@ class Tree:
 
     def check_no_file_above(self, path: str) -> None:
         """Raise `ParentNotDirectory` if a file is above a path. Asks up to the first directory
-        that is there."""
-        above = paths.parent_of(path)
-        while above is not None and above != paths.SEPARATOR:
+        that is there, once for all files of a directory."""
+        parent = above = paths.parent_of(path)
+        while above is not None and above != paths.SEPARATOR and above not in self._directories:
             if self.file(above) is not None:
                 raise errors.ParentNotDirectory(f"{above} is a file, and no directory").about(path)
             if self.is_prefix(above):
-                return
+                break
             above = paths.parent_of(above)
+        if parent is not None:
+            if len(self._directories) >= _REMEMBERED:
+                self._directories = {}
+            self._directories[parent] = None
+
+    def forget_directories(self) -> None:
+        """What was a directory may be none any more."""
+        self._directories = {}
 
     def delete_below(self, path: str) -> None:
         """Everything below a directory, and its marker, a page of objects in a request."""

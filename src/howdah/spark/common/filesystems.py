@@ -38,6 +38,11 @@ def is_object_store(fs: FileSystem) -> bool:
     return fs.scheme in _OBJECT_STORES
 
 
+def keeps_directories(fs: FileSystem) -> bool:
+    """Whether a directory without files is there: our own object stores mark it."""
+    return not is_object_store(fs) or fs.scheme in ("s3", "s3a")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A filesystem, the user, and the configuration; `settings` are its keys and values."""

@@ -36,6 +36,7 @@ from howdah.spark.common.filesystems import (
     Place,
     behind_view,
     is_object_store,
+    keeps_directories,
     located,
     prefix,
 )
@@ -271,10 +272,10 @@ class _Job:
                 f"{counters.skipped_by_time} files were taken for unchanged by length and "
                 "modification time, for want of checksums that both sides have"
             )
-        if is_object_store(self._fs):
+        if not keeps_directories(self._fs):
             notes.append(f"{self._fs.uri} has no directories but those of its files")
-            if counters.files_copied and not self._options.direct:
-                notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
+        if is_object_store(self._fs) and counters.files_copied and not self._options.direct:
+            notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
         return tuple(notes)
 
     def _advise(self, error: errors.HowdahError) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from howdah.config import Configuration
+from howdah.fs.objects.copying import Copying
 from howdah.fs.objects.filesystem import S3FileSystem
 
 ACCESS_KEY = "AKIDTESTS"
@@ -76,8 +78,19 @@ class StoreServer:
             client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         return name
 
-    def connect(self, bucket: str, **more: str) -> S3FileSystem:
-        return S3FileSystem(bucket, Configuration(self.keys(**more)))
+    def connect(self, bucket: str, *, part_bytes: int | None = None, **more: str) -> S3FileSystem:
+        """`part_bytes` may be less than S3 takes: this store takes any."""
+        made = S3FileSystem(bucket, Configuration(self.keys(**more)))
+        if part_bytes is not None:
+            settings = replace(
+                made._settings,
+                part_bytes=part_bytes,
+                copy_part_bytes=part_bytes,
+                copy_threshold_bytes=part_bytes,
+            )
+            made._settings = settings
+            made._copying = Copying(made._store, settings, made._workers)
+        return made
 
 
 @contextmanager
@@ -88,6 +101,11 @@ def store_server() -> Iterator[StoreServer]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env={
+            **os.environ,
+            "S3_UPLOAD_PART_MIN_SIZE": "1",
+            "MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(4 << 20),
+        },
     )
     assert process.stdin is not None
     assert process.stdout is not None
