@@ -11,6 +11,7 @@ import pytest
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, distcp, verify
+from howdah.spark.copy_job import partitions
 from howdah.spark.listing.entries import entries
 from howdah.spark.locality import plan_files
 from howdah.spark.locality.plan_files import OPEN_COST, PlanFiles
@@ -19,8 +20,14 @@ from howdah.spark.verification import job as verifying
 pytestmark = pytest.mark.timeout(240)
 
 MEBIBYTE = 1 << 20
-FILES = 60
+FILES = 12
 """More than one task's, with one replica each."""
+
+
+@pytest.fixture(autouse=True)
+def _tasks_have_few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partitions, "FILES_A_PART", 5)
+    monkeypatch.setattr(verifying, "FILES_A_PART", 5)
 
 
 @pytest.fixture
@@ -71,12 +78,11 @@ def test_a_copys_parts_stand_at_hosts_with_replicas_of_their_files(
 
 
 def test_verifys_parts_stand_at_the_hosts_of_their_replicas(
-    bench: Any, kept: list[PlanFiles], monkeypatch: pytest.MonkeyPatch
+    bench: Any, kept: list[PlanFiles]
 ) -> None:
-    monkeypatch.setattr(verifying, "FILES_A_PART", 5)
-    bench.make_on("src", bench.nodes, 12)
+    bench.make_on("src", bench.nodes, FILES)
     with verify(bench.spark, bench.uri("src"), conf=bench.cluster.conf, locality=True) as found:
-        assert found.sums.replicas == {"sound": 12}
+        assert found.sums.replicas == {"sound": FILES}
         assert found.sums.notes == ()
     (plan,) = kept
     parts = parts_of(bench.fs, plan)
