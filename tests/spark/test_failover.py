@@ -19,7 +19,7 @@ from howdah.testing.waiting import wait_until
 pytestmark = pytest.mark.timeout(240)
 
 ROWS = 200_000
-TASKS = 24
+TASKS = 10
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def failing_over(spark: Any, cluster: MiniCluster, how: trouble.Trouble) -> Iter
 @pytest.mark.req("FS-057", "FS-075")
 def test_bulk_jobs_of_our_own_go_on(spark: Any, cluster: MiniCluster) -> None:
     """Spark itself is told nothing of the logical name: tasks have the configuration with them."""
-    tree: Tree = {f"d{n % 5}/f{n}": bytes([n]) * (n * 5000 + 1) for n in range(100)}
+    tree: Tree = {f"d{n % 5}/f{n}": bytes([n]) * (n * 5000 + 1) for n in range(60)}
     directories = {f"d{n}" for n in range(5)}
     source, target = f"{cluster.uri}/source", f"{cluster.uri}/copied"
     with cluster.connect() as fs:
