@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from howdah.testing.internal.namespaces.attributes import AttributeHistories, BoundedHistories
+from howdah.testing.internal.namespaces.caching import CacheHistories
 from howdah.testing.internal.namespaces.changes import ChangeHistories
 from howdah.testing.internal.namespaces.comparing import compare
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
@@ -55,6 +56,13 @@ class ThoroughBoundedSnapshots(BoundedSnapshotHistories):
         check_survival(self.namenode, thorough=True)
 
 
+class ThoroughCaches(CacheHistories):
+    """The same."""
+
+    def teardown(self) -> None:
+        check_survival(self.namenode, thorough=True)
+
+
 def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
     run_state_machine_as_test(
         histories,
@@ -72,7 +80,13 @@ def run(histories: type[RuleBasedStateMachine], count: int, steps: int) -> None:
 @pytest.mark.req("FS-022", "FS-023")
 @pytest.mark.parametrize(
     "histories",
-    [ThoroughHistories, ThoroughNarrowHistories, ThoroughSnapshots, ThoroughBoundedSnapshots],
+    [
+        ThoroughHistories,
+        ThoroughNarrowHistories,
+        ThoroughSnapshots,
+        ThoroughBoundedSnapshots,
+        ThoroughCaches,
+    ],
 )
 def test_long_histories(histories: type[RuleBasedStateMachine]) -> None:
     run(histories, times(60), 100)
@@ -94,6 +108,11 @@ def test_snapshots_show_what_was_whatever_happens() -> None:
 
 def test_quotas_count_what_snapshots_have_whatever_happens() -> None:
     run(BoundedSnapshotHistories, 30, 20)
+
+
+@pytest.mark.req("FS-041", "FS-042")
+def test_pools_and_directives_are_what_was_asked_for_whatever_happens() -> None:
+    run(CacheHistories, 40, 40)
 
 
 def cut_under_a_snapshot(path: str) -> BoundedSnapshotHistories:

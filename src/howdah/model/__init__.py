@@ -2,6 +2,7 @@
 
 - `namespace`   paths, and what operations on them do: `entries`, what there is at a path;
                 `attributes`, `acls`, `quotas`, what it has besides its content
+- `caching`     what is asked to be kept in memory: pools and directives
 - `streams`     an output stream: (path, open, buffer)
 - `filesystem`  a map of paths to bytes with streams on it, and what readers may find
 

@@ -35,6 +35,7 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
             namespace.generation_stamp,
         ),
         "leases": {inode_id: leases.holder_of(inode_id) for inode_id in leases.held()},
+        "caching": namespace.caching.record(),
     }
     for path, inode in walk(namespace):
         found[path] = (

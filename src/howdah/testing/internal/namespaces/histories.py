@@ -61,6 +61,8 @@ REFUSALS: Final[dict[str, tuple[type[errors.HowdahError], ...]]] = {
     "snapshot exists": (errors.SnapshotError,),
     "no such snapshot": (errors.SnapshotError,),
     "a lazy persist file": (errors.UnsupportedOperation,),
+    "no sense": (errors.InvalidRequest,),
+    "no name": (errors.InvalidRequest, errors.RemoteError),
 }
 
 names = st.sampled_from(["a", "b", "ü €"])
