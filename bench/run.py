@@ -43,6 +43,7 @@ SCRIPTS = (
     "block_reports",
     "blocks",
     "transfer",
+    "webhdfs",
     "sync",
     "recovery",
     "failover",

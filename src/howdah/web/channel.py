@@ -48,6 +48,8 @@ HEAD_TIMEOUT_S: Final = 10.0
 IDLE_TIMEOUT_S: Final = 30.0
 """Between two requests."""
 RECEIVE_BYTES: Final = 256 * 1024
+_HEAD_PIECE_BYTES: Final = 16 * 1024
+"""Room that each connection takes while it waits for its head."""
 UNREAD_BYTES: Final = 1 << 20
 """So much of a body that nobody wants is read, that its sender sees the answer."""
 LINGER_S: Final = 2.0
@@ -94,6 +96,8 @@ class Channel:
         self.peer = peer
         self.silent_since_s: float | None = time.monotonic()
         """Since when nothing of a request has come, while none is being answered."""
+        self.head_since_s: float | None = None
+        """Since when a head is coming, while it is not whole."""
         self.broken = False
         """What was begun cannot be ended: the connection is closed in its middle."""
         self.added: Mapping[str, str] = {}
@@ -155,7 +159,8 @@ class Channel:
                 data = self._receive(deadline_s)
                 if data and not begun:
                     begun, self.silent_since_s = True, None
-                    deadline_s = time.monotonic() + HEAD_TIMEOUT_S
+                    self.head_since_s = time.monotonic()
+                    deadline_s = self.head_since_s + HEAD_TIMEOUT_S
                 if len(received) < 16:
                     received += data[:16]
                     if data and not may_be_request(received):
@@ -173,7 +178,7 @@ class Channel:
             self._refuse(error.error_status_hint, str(error))
 
     def _begun(self, event: h11.Request) -> Request:
-        self.silent_since_s = None
+        self.silent_since_s = self.head_since_s = None
         self.added = {}
         self._is_first = False
         self._is_head = event.method == b"HEAD"
@@ -310,7 +315,7 @@ class Channel:
 
     def _refuse(self, status: int, why: str) -> NoReturn:
         """Answer what is no request. Raises Malformed."""
-        self.silent_since_s = None
+        self.silent_since_s = self.head_since_s = None
         if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             with contextlib.suppress(OSError):
                 self._socket.settimeout(LINGER_S)
@@ -323,11 +328,14 @@ class Channel:
         if self.waits_to_send:
             return False
         left_bytes = UNREAD_BYTES
-        while left_bytes > 0:
-            data = self.read()
-            if not data:
-                return True
-            left_bytes -= len(data)
+        # Whoever says nothing more for a while has had time to read the answer.
+        self._socket.settimeout(LINGER_S)
+        with contextlib.suppress(TimeoutError):
+            while left_bytes > 0:
+                data = self.read()
+                if not data:
+                    return True
+                left_bytes -= len(data)
         self.linger()
         return False
 
@@ -344,7 +352,7 @@ class Channel:
 
     def _receive(self, deadline_s: float) -> bytes:
         self._socket.settimeout(max(0.001, deadline_s - time.monotonic()))
-        return self._socket.recv(RECEIVE_BYTES)
+        return self._socket.recv(_HEAD_PIECE_BYTES)
 
     # From other threads.
 

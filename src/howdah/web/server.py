@@ -14,8 +14,9 @@ A handler is called where its state lives: on the connection's thread, or on a l
 
 A loop never reads, parses, compresses or sends for HTTP. Everything has a bound: the head in
 bytes and seconds, an idle connection in seconds, connections in number. Where there are too
-many, the one that has been silent for the longest makes room, and where none is silent the new
-one is told to come again. What is no HTTP is answered once.
+many, the one that has been silent for the longest makes room, then the one whose head is not whole
+for the longest; where all are at work, the new one is told to come again. What is no HTTP is
+answered once.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
@@ -43,6 +44,8 @@ T = TypeVar("T")
 MAX_CONNECTIONS: Final = 512
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""
+_ENDING_S: Final = 5.0
+"""So long no connection is taken where too many that made room have not ended."""
 _MAX_ENCODING: Final = 2
 """So many answers are compressed at once; others go out as they are."""
 _ACCEPT_PAUSE_S: Final = 0.1
@@ -129,6 +132,21 @@ def on_loop(post: Callable[[Callable[[], None]], None]) -> Run:
     return run
 
 
+def _least_missed(channels: Iterable[Channel]) -> Channel | None:
+    """The one that is silent for the longest; where none is, the one whose head is not whole for
+    the longest: whoever drips bytes holds no place that others want."""
+    silent: list[tuple[float, Channel]] = []
+    dripping: list[tuple[float, Channel]] = []
+    for channel in channels:
+        silent_since_s, head_since_s = channel.silent_since_s, channel.head_since_s
+        if silent_since_s is not None:
+            silent.append((silent_since_s, channel))
+        elif head_since_s is not None:
+            dripping.append((head_since_s, channel))
+    found = silent or dripping
+    return min(found, key=lambda each: each[0])[1] if found else None
+
+
 class HttpServer:
     """Answers requests until it is stopped."""
 
@@ -150,6 +168,8 @@ class HttpServer:
         self._run = run
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
+        # Beside those that count there are those that made room, and have not noticed yet.
+        self._threads = threading.Semaphore(2 * max_connections)
         self._lock = threading.Lock()
         self._connections: dict[Channel, None] = {}
         self._listening: list[socket.socket] = []
@@ -216,12 +236,17 @@ class HttpServer:
             else:  # which would not hear it before a handshake
                 connection.close()
             return
+        if not self._threads.acquire(timeout=_ENDING_S):
+            log.warning("%s is dropped: those that made room have not ended yet", peer)
+            self._close(channel)
+            return
         try:
             threading.Thread(
                 target=self._serve, args=(channel, tls), name=f"http {peer}", daemon=True
             ).start()
         except RuntimeError as error:
             log.warning("%s is turned away: there is no thread for it: %s", peer, error)
+            self._threads.release()
             self._close(channel)
 
     def _admit(self, channel: Channel) -> bool:
@@ -230,10 +255,9 @@ class HttpServer:
             if self._stopped:
                 return False
             if len(self._connections) >= self._max_connections:
-                silent = [each for each in self._connections if each.silent_since_s is not None]
-                if not silent:
+                oldest = _least_missed(self._connections)
+                if oldest is None:
                     return False
-                oldest = min(silent, key=lambda each: each.silent_since_s or 0.0)
                 # Its thread notices; it counts no more.
                 self._connections.pop(oldest)
                 oldest.break_off()
@@ -267,6 +291,7 @@ class HttpServer:
             defects.note("an HTTP connection", error, "it ends")
         finally:
             self._close(channel)
+            self._threads.release()
 
     def _answer(self, channel: Channel, request: Request) -> None:
         beside = self._beside.get(request.path)

@@ -453,3 +453,37 @@ def test_what_lies_beside_a_loop_is_answered_while_the_loop_stands() -> None:
     finally:
         stands.set()
         server.stop()
+
+
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
+def test_head_that_is_not_whole_for_longest_makes_room() -> None:
+    server = HttpServer(path_of, timeout_s=20, max_connections=2)
+    port = server.start("127.0.0.1", 0)
+
+    def dripping() -> int:
+        return sum(each.head_since_s is not None for each in list(server._connections))
+
+    try:
+        with dial(port) as first, dial(port) as second:
+            first.sendall(b"GET /first HT")
+            wait_until(lambda: dripping() == 1, what="the first head has begun")
+            second.sendall(b"GET /second HT")
+            wait_until(lambda: dripping() == 2, what="the second head has begun")
+            assert said(port, GET % b"/third").endswith(b"/third\n")
+            assert all_of(first) == b""
+            second.sendall(b"TP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert all_of(second).endswith(b"/second\n")
+    finally:
+        server.stop()
+
+
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
+def test_body_that_nobody_wants_and_that_does_not_come_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel_module, "LINGER_S", 0.1)
+    with serving(path_of, timeout_s=1000.0) as port, dial(port) as connection:
+        connection.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nab")
+        assert all_of(connection).endswith(b"/a\n")

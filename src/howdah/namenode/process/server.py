@@ -119,6 +119,9 @@ TICK_S = 0.25
 SWITCH_S = 0.0005
 """So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
 a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this."""
+YOUNG_ONLY = (700, 10, 1 << 30)
+"""Of Python's collector, which never looks at all objects: with a million blocks missing that
+took 85 ms of a processor, 420 ms on a busy machine, and found nothing."""
 LEASES_OF_PATIENCE = 5
 """For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
 and answers leave nevertheless."""
@@ -562,6 +565,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         log.critical("the namenode cannot start: %s", error)
         return 1
     gc.freeze()
+    gc.set_threshold(*YOUNG_ONLY)
     gc.enable()
     stranger_warning = exposure.warning("namenode", addresses)
     if stranger_warning:
