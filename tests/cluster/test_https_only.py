@@ -43,7 +43,9 @@ def cluster() -> Iterator[MiniCluster]:
 
 def images(cluster: MiniCluster, name: str) -> list[str]:
     current = cluster.data_dirs(name)[0] / "current"
-    return [path.name for path in current.glob("fsimage_*") if path.suffix != ".md5"]
+    # Beside them are their sums, and what is not finished yet.
+    names = (path.name for path in current.iterdir())
+    return [name for name in names if re.fullmatch(r"fsimage_\d+", name)]
 
 
 def has_image_of_standby(cluster: MiniCluster, active: str) -> None:
