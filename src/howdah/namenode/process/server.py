@@ -120,8 +120,7 @@ SWITCH_S = 0.0005
 """So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
 a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this."""
 YOUNG_ONLY = (700, 10, 1 << 30)
-"""Of Python's collector, which never looks at all objects: with a million blocks missing that
-took 85 ms of a processor, 420 ms on a busy machine, and found nothing."""
+"""Never all objects: with a million missing blocks that stops all for 85 ms of a processor."""
 LEASES_OF_PATIENCE = 5
 """For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
 and answers leave nevertheless."""
