@@ -39,7 +39,9 @@ COMES_WITH = {
     "yaml": "yamllint",
     "flask": "flask-cors",
     "grpc_status": "pyspark",
+    "jsonschema": "check-jsonschema",
     "mlflow": "mlflow-skinny",
+    "opentelemetry": "opentelemetry-sdk",
     "py4j": "pyspark",
     "upath": "universal-pathlib",
     "zstandard": "pyspark",
@@ -51,6 +53,7 @@ def test_what_tests_are_skipped_without_is_installed_for_development() -> None:
         "optional-dependencies"
     ]
     wanted = [*extras["dev"], *extras["spark"], *extras["fsspec"], *extras["zookeeper"]]
+    wanted += extras["tracing"]
     installed = {re.split(r"[\[<>=]", each)[0] for each in wanted}
     missing = set()
     for path in (ROOT / "tests").rglob("*.py"):
