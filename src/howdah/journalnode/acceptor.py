@@ -275,9 +275,9 @@ class Acceptor:
         return Plan(tuple(writes), None)
 
     def purge(self, info: RequestInfo, min_txid: int, now_ms: int) -> Plan[None]:
-        """Images have made everything before `min_txid` superfluous."""
+        """Images have made everything before `min_txid` superfluous; 0 where nothing is."""
         writes = self._check(info, now_ms)
-        _check_number("transaction", min_txid)
+        _check_number("transaction", min_txid, least=0)
         return Plan((*writes, Purge(min_txid)), None)
 
     # Recovery.
