@@ -4,6 +4,10 @@ One file (256 MiB of random bytes, 64 MiB with --quick) at one replica goes into
 comes back, by one client and by four at once: curl, and our own `webhdfs://`. The clusters take
 turns, ours, Hadoop's, ours, Hadoop's: what disturbs the machine disturbs both. The bytes are in
 the page cache; the redirection by the namenode is part of it. MB are millions of bytes.
+
+Three or more processes hand each other every byte, so on a busy machine the rate tells who had
+to wait for a core. CPU time beside it tells what the work was: of the datanode, and of this
+process, which is our client.
 """
 
 from __future__ import annotations
@@ -22,7 +26,18 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 from apache import ApacheCluster, NoPeer
-from harness import MB, Figure, Options, Results, Skipped, figure, in_turn, main, progress, scratch
+from harness import (
+    MB,
+    Options,
+    Results,
+    Skipped,
+    figure,
+    group_cpu,
+    in_turn,
+    main,
+    progress,
+    scratch,
+)
 from transfer import _fill
 
 import howdah
@@ -34,17 +49,19 @@ OURS, APACHE = "howdah", "Hadoop's servers"
 USER = "user.name"
 GOALS = {"OPEN": "≥ 1.3 × Hadoop's", "CREATE": "≥ 1.1 × Hadoop's"}
 TOGETHER = (1, 4)
+ROUNDS = 7
 _BUFFER_BYTES = 1 << 20
 _START_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A cluster, by the address of its namenode's web server."""
+    """A cluster, by the address of its namenode's web server; `pid` is its datanode's."""
 
     http: str
     conf: Configuration
     user: str
+    pid: int
 
     def located(self, method: str, path: str, query: str) -> str:
         """Where the namenode sends one who asks for this."""
@@ -67,21 +84,22 @@ def measure(options: Options) -> Results:
         values = {"dfs.replication": "1", "dfs.blocksize": str(128 << 20)}
         ours = stack.enter_context(MiniCluster(datanodes=1, conf=values))
         user = getpass.getuser()
-        places = {OURS: Place(ours.http.rstrip("/"), ours.conf, user)}
+        (pid,) = (each.pid for each in ours.processes if each.role == "datanode" and each.pid)
+        places = {OURS: Place(ours.http.rstrip("/"), ours.conf, user, pid)}
         try:
             peer = stack.enter_context(ApacheCluster(base / "apache", 1, values=values))
         except NoPeer as error:
             yield Skipped(APACHE, str(error))
         else:
             http = "http://{}:{}".format(*peer.conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS))
-            places[APACHE] = Place(http, peer.conf, user)
+            places[APACHE] = Place(http, peer.conf, user, peer.pid("datanode0"))
         for place in places.values():
             _wait(place)
         for client, (create, read) in CLIENTS.items():
             for number in TOGETHER:
                 for operation, act in (("CREATE", create), ("OPEN", read)):
                     progress(f"{operation}, {client}, {number} at once")
-                    yield _compared(options, places, local, operation, client, number, act)
+                    yield from _compared(places, local, operation, client, number, act)
 
 
 def _wait(place: Place) -> None:
@@ -97,34 +115,51 @@ def _wait(place: Place) -> None:
 
 
 def _compared(
-    options: Options,
     places: Mapping[str, Place],
     local: Path,
     operation: str,
     client: str,
     number: int,
     act: Transfer,
-) -> Figure:
-    def run(place: Place) -> float:
-        before_s = time.perf_counter()
+) -> Results:
+    size = number * local.stat().st_size
+    datanode: dict[str, list[float]] = {name: [] for name in places}
+    own: dict[str, list[float]] = {name: [] for name in places}
+
+    def run(name: str, place: Place) -> float:
+        used, own_s, before_s = group_cpu(place.pid), time.process_time(), time.perf_counter()
         with ThreadPoolExecutor(number) as pool:
             for _ in pool.map(lambda each: act(place, local, f"/{client}{each}"), range(number)):
                 continue
-        return number * local.stat().st_size / MB / (time.perf_counter() - before_s)
+        took_s = time.perf_counter() - before_s
+        own_took_s, used_after = time.process_time() - own_s, group_cpu(place.pid)
+        if used is not None and used_after is not None:
+            datanode[name].append((used_after - used).total_s / (size / 1e9))
+        own[name].append(own_took_s / (size / 1e9))
+        return size / MB / took_s
 
-    found = in_turn(
-        {name: partial(run, place) for name, place in places.items()},
-        options.repeats(7, 3),
-    )
+    found = in_turn({name: partial(run, name, place) for name, place in places.items()}, ROUNDS)
     ratios = [a / b for a, b in zip(found[OURS], found.get(APACHE, []), strict=False)]
     spread = f"; ratios {min(ratios):.2f}–{max(ratios):.2f}" if ratios else ""
-    return figure(
-        f"{operation}, {client}, {number} at once{spread}",
+    what = f"{operation}, {client}, {number} at once"
+    yield figure(
+        f"{what}{spread}",
         "MB/s",
         found[OURS],
         {APACHE: found.get(APACHE, [])},
         target=GOALS[operation],
     )
+    for whose, cpu in (("datanode", datanode), ("client", own)):
+        # The CPU of curl is that of a process of its own.
+        if cpu[OURS] and (whose == "datanode" or client != "curl"):
+            # Without the round that warms up.
+            last = {name: values[-ROUNDS:] for name, values in cpu.items()}
+            yield figure(
+                f"{what}: CPU of the {whose}",
+                "s/GB",
+                last[OURS],
+                {APACHE: last.get(APACHE, [])},
+            )
 
 
 # -- the clients ----------------------------------------------------------------------
