@@ -378,29 +378,38 @@ def test_a_process_without_descriptors_leaves_no_volume(tmp_path: Path, monkeypa
 # --- what is met while a replica is read ---
 
 
-def unreadable(self: Connection, file_fd: int, offset: int, count: int) -> None:
-    raise OSError(errno.EIO, "Input/output error")
+@pytest.fixture(params=[3000, 200_000])
+def unreadable_bytes(request: Any, node: Any, lab: Lab, monkeypatch: Patch) -> int:
+    """The length of block 5, on the first volume, whose bytes cannot be read. Those of a short
+    replica go by way of memory, others from file to socket."""
+
+    def unreadable(*_: Any) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Connection, "send_file", unreadable)
+    monkeypatch.setattr("howdah.datanode.transfer.sender.read_exactly", unreadable)
+    length: int = request.param
+    lab.write_block(node, lab.block(5), bytes(length))
+    return length
 
 
 def test_a_disk_error_while_a_replica_is_copied_is_told(
-    node: Any, lab: Lab, monkeypatch: Patch
+    node: Any, lab: Lab, unreadable_bytes: int
 ) -> None:
     target = lab.node()
-    monkeypatch.setattr(Connection, "send_file", unreadable)
-    order = Transfer(lab.block(1, length=3000), (target.address,), (), ())
+    order = Transfer(lab.block(5, length=unreadable_bytes), (target.address,), (), ())
     Copies(node.store, node.settings).start(order).join(20)
     told = node.wait_for(CorruptFound)
-    assert (told.block.block_id, told.storage_id, told.node) == (1, "DS-0", None)
+    assert (told.block.block_id, told.storage_id, told.node) == (5, "DS-0", None)
     assert "unreadable" in told.reason
 
 
 def test_a_disk_that_dies_while_a_replica_is_copied_is_left(
-    node: Any, lab: Lab, monkeypatch: Patch
+    node: Any, lab: Lab, unreadable_bytes: int, monkeypatch: Patch
 ) -> None:
-    monkeypatch.setattr(Connection, "send_file", unreadable)
     monkeypatch.setattr(Volume, "probe", lambda self, pools: OSError(errno.EIO, "dead"))
     target = lab.node()
-    order = Transfer(lab.block(1, length=3000), (target.address,), (), ())
+    order = Transfer(lab.block(5, length=unreadable_bytes), (target.address,), (), ())
     Copies(node.store, node.settings).start(order).join(20)
     assert node.wait_for(VolumeFailed).storage_id == "DS-0"
 
