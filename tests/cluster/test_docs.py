@@ -294,6 +294,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
         "dfs.namenode.http-address": f"127.0.0.1:{http}",
         "dfs.namenode.name.dir": str(tmp_path / "name"),
         "dfs.namenode.checkpoint.dir": str(tmp_path / "checkpoint"),
+        "dfs.namenode.secondary.http-address": "127.0.0.1:0",
         "dfs.datanode.data.dir": str(tmp_path / "data"),
         "dfs.datanode.address": f"127.0.0.1:{data}",
         "dfs.datanode.ipc.address": f"127.0.0.1:{ipc}",

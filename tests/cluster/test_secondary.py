@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import json
 import logging
 import os
 import shutil
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -76,6 +78,7 @@ def values(cluster: MiniCluster, where: Path, **more: str) -> dict[str, str]:
     return {
         **dict(cluster.conf.items()),
         "dfs.namenode.http-address": cluster.http.removeprefix("http://"),
+        "dfs.namenode.secondary.http-address": "127.0.0.1:0",
         "dfs.namenode.checkpoint.dir": (where / "2nn").as_uri(),
         **more,
     }
@@ -292,7 +295,23 @@ def test_commands_say_and_do_what_hadoops_do(
     assert main([*ours, "secondarynamenode", "-checkpoint", "-geteditsize"]) == 255
 
 
-@pytest.mark.req("FS-031")
+def get(web: str, path: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(web, timeout=60)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def info(web: str) -> dict[str, Any]:
+    found = get(web, "/jmx?qry=Hadoop:service=SecondaryNameNode,name=SecondaryNameNodeInfo")[1]
+    bean: dict[str, Any] = json.loads(found)["beans"][0]
+    return bean
+
+
+@pytest.mark.req("FS-031", "FS-260", "FS-261", "FS-262", "FS-280")
 def test_process_makes_checkpoints_and_goes_on_without_its_namenode(
     cluster: MiniCluster, fs: FileSystem, tmp_path: Path
 ) -> None:
@@ -315,8 +334,19 @@ def test_process_makes_checkpoints_and_goes_on_without_its_namenode(
     kept = tmp_path / "2nn" / "current"
     try:
         wait_until(lambda: ready.exists() and images(kept), timeout_s=60)
+        web = str(json.loads(ready.read_text())["http"])
+        wait_until(lambda: info(web)["LastCheckpointTime"], timeout_s=60)
+        assert info(web)["CheckpointTxns"] == 5
+        for path in ("/health", "/ready"):
+            status, told = get(web, path)
+            assert status == 200
+            assert json.loads(told)["role"] == "secondarynamenode"
+        for path in ("/", "/prom", "/metrics", "/conf", "/logLevel", "/stacks"):
+            assert get(web, path)[0] == 200, path
+        assert get(web, "/elsewhere")[0] == 404
         cluster.kill("namenode")
         wait_until(lambda: "no checkpoint: " in log.read_text(), timeout_s=60)
+        wait_until(lambda: json.loads(get(web, "/health")[1])["last_failure"], timeout_s=60)
         cluster.restart("namenode")
         before = images(kept)[-1]
         for number in range(10):

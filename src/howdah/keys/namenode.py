@@ -48,7 +48,7 @@ DFS_NAMENODE_HTTP_ADDRESS = address(
 DFS_NAMENODE_SECONDARY_HTTP_ADDRESS = address(
     "dfs.namenode.secondary.http-address",
     "127.0.0.1:9868",
-    "The secondary namenode: from its host the namenode takes images.",
+    "The secondary namenode's page and figures; from its host the namenode takes images.",
 )
 DFS_NAMENODE_HTTP_BIND_HOST = optional_string(
     "dfs.namenode.http-bind-host", "The address to bind instead, with the web port."

@@ -58,7 +58,7 @@ DFS_NAMENODE_HTTPS_BIND_HOST = optional_string(
 DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS = address(
     "dfs.namenode.secondary.https-address",
     "127.0.0.1:9869",
-    "The secondary namenode where servers speak over TLS: from its host images are taken.",
+    "The secondary namenode's page and figures, over TLS; from its host images are taken.",
 )
 DFS_JOURNALNODE_HTTPS_ADDRESS = address(
     "dfs.journalnode.https-address", "127.0.0.1:8481", "A journal node's web port, over TLS."

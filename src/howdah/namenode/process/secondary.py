@@ -1,6 +1,7 @@
 """`howdah secondarynamenode`: merges image and log on another machine (shell; FS-031).
 
-It is no namenode: it listens nowhere and serves nobody. A checkpoint goes so:
+It is no namenode: it takes no calls, and its web port is for those who watch it. A checkpoint
+goes so:
 
 1. the namenode ends its segment and begins another one; what came before it is to be
    merged
@@ -23,17 +24,19 @@ import os
 import signal
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors, exposure, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.checkpoints.primary import Primary, Signature
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.monitoring import secondary as watch
 from howdah.namenode.nameservice.place import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
@@ -51,10 +54,22 @@ from howdah.storage.image.files import (
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place, among_servers
+from howdah.web.configuration import Property
+from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring.health import Report
+from howdah.web.monitoring.pages import Monitoring
+from howdah.web.pages.common import Common
+from howdah.web.pages.layout import Link
+from howdah.web.ports import WebKeys, WebPorts, listen
+from howdah.web.server import Exchange, HttpServer
 
 log = logging.getLogger(__name__)
 
 _ANY_HOST: Final = ("0.0.0.0", "::", "")
+_WEB_KEYS: Final = WebKeys(
+    keys.DFS_NAMENODE_SECONDARY_HTTP_ADDRESS, keys.DFS_NAMENODE_SECONDARY_HTTPS_ADDRESS
+)
+_WEB_TIMEOUT_S: Final = 60.0
 _EDITS_BETWEEN_LOOKS: Final = 1000
 # What comes back if the same is tried again.
 _BAD_INPUT: Final = (errors.CorruptEditLog, errors.CorruptImage, errors.UnsupportedOperation)
@@ -259,6 +274,19 @@ class SecondaryServer:
             go_on=self._go_on,
         )
         self.secondary = Secondary(self._directories, self._primary, self._settings, self._stop)
+        self._facts = watch.SecondaryFacts(
+            namenode="{}:{}".format(*namenode_address(conf)),
+            image_directories=[root.absolute().as_uri() for root in image_roots],
+            edits_directories=[root.absolute().as_uri() for root in edits_roots],
+            period_s=self._settings.period_s,
+            check_period_s=self._settings.check_period_s,
+            transactions=self._settings.transactions,
+            started_ms=time.time_ns() // 1_000_000,
+            covered_s=time.monotonic(),
+        )
+        # An image that is here and that the namenode could not take covers nothing.
+        self._owes = False
+        self._http = HttpServer(Pages(conf, lambda: self._facts).answer, timeout_s=_WEB_TIMEOUT_S)
         self._directories.open(format=format)
 
     @property
@@ -267,6 +295,7 @@ class SecondaryServer:
         return self._settings.transactions
 
     def close(self) -> None:
+        self._http.stop()
         self._primary.close()
         self._directories.close()
 
@@ -275,22 +304,38 @@ class SecondaryServer:
         self._stop.set()
 
     def serve(self, ready_file: Path | None) -> int:
-        """Make checkpoints until it is stopped, or merges fail too often; the exit code."""
+        """Make checkpoints until it is stopped, or merges fail too often; the exit code.
+
+        Raises InvalidConfiguration, OSError where its web port cannot be had.
+        """
+        web = self._listen()
         if ready_file is not None:
-            ready = {"pid": os.getpid(), "role": "secondarynamenode"}
+            ready = {"pid": os.getpid(), "role": watch.ROLE, **web.told()}
             replace_file(ready_file, json.dumps(ready).encode())
         last_s = -float("inf")
         retries = self._conf.get(keys.DFS_NAMENODE_CHECKPOINT_MAX_RETRIES)
         while not self._stop.wait(self._settings.check_period_s):
             try:
+                began_s = time.monotonic()
                 if self._is_due(last_s):
-                    began_s = time.monotonic()
-                    self.secondary.checkpoint()
+                    self._owes = True
+                    txid = self.secondary.checkpoint()
+                    self._owes = False
                     last_s = began_s
+                    self._facts = replace(
+                        self._facts,
+                        covered_s=began_s,
+                        checkpoint_ms=time.time_ns() // 1_000_000,
+                        checkpoint_s=time.monotonic(),
+                        checkpoint_txid=txid,
+                    )
+                if not self._owes:
+                    self._facts = replace(self._facts, failure="")
             except Stopped:
                 break
             except (errors.HowdahError, OSError) as error:
                 log.error("no checkpoint: %s", error)
+                self._facts = replace(self._facts, failure=str(error))
                 if self.secondary.failed_merges > retries:
                     log.critical("merging failed %d times", self.secondary.failed_merges)
                     return 1
@@ -298,14 +343,63 @@ class SecondaryServer:
         return 0
 
     def _is_due(self, last_s: float) -> bool:
+        asked_s = time.monotonic()
         uncovered = self.secondary.uncheckpointed()
         # The record that begins a segment changes nothing.
+        if uncovered <= 1 and not self._owes:
+            self._facts = replace(self._facts, covered_s=asked_s)
         return uncovered >= self._settings.transactions or (
             (uncovered > 1 or last_s < 0) and time.monotonic() - last_s >= self._settings.period_s
         )
 
     def _go_on(self) -> None:
         self.secondary.go_on()
+
+    def _listen(self) -> WebPorts:
+        web = listen(self._http, self._conf, _WEB_KEYS)
+        warning = exposure.warning("secondary namenode", self._http.bound)
+        if warning:
+            log.warning("%s", warning)
+        log.info("pages of the secondary namenode are at %s", web.urls)
+        return web
+
+
+class Pages:
+    """Answers requests, on whatever thread asks."""
+
+    def __init__(self, conf: Configuration, facts: Callable[[], watch.SecondaryFacts]) -> None:
+        def report() -> Report:
+            return watch.report(facts(), time.monotonic())
+
+        self._facts = facts
+        self._watch = Monitoring("SecondaryNameNode", alive=report, ready=report)
+        self._common = Common(
+            "secondary namenode",
+            lambda: f"of {facts().namenode}",
+            (Link("/", "Overview"),),
+            lambda: _configured(conf),
+        )
+
+    def answer(self, request: Request) -> Response | Exchange:
+        if request.method not in ("GET", "HEAD"):
+            return plain(405, "only GET and HEAD are answered")
+        found = self._common.answer(request)
+        if found is not None:
+            return found
+        facts, now_s = self._facts(), time.monotonic()
+        if self._watch.wants(request):
+            return self._watch.answer(request, [watch.bean(facts, now_s)])
+        if request.path == "/":
+            return self._common.page("/", "Checkpoints", watch.overview(facts, now_s))
+        return plain(404, f"there is no {request.path} here")
+
+
+def _configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))
 
 
 def _web_place(conf: Configuration) -> Place:
@@ -328,5 +422,8 @@ def run(conf: Configuration, ready_file: Path | None = None, *, format: bool = F
         signal.signal(number, lambda *_: server.stop())
     try:
         return server.serve(ready_file)
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the secondary namenode cannot start: %s", error)
+        return 1
     finally:
         server.close()
