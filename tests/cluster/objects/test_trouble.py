@@ -99,12 +99,13 @@ def begins_an_upload(request: str) -> bool:
 
 
 @pytest.mark.req("FS-188", "OS-182", "OS-021", "OS-022")
+@pytest.mark.req("OS-060", "OS-062", "OS-069", "LM-033")
 @pytest.mark.parametrize("all_of_them", MATRIX)
 def test_a_writer_that_fails_leaves_no_file_and_no_parts(
     once: S3FileSystem, proxy: Proxy, all_of_them: bool
 ) -> None:
     count = requests_of(once, proxy, DATA)
-    raised = 0
+    told: list[tuple[str, str]] = []
     for number, trouble in pairs(count, FAILING, all_of_them=all_of_them):
         path = f"/{trouble.replace(' ', '-')}-{number}"
         proxy.plan({number: trouble})
@@ -114,8 +115,8 @@ def test_a_writer_that_fails_leaves_no_file_and_no_parts(
             out = once.create(path)
             out.write(DATA)
             out.close()
-        except (errors.HowdahError, OSError):
-            raised += 1
+        except (errors.HowdahError, OSError) as error:
+            told.append((path, str(error)))
             before = len(proxy.seen)
             # The store began an upload, but could not say under which name.
             is_nameless = trouble.startswith("answer") and begins_an_upload(proxy.seen[number - 1])
@@ -123,6 +124,7 @@ def test_a_writer_that_fails_leaves_no_file_and_no_parts(
                 with suppress(errors.HowdahError, OSError):
                     out.close()  # says again what became of the file
                 out.close()
+                assert out.closed
             assert len(proxy.seen) == before, "closing again asks for something"
             proxy.plan()
             assert not once.exists(path), path
@@ -131,7 +133,8 @@ def test_a_writer_that_fails_leaves_no_file_and_no_parts(
             proxy.plan()
             assert once.open(path).read() == DATA, path
         assert len(once.unfinished_uploads(path)) == int(is_nameless), path
-    assert raised > count
+    assert len(told) > count
+    assert [path for path, said in told if path not in said] == []
 
 
 @pytest.mark.req("LM-056", "OS-179", "OS-181", "FS-188")
