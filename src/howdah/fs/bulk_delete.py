@@ -16,7 +16,7 @@ from howdah.fs.paths import PathLike
 PAGE_SIZE = 250
 
 
-class _Deletes(Protocol):
+class Deletes(Protocol):
     """What a bulk delete needs of a filesystem."""
 
     def resolve(self, path: PathLike) -> str: ...
@@ -29,7 +29,7 @@ class BulkDelete:
 
     page_size = PAGE_SIZE
 
-    def __init__(self, fs: _Deletes, base_path: PathLike) -> None:
+    def __init__(self, fs: Deletes, base_path: PathLike) -> None:
         self._fs = fs
         self.base_path = fs.resolve(base_path)
 

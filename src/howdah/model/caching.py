@@ -6,7 +6,7 @@ Which blocks are in the memory of which datanodes is not here: nobody promises w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from howdah.model.entries import Refused
 
@@ -53,17 +53,17 @@ class ModelCaches:
 
     # Pools.
 
-    def add_pool(self, name: str, **fields: object) -> None:
+    def add_pool(self, name: str, **fields: Any) -> None:
         _check(fields)
         if not name:
             raise Refused("no name")
         if name in self.pools:
             raise Refused("no sense")
-        self.pools[name] = ModelPool(**fields)  # type: ignore[arg-type]
+        self.pools[name] = ModelPool(**fields)
 
-    def modify_pool(self, name: str, **fields: object) -> None:
+    def modify_pool(self, name: str, **fields: Any) -> None:
         _check(fields)
-        self.pools[name] = replace(self._pool(name), **fields)  # type: ignore[arg-type]
+        self.pools[name] = replace(self._pool(name), **fields)
 
     def remove_pool(self, name: str) -> None:
         """Its directives go with it."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.fs.bulk_delete import BulkDelete
+from howdah.fs.bulk_delete import BulkDelete, Deletes
 from howdah.fs.objects.names import key_of, path_of, prefix_of
 from howdah.fs.objects.tree import Tree
 from howdah.fs.paths import PathLike
@@ -24,8 +24,8 @@ _LAST: Final = "\U0010ffff"
 class ObjectBulkDelete(BulkDelete):
     """Deletes files by the page; empty directories go as well."""
 
-    def __init__(self, fs: object, tree: Tree, base_path: PathLike, page_size: int) -> None:
-        super().__init__(fs, base_path)  # type: ignore[arg-type]
+    def __init__(self, fs: Deletes, tree: Tree, base_path: PathLike, page_size: int) -> None:
+        super().__init__(fs, base_path)
         self._tree = tree
         self.page_size = page_size
 

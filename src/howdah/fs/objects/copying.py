@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future
+from functools import partial
 
 from howdah import errors
 from howdah.client.workers import Workers
@@ -43,8 +44,9 @@ class Copying:
         upload_id = self._store.begin_upload(key, writer=source.writer)
         flying = [
             self._workers.submit(
-                lambda piece=piece: self._store.copy_part(  # type: ignore[misc]
-                    source, key, upload_id, piece.number, piece.start, piece.end
+                partial(
+                    self._store.copy_part,
+                    *(source, key, upload_id, piece.number, piece.start, piece.end),
                 )
             )
             for piece in pieces(source.length, self._settings.copy_part_bytes)

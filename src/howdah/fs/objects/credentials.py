@@ -66,6 +66,7 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets) -> None:
         create_credential_resolver,
     )
 
+    # botocore has no types.
     class Configured(CredentialProvider):  # type: ignore[misc]
         """The keys of the configuration."""
 

@@ -127,6 +127,7 @@ class ObjectInput(io.RawIOBase):
             self._position = base + offset
             return self._position
 
+    # `io` says "any buffer", for which Python 3.11 has no name in its types.
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """At least one byte, unless the file ends here or `buffer` is empty."""
         view = memoryview(buffer).cast("B")

@@ -308,17 +308,18 @@ class S3Store:
             lambda s3: s3.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload_id),
         )
 
+    def _page_of_uploads(self, prefix: str, more: dict[str, str]) -> Any:
+        return self._ask(
+            "a list of uploads",
+            prefix,
+            lambda s3: s3.list_multipart_uploads(Bucket=self._bucket, Prefix=prefix, **more),
+        )
+
     def uploads(self, prefix: str) -> list[Upload]:
         found: list[Upload] = []
         more: dict[str, str] = {}
         while True:
-            page = self._ask(
-                "a list of uploads",
-                prefix,
-                lambda s3, more=more: s3.list_multipart_uploads(  # type: ignore[misc]
-                    Bucket=self._bucket, Prefix=prefix, **more
-                ),
-            )
+            page = self._page_of_uploads(prefix, more)
             found += [
                 Upload(each["Key"], each["UploadId"], _ms(each.get("Initiated")))
                 for each in page.get("Uploads", ())

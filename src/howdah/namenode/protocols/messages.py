@@ -230,6 +230,7 @@ def located_block(
     located.blockToken.CopyFrom(NO_TOKEN)
     located.locs.extend([shown_datanode(storage.node) for storage in places])
     located.isCached.extend([storage.node in cached for storage in places])
+    # The stubs want the enum; at run time a number is one.
     located.storageTypes.extend(
         [storage.storage_type for storage in places]  # type: ignore[misc]
     )

@@ -14,7 +14,7 @@ def _lend_crc32c() -> None:
     """moto takes CRC32 for CRC32C where a package of that name is not installed."""
     lent = ModuleType("crc32c")
     lent.__spec__ = ModuleSpec("crc32c", None)
-    lent.crc32c = google_crc32c.value  # type: ignore[attr-defined]
+    vars(lent)["crc32c"] = google_crc32c.value
     sys.modules.setdefault("crc32c", lent)
 
 

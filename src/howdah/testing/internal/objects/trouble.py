@@ -143,11 +143,11 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def proxy_before(port: int) -> Iterator[Proxy]:
     """A proxy for the store at a port of this machine."""
-    handler = type("Handler", (_Handler,), {})
+    handler: type[_Handler] = type("Handler", (_Handler,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     proxy = Proxy(server.server_address[1], port)
-    handler.proxy = proxy  # type: ignore[attr-defined]
+    handler.proxy = proxy
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
