@@ -305,8 +305,7 @@ def test_a_reader_does_not_notice_dead_datanodes(
     broken: tuple[MiniCluster, howdah.FileSystem, str], victims: list[str]
 ) -> None:
     cluster, fs, path = broken
-    for victim in victims:
-        cluster.kill(victim)
+    cluster.kill(*victims)
     with fs.open(path) as stream:
         assert stream.read() == DATA
 

@@ -208,8 +208,7 @@ def test_two_of_three_datanodes_that_are_killed_are_not_noticed_by_the_writer(
     cluster: MiniCluster, fs: FileSystem, writer: Writer, positions: tuple[int, int]
 ) -> None:
     names = begin(writer)
-    for position in positions:
-        cluster.kill(names[position])
+    cluster.kill(*(names[position] for position in positions))
     writer.write(MIB)
     writer.out.close()
     assert read(fs, writer.path) == writer.written
@@ -224,8 +223,7 @@ def test_one_datanode_of_the_whole_cluster_is_enough(
 ) -> None:
     first, second, third = begin(writer)
     (spare,) = {s.name for s in cluster.processes} - {first, second, third, "namenode"}
-    for name in (first, second, spare):
-        cluster.kill(name)
+    cluster.kill(first, second, spare)
     writer.write(MIB)
     writer.out.close()
     assert read(fs, writer.path) == writer.written
@@ -276,8 +274,8 @@ def test_all_three_dead_end_in_an_error_that_names_each_in_bounded_time(
     begin(writer)
     writer.out.hflush()
     nodes = writer.out.pipeline
-    for name in writer.pipeline():
-        cluster.kill(name)
+    # At once: with a moment between two, the client has replaced the first one.
+    cluster.kill(*writer.pipeline())
     begun_s = time.monotonic()
     with pytest.raises(errors.PipelineFailed) as caught:
         finish(writer)

@@ -259,8 +259,7 @@ def test_datanodes_that_die_are_replaced_and_superfluous_when_they_are_back(
 ) -> None:
     for victims in (["datanode1"], ["datanode2", "datanode5"]):
         with traffic.going_on():
-            for name in victims:
-                cluster.kill(name)
+            cluster.kill(*victims)
             wait_until_dead(cluster, len(victims))
         what = " and ".join(victims)
         wait_until_whole(cluster, traffic, running(cluster, *victims), f"{what} killed")

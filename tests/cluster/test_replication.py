@@ -394,8 +394,7 @@ def test_replicas_on_one_rack_are_spread_when_the_other_rack_is_back(
     cluster: MiniCluster, fs: FileSystem, path: str, casualty: list[str]
 ) -> None:
     casualty += ["datanode1", "datanode3"]
-    for name in casualty:
-        cluster.kill(name)
+    cluster.kill(*casualty)
     wait_until(lambda: len(fs.datanode_report("dead")) == 2)
     data = content(MIB)
     write(fs, path, data, replication=2)
@@ -420,8 +419,7 @@ def test_two_of_three_datanodes_may_die_at_once(
     write(fs, path, data, block_size=4 * MIB)
     holders = [r.datanode for r in only_block(cluster, path)]
     casualty += holders[:2]
-    for name in casualty:
-        cluster.kill(name)
+    cluster.kill(*casualty)
     assert read(fs, path) == data
 
 
@@ -430,8 +428,7 @@ def test_writes_go_to_the_datanodes_that_are_left(
     cluster: MiniCluster, fs: FileSystem, path: str, casualty: list[str]
 ) -> None:
     casualty += ["datanode0", "datanode3"]
-    for name in casualty:
-        cluster.kill(name)
+    cluster.kill(*casualty)
     data = content(2 * MIB)
     write(fs, path, data, replication=2)
     assert read(fs, path) == data

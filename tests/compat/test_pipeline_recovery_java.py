@@ -206,8 +206,7 @@ def test_two_of_three_datanodes_that_are_killed_in_mid_block_are_not_noticed_by_
     (block_id,) = blocks_of(cluster, path)
     pipeline = writer.pipeline()
     victims = [pipeline[position] for position in positions]
-    for victim in victims:
-        cluster.kill(victim)
+    cluster.kill(*victims)
     writer.write(MIB)
     writer.out.close()
     assert easygoing_java.read(path) == writer.written
@@ -260,13 +259,13 @@ def test_a_datanode_that_is_killed_at_the_first_packets_is_not_noticed_by_the_wr
     with ThreadPoolExecutor(1) as threads:
         writing = threads.submit(writer.write, BLOCK - 1)
         wait_until(lambda: partial_replicas(cluster), PATIENCE_S)
-        for victim in partial_replicas(cluster)[:count]:
-            cluster.kill(victim)
+        victims = partial_replicas(cluster)[:count]
+        cluster.kill(*victims)
         writing.result(PATIENCE_S)
     writer.out.close()
     assert java.read(path) == writer.written
     if count == 2:
-        cluster.restart(victim)
+        cluster.restart(victims[-1])
     check(java, cluster, writer)
 
 
