@@ -2,6 +2,7 @@
 
 `plugin` is the pytest plugin, which pyproject.toml loads for our own runs alone; `marks`
 refuses wrong marks, `recording` gathers what came of the tests, and `conformance` (pure)
-makes docs/conformance.md of it. Imports go from the first to the last. `types_beside` is a
-plugin of `./dev test` alone, which runs mypy while tests run.
+makes docs/conformance.md of it. Imports go from the first to the last. `types_beside` and
+`alone` are plugins of `./dev test` only: mypy runs while tests run, and a test of real
+processes that failed beside others is run once more alone.
 """
