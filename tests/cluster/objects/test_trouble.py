@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -244,31 +241,6 @@ def test_statistics_of_a_stream_are_what_the_store_has(through: S3FileSystem) ->
         4,
     )
     assert through.statistics().bytes_written == len(DATA)
-
-
-@pytest.mark.req("FS-191")
-def test_uploads_of_a_killed_writer_are_found_and_removed(
-    store: StoreServer, bucket: str, fs: S3FileSystem
-) -> None:
-    code = f"""
-        import os, signal
-        from howdah.testing.internal.objects.store import StoreServer
-        fs = StoreServer({store.port}).connect({bucket!r}, part_bytes={PART})
-        out = fs.create("/d/killed")
-        out.write(bytes({len(DATA)}))
-        while out.statistics().parts_uploaded < 2: pass
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=100, check=False)
-    assert [each.path for each in fs.unfinished_uploads("/d")] == ["/d/killed"]
-    assert fs.unfinished_uploads("/d/kil") == []
-    assert not fs.exists("/d/killed")
-    began_ms = fs.unfinished_uploads()[0].started_ms
-    assert fs.abort_uploads(older_than_ms=1000, now_ms=began_ms) == []
-    assert [each.path for each in fs.abort_uploads(older_than_ms=1000, now_ms=began_ms + 1001)] == [
-        "/d/killed"
-    ]
-    assert fs.unfinished_uploads() == []
 
 
 # --- reading ------------------------------------------------------------------------------

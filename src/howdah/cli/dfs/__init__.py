@@ -6,8 +6,8 @@ over. What differs, on purpose:
 
 - names are literal: `%20`, blanks, colons and unicode are characters of a name;
 - the program calls itself `howdah dfs` in its usage;
-- `--json` as the first word after ls, du, count, df, stat and checksum makes
-  standard output one JSON list of objects; errors stay on stderr and in the
+- `--json` as the first word after ls, du, count, df, stat, checksum and abortUploads
+  makes standard output one JSON list of objects; errors stay on stderr and in the
   exit code. Sizes are bytes, times milliseconds since 1970, modes octal strings;
 - a call that makes no sense is followed by the usage of its command, not of all;
 - reasons that Hadoop leaves out stand on lines of their own below the error,

@@ -291,8 +291,8 @@ class S3FileSystem(FileSystem):
     def abort_uploads(
         self, path: PathLike = paths.SEPARATOR, *, older_than_ms: int, now_ms: int
     ) -> Sequence[UnfinishedUpload]:
-        """Remove those which began more than `older_than_ms` ago; what was removed."""
-        return abort_uploads(self._store, self.resolve(path), now_ms - older_than_ms)
+        """Remove those which began more than `older_than_ms` ago (0: all); what was removed."""
+        return abort_uploads(self._store, self.resolve(path), older_than_ms, now_ms)
 
     # --- the filesystem as a whole ------------------------------------------------------
 

@@ -1,16 +1,20 @@
 """Uploads that nobody ended: what a killed writer leaves at a store (shell).
 
 Their parts are paid for and seen by nobody. An upload that is old enough is no writer's any
-more; how old that is, the caller says.
+more; how old that is, the caller says. The time of its beginning is the store's: with an age of
+0 it goes however the clocks differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of
 from howdah.fs.objects.store import ObjectStore, Upload, UploadLost
+from howdah.fs.paths import PathLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,16 @@ class UnfinishedUpload:
     path: str
     upload_id: str
     started_ms: int
+
+
+@runtime_checkable
+class HasUploads(Protocol):
+    """A filesystem on an object store, whatever its scheme."""
+
+    def unfinished_uploads(self, path: PathLike = ...) -> list[UnfinishedUpload]: ...
+    def abort_uploads(
+        self, path: PathLike = ..., *, older_than_ms: int, now_ms: int
+    ) -> Sequence[UnfinishedUpload]: ...
 
 
 def _below(store: ObjectStore, path: str) -> list[Upload]:
@@ -36,11 +50,13 @@ def unfinished(store: ObjectStore, path: str) -> list[UnfinishedUpload]:
     ]
 
 
-def abort_uploads(store: ObjectStore, path: str, before_ms: int) -> list[UnfinishedUpload]:
-    """Abort those that began before a time; what was aborted."""
+def abort_uploads(
+    store: ObjectStore, path: str, older_than_ms: int, now_ms: int
+) -> list[UnfinishedUpload]:
+    """Abort those that are old enough, all of them for an age of 0; what was aborted."""
     aborted: list[UnfinishedUpload] = []
     for each in _below(store, path):
-        if each.started_ms >= before_ms:
+        if older_than_ms and each.started_ms >= now_ms - older_than_ms:
             continue
         try:
             store.abort_upload(each.key, each.upload_id)

@@ -28,6 +28,15 @@ Copies from the cluster to local files. Several sources want a directory.
 """
 
 TEXTS: Final[dict[str, str]] = {
+    "abortUploads": """
+Removes what killed writers left at an object store: parts of files that were never closed,
+which no listing shows and which are paid for. A path is a file that was to be, or a directory
+for all below. Names are literal.
+
+  -list   show them, remove none
+  -age    how old an upload must be: 30m, 12h, 7d (1d); 0 is any age, and ends also uploads
+          of writers that are at work
+  --json  as a JSON list (first word after the command)""",
     "appendToFile": """
 Appends local files, or standard input (`-`), to a file, which is made if it isn't
 there. All sources must be readable before the first byte is appended.""",

@@ -3,7 +3,8 @@
 This table is all that a call loads before it knows which command it runs; the
 command's own module is imported when the command is used and not before, so
 `howdah dfs -ls /` costs what `-ls` needs. Names and synopses are those of
-Hadoop's FsShell (`hadoop fs -usage`), since scripts and fingers know them.
+Hadoop's FsShell (`hadoop fs -usage`), since scripts and fingers know them; `-abortUploads`
+is ours.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
+    "abortUploads": Entry(
+        "commands.uploads", "AbortUploads", "[-list] [-age <duration>] <path> ...", json=True
+    ),
     "appendToFile": Entry("copying.merge", "AppendToFile", "[-n] <localsrc> ... <dst>"),
     "cat": Entry("commands.show", "Cat", "[-ignoreCrc] <src> ..."),
     "checksum": Entry("commands.show", "Checksum", "[-v] <src> ...", json=True),
