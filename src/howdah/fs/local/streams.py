@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 
 from howdah import errors
 from howdah.fs import capabilities
+from howdah.fs.inner_input import PositionedInput
 from howdah.fs.local.status import from_os_error
 from howdah.fs.plain_output import Writable
 from howdah.options import SyncFlag
@@ -235,27 +236,19 @@ class RawOutput(LocalOutput):
         return capability in (capabilities.HFLUSH, capabilities.HSYNC)
 
 
-class LocalInput(io.RawIOBase):
+class LocalInput(PositionedInput):
     """A local file as the inside of an `FSDataInputStream`; reads no more than is asked for.
 
     Positioned reads move nothing and may run in many threads at once. What has no
     positions (a pipe) can be read from start to end.
     """
 
+    store = "a local file"
+
     def __init__(self, path: str, descriptor: int) -> None:
-        super().__init__()
-        self._path = path
+        super().__init__(path)
         self._descriptor = descriptor
-        self._position = 0
         self._seekable = _has_positions(descriptor)
-
-    @property
-    def name(self) -> str:
-        return self._path
-
-    @property
-    def mode(self) -> str:
-        return "rb"
 
     @property
     def length(self) -> int:
@@ -267,34 +260,15 @@ class LocalInput(io.RawIOBase):
         self._check_open()
         return self._descriptor
 
-    def readable(self) -> bool:
-        return True
-
     def seekable(self) -> bool:
         return self._seekable
-
-    def tell(self) -> int:
-        self._check_open()
-        return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move. Beyond the end is allowed, and nothing is there."""
         self._check_open()
         if not self._seekable:
             raise errors.UnsupportedOperation(f"{self._path} cannot seek")
-        match whence:
-            case io.SEEK_SET:
-                target = offset
-            case io.SEEK_CUR:
-                target = self._position + offset
-            case io.SEEK_END:
-                target = self.length + offset
-            case _:
-                raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
-        if target < 0:
-            raise ValueError(f"cannot seek to {target} in {self._path}")
-        self._position = target
-        return target
+        return super().seek(offset, whence)
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         self._check_open()
@@ -327,18 +301,14 @@ class LocalInput(io.RawIOBase):
 
     def pread(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset`, fewer only at the end of the file."""
-        if length < 0:
-            raise ValueError(f"cannot read {length} bytes")
-        self._check_open()
+        self._check_range(0, length)
         # Nobody gets more memory than the file could fill.
         most = max(min(length, self.length - offset), 0)
         return _filled(most, lambda view: self.pread_into(offset, view))
 
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        self._check_open()
+        self._check_range(offset)
         view = memoryview(buffer).cast("B")
         filled = 0
         try:
@@ -357,21 +327,8 @@ class LocalInput(io.RawIOBase):
         """Some bytes from `offset`, none only at the end of the file."""
         return os.preadv(self._descriptor, [view], offset)
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
-
     def has_capability(self, capability: str) -> bool:
         return capability in (capabilities.READ_BYTE_BUFFER, capabilities.PREAD_BYTE_BUFFER)
-
-    def unbuffer(self) -> None:
-        """Nothing is held back: the operating system has the buffers."""
-
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: local files do not offer set_drop_behind")
-
-    def set_readahead(self, length: int | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: local files do not offer set_readahead")
 
     def close(self) -> None:
         """Let go of the file; safe to repeat."""

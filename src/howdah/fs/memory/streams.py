@@ -11,12 +11,12 @@ taken from it) says so to its writer in every later call.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from threading import RLock
 
 from howdah import errors
 from howdah.fs import capabilities
+from howdah.fs.inner_input import PositionedInput
 from howdah.fs.memory.tree import File
 from howdah.fs.plain_output import Writable
 from howdah.options import SyncFlag
@@ -111,50 +111,21 @@ class MemoryOutput:
         raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_drop_behind")
 
 
-class MemoryInput(io.RawIOBase):
+class MemoryInput(PositionedInput):
     """The inside of an `FSDataInputStream` on a file in memory."""
 
+    store = "memory"
+
     def __init__(self, path: str, file: File, lock: RLock) -> None:
-        super().__init__()
-        self._path = path
+        super().__init__(path)
         self._file = file
         self._lock = lock
         self._length = len(file.content)
-        self._position = 0
-
-    @property
-    def name(self) -> str:
-        return self._path
-
-    @property
-    def mode(self) -> str:
-        return "rb"
 
     @property
     def length(self) -> int:
         """Bytes in the file, as of its opening."""
         return self._length
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        self._check_open()
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move. Beyond the end is allowed, and nothing is there."""
-        self._check_open()
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._length}.get(whence)
-        if base is None:
-            raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
-        if base + offset < 0:
-            raise ValueError(f"cannot seek to {base + offset} in {self._path}")
-        self._position = base + offset
-        return self._position
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         count = self.pread_into(self.tell(), buffer)
@@ -168,11 +139,7 @@ class MemoryInput(io.RawIOBase):
 
     def pread(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset`, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        if length < 0:
-            raise ValueError(f"cannot read {length} bytes")
-        self._check_open()
+        self._check_range(offset, length)
         with self._lock:
             return bytes(self._file.content[offset : min(offset + length, self._length)])
 
@@ -183,18 +150,5 @@ class MemoryInput(io.RawIOBase):
         view[: len(data)] = data
         return len(data)
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
-
     def has_capability(self, capability: str) -> bool:
         return capability in _INPUT
-
-    def unbuffer(self) -> None:
-        """Nothing is held back."""
-
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_drop_behind")
-
-    def set_readahead(self, length: int | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: memory does not offer set_readahead")

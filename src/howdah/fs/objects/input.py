@@ -12,10 +12,7 @@ the last are held against the store's CRC32C of the whole.
 
 from __future__ import annotations
 
-import io
 import logging
-import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -26,6 +23,7 @@ from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import read_vectored
 from howdah.client.tally import Count, Tally
 from howdah.fs import capabilities
+from howdah.fs.inner_input import RemoteInput
 from howdah.fs.objects.read_plan import ReadPlan
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.settings import Settings
@@ -59,8 +57,10 @@ class ObjectInputStatistics:
     is_verified: bool = False
 
 
-class ObjectInput(io.RawIOBase):
+class ObjectInput(RemoteInput):
     """The inside of an `FSDataInputStream` on an object."""
+
+    store = "a store"
 
     def __init__(
         self,
@@ -70,62 +70,25 @@ class ObjectInput(io.RawIOBase):
         settings: Settings,
         tally: Tally,
     ) -> None:
-        super().__init__()
+        super().__init__(path)
         self._store = store
-        self._path = path
         self._info = info
         self._settings = settings
         self._tally = tally
         self._retrying = Retrying(settings.retries)
         self._rules = MergeRules(settings.vectored_gap_bytes, settings.vectored_read_bytes)
         self._plan = ReadPlan(info.length, settings.readahead_bytes)
-        self._position = 0
         self._answer: Reading | None = None
         self._answer_at = 0
         self._answer_end = 0
         self._crc = 0
         self._crc_at = 0
         self._counts = ObjectInputStatistics()
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._is_stopped = False
-
-    @property
-    def name(self) -> str:
-        return self._path
-
-    @property
-    def mode(self) -> str:
-        return "rb"
 
     @property
     def length(self) -> int:
         """Bytes in the object, as of its opening."""
         return self._info.length
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        self._check_open()
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move; nothing is asked for before the next read. Beyond the end is allowed."""
-        with self._own():
-            self._check_open()
-            base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.length}.get(
-                whence
-            )
-            if base is None:
-                raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
-            if base + offset < 0:
-                raise ValueError(f"cannot seek to {base + offset} in {self._path}")
-            self._position = base + offset
-            return self._position
 
     # `io` says "any buffer", for which Python 3.11 has no name in its types.
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -269,22 +232,9 @@ class ObjectInput(io.RawIOBase):
 
     # --- positioned reads ---------------------------------------------------------------
 
-    def pread(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        if length < 0:
-            raise ValueError(f"cannot read {length} bytes")
-        self._check_open()
-        found = bytearray(max(min(length, self.length - offset), 0))
-        self.pread_into(offset, found)
-        return bytes(found)
-
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        self._check_open()
+        self._check_range(offset)
         view = memoryview(buffer).cast("B")
         view = view[: max(min(len(view), self.length - offset), 0)]
         filled = 0
@@ -339,14 +289,8 @@ class ObjectInput(io.RawIOBase):
                 known.is_verified or is_verified,
             )
 
-    def _own(self) -> threading.RLock:
-        """The lock of this process: a forked child has a connection of its own, and a lock
-        that no thread of the parent holds."""
-        if self._pid != os.getpid():
-            self._lock = threading.RLock()
-            self._answer = None
-            self._pid = os.getpid()
-        return self._lock
+    def _forget_connection(self) -> None:
+        self._answer = None
 
     def _drop(self, *, drain: bool = True) -> None:
         answer, self._answer = self._answer, None
@@ -354,19 +298,12 @@ class ObjectInput(io.RawIOBase):
             left = self._answer_end - self._answer_at
             answer.close(left if drain else 0)
 
-    def _check_open(self) -> None:
-        if self.closed or self._is_stopped:
-            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
-
     def has_capability(self, capability: str) -> bool:
         return capability in _CAPABILITIES
 
     def unbuffer(self) -> None:
         with self._own():
             self._drop(drain=False)
-
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: a store has no set_drop_behind")
 
     def set_readahead(self, length: int | None) -> None:
         """How many bytes are read at least when reads are at random; None: as configured."""
@@ -376,15 +313,3 @@ class ObjectInput(io.RawIOBase):
             self._plan.readahead_bytes = (
                 self._settings.readahead_bytes if length is None else max(length, 1)
             )
-
-    def stop_reading(self) -> None:
-        """The stream is about to be closed."""
-        if not self.closed:
-            self._is_stopped = True
-
-    def close(self) -> None:
-        if not self.closed:
-            self._is_stopped = True
-            with self._own():
-                self._drop()
-                super().close()

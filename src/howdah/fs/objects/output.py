@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
 from collections import deque
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from typing import Final
 from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs import capabilities
+from howdah.fs.inner_output import OutputUntilClose
 from howdah.fs.objects.parts import MAX_PARTS, part_bytes
 from howdah.fs.objects.store import (
     Body,
@@ -36,8 +36,7 @@ from howdah.fs.objects.store import (
     Part,
     UploadLost,
 )
-from howdah.fs.plain_output import Writable
-from howdah.options import AbortableResult, SyncFlag
+from howdah.options import AbortableResult
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +64,10 @@ class Target:
     active_parts: int
 
 
-class ObjectOutput:
+class ObjectOutput(OutputUntilClose):
     """The inside of an `FSDataOutputStream` on an object."""
+
+    store = "a store"
 
     def __init__(
         self,
@@ -77,50 +78,29 @@ class ObjectOutput:
         progress: Callable[[], None] | None = None,
     ) -> None:
         """`ended` is called once, when the stream is closed or aborted."""
+        super().__init__(target.path, progress)
         self._store = store
         self._target = target
         self._workers = workers
         self._ended = ended
-        self._progress = progress
         self._writer = uuid.uuid4().hex
         self._upload_id: str | None = None
         self._pending = bytearray()
         self._begun = 0
         self._flying: deque[Future[Part]] = deque()
         self._parts: list[Part] = []
-        self._position = 0
-        self._failure: Exception | None = None
-        self._closed = False
-        self._lock = threading.RLock()
 
-    @property
-    def path(self) -> str:
-        return self._target.path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def get_pos(self) -> int:
-        return self._position
-
-    def write(self, data: Writable) -> None:
-        """Takes all of it; raises what became of parts before."""
-        with self._lock:
-            self._check_open()
-            with memoryview(data) as view:
-                taken = 0
-                while taken < len(view):
-                    room = self._part_bytes() - len(self._pending)
-                    if not room:
-                        self._begin_part()
-                        continue
-                    piece = view[taken : taken + room]
-                    self._pending += piece
-                    taken += len(piece)
-                    self._position += len(piece)
-        if self._progress is not None:
-            self._progress()
+    def _take(self, view: memoryview) -> None:
+        taken = 0
+        while taken < len(view):
+            room = self._part_bytes() - len(self._pending)
+            if not room:
+                self._begin_part()
+                continue
+            piece = view[taken : taken + room]
+            self._pending += piece
+            taken += len(piece)
+            self._position += len(piece)
 
     def _part_bytes(self) -> int:
         return part_bytes(self._begun + 1, self._target.part_bytes)
@@ -181,32 +161,8 @@ class ObjectOutput:
             return error
         return None
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise errors.ClosedStream(f"{self.path} is closed").about(self.path)
-        if self._failure is not None:
-            raise self._failure
-
-    def flush(self) -> None:
-        """Promises nothing."""
-
-    def hflush(self) -> None:
-        self._check_open()
-        raise errors.UnsupportedOperation(
-            f"{self.path}: an object is there when it is closed, and there is no hflush"
-        ).about(self.path)
-
-    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
-        self._check_open()
-        raise errors.UnsupportedOperation(
-            f"{self.path}: an object is there when it is closed, and there is no hsync"
-        ).about(self.path)
-
     def has_capability(self, capability: str) -> bool:
         return capability in _CAPABILITIES
-
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self.path}: a store has no set_drop_behind")
 
     def statistics(self) -> ObjectOutputStatistics:
         with self._lock:

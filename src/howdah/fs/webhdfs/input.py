@@ -8,15 +8,14 @@ the same datanode if there is another.
 
 from __future__ import annotations
 
-import io
 import logging
-import os
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
+from howdah.forks import process_id
 from howdah.fs import capabilities
+from howdah.fs.inner_input import RemoteInput
 from howdah.fs.webhdfs.connections import BrokenOff, Exchange
 
 log = logging.getLogger(__name__)
@@ -30,57 +29,22 @@ Open = Callable[[int, int | None, str | None], Exchange]
 """The bytes from an offset on, so many of them or all, not from a host that has failed."""
 
 
-class RestInput(io.RawIOBase):
+class RestInput(RemoteInput):
     """The inside of an `FSDataInputStream` on a file behind HTTP."""
 
+    store = "WebHDFS"
+
     def __init__(self, path: str, length: int, opened: Open) -> None:
-        super().__init__()
-        self._path = path
+        super().__init__(path)
         self._length = length
         self._open = opened
-        self._position = 0
         self._exchange: Exchange | None = None
         self._exchange_at = 0
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._is_stopped = False
-
-    @property
-    def name(self) -> str:
-        return self._path
-
-    @property
-    def mode(self) -> str:
-        return "rb"
 
     @property
     def length(self) -> int:
         """Bytes in the file, as of its opening."""
         return self._length
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        self._check_open()
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move; nothing is asked for before the next read. Beyond the end is allowed."""
-        with self._own():
-            self._check_open()
-            base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._length}.get(
-                whence
-            )
-            if base is None:
-                raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
-            if base + offset < 0:
-                raise ValueError(f"cannot seek to {base + offset} in {self._path}")
-            self._position = base + offset
-            return self._position
 
     # `io` says "any buffer", for which Python 3.11 has no name in its types.
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -143,22 +107,9 @@ class RestInput(io.RawIOBase):
             f"{self._path} ended at {at}, and had {self._length} bytes when it was opened"
         ).about(self._path)
 
-    def pread(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes from `offset`, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        if length < 0:
-            raise ValueError(f"cannot read {length} bytes")
-        self._check_open()
-        found = bytearray(max(min(length, self._length - offset), 0))
-        self.pread_into(offset, found)
-        return bytes(found)
-
     def pread_into(self, offset: int, buffer: bytearray | memoryview) -> int:
         """Fill `buffer` from `offset`; how many bytes, fewer only at the end of the file."""
-        if offset < 0:
-            raise ValueError(f"cannot read from offset {offset}")
-        self._check_open()
+        self._check_range(offset)
         view = memoryview(buffer).cast("B")
         view = view[: max(min(len(view), self._length - offset), 0)]
         filled = 0
@@ -180,23 +131,13 @@ class RestInput(io.RawIOBase):
 
         return self._tried(read) if len(view) else 0
 
-    def _own(self) -> threading.RLock:
-        """The lock of this process: a forked child has a connection of its own, and a lock
-        that no thread of the parent holds."""
-        if self._pid != os.getpid():
-            self._lock = threading.RLock()
-            self._exchange = None
-            self._pid = os.getpid()
-        return self._lock
+    def _forget_connection(self) -> None:
+        self._exchange = None
 
     def _drop(self) -> None:
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.close()
-
-    def _check_open(self) -> None:
-        if self.closed or self._is_stopped:
-            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
 
     def has_capability(self, capability: str) -> bool:
         return capability in _CAPABILITIES
@@ -205,23 +146,10 @@ class RestInput(io.RawIOBase):
         with self._own():
             self._drop()
 
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: WebHDFS has no set_drop_behind")
-
-    def set_readahead(self, length: int | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: WebHDFS has no set_readahead")
-
     def stop_reading(self) -> None:
         """The stream is about to be closed: wake up who waits for a datanode."""
         if not self.closed:
-            self._is_stopped = True
+            super().stop_reading()
             exchange = self._exchange
-            if exchange is not None and self._pid == os.getpid():
+            if exchange is not None and self._pid == process_id():
                 exchange.break_off()
-
-    def close(self) -> None:
-        if not self.closed:
-            self.stop_reading()
-            with self._own():
-                self._drop()
-                super().close()

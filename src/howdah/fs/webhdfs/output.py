@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.fs.plain_output import Writable
+from howdah.fs.inner_output import OutputUntilClose
 from howdah.fs.webhdfs.connections import AnswerLost, Exchange
-from howdah.options import SyncFlag
 from howdah.web.webhdfs.answers import remote_error
 
 PIECE_BYTES: Final = 256 * 1024
@@ -17,12 +15,14 @@ PIECE_BYTES: Final = 256 * 1024
 _MAX_ERROR_BYTES: Final = 1 << 20
 
 
-class RestOutput:
+class RestOutput(OutputUntilClose):
     """The inside of an `FSDataOutputStream` on a file behind HTTP.
 
     Bytes are on their way when a piece is full, and in the file when `close` has returned:
     nothing in HTTP asks the other side for more than that, so `hflush` and `hsync` are refused.
     """
+
+    store = "WebHDFS"
 
     def __init__(
         self,
@@ -33,37 +33,17 @@ class RestOutput:
         progress: Callable[[], None] | None = None,
     ) -> None:
         """`ended` is called once, when the stream is closed."""
-        self._path = path
+        super().__init__(path, progress)
         self._exchange = exchange
         self._position = position
         self._ended = ended
-        self._progress = progress
         self._pending = bytearray()
-        self._failure: errors.HowdahError | None = None
-        self._closed = False
-        self._lock = threading.RLock()
 
-    @property
-    def path(self) -> str:
-        return self._path
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def get_pos(self) -> int:
-        return self._position
-
-    def write(self, data: Writable) -> None:
-        with self._lock:
-            self._check_open()
-            size = memoryview(data).nbytes
-            self._pending += data
-            self._position += size
-            if len(self._pending) >= PIECE_BYTES:
-                self._send()
-        if self._progress is not None:
-            self._progress()
+    def _take(self, view: memoryview) -> None:
+        self._pending += view
+        self._position += view.nbytes
+        if len(self._pending) >= PIECE_BYTES:
+            self._send()
 
     def _send(self) -> None:
         pending, self._pending = self._pending, bytearray()
@@ -84,28 +64,8 @@ class RestOutput:
             return AnswerLost(f"{self._path}: {error}").about(self._path)
         return remote_error(head.status, body, self._path).about(self._path)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
-        if self._failure is not None:
-            raise self._failure
-
-    def flush(self) -> None:
-        """Promises nothing."""
-
-    def hflush(self) -> None:
-        self._check_open()
-        raise errors.UnsupportedOperation(f"{self._path}: WebHDFS has no hflush").about(self._path)
-
-    def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
-        self._check_open()
-        raise errors.UnsupportedOperation(f"{self._path}: WebHDFS has no hsync").about(self._path)
-
     def has_capability(self, capability: str) -> bool:
         return False
-
-    def set_drop_behind(self, drop: bool | None) -> None:
-        raise errors.UnsupportedOperation(f"{self._path}: WebHDFS has no set_drop_behind")
 
     def close(self) -> None:
         """The file is whole when this returns. Raises what the datanode answers, AnswerLost."""
