@@ -20,6 +20,7 @@ Pure:
 
 Shells:
 
+- `tuning`       sizes and times, as every store has them
 - `settings`     Hadoop's keys `fs.s3a.*`, for one bucket
 - `credentials`  Hadoop's providers of keys, as botocore has them
 - `failures`     errors of botocore as those of howdah

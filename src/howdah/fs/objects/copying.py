@@ -15,16 +15,16 @@ from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of, prefix_of
-from howdah.fs.objects.parts import MAX_COPY_BYTES, pieces
-from howdah.fs.objects.settings import Settings
+from howdah.fs.objects.parts import pieces
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Stored
 from howdah.fs.objects.tree import Found, Tree
+from howdah.fs.objects.tuning import Tuning
 
 
 class Copying:
     """Copies objects of one bucket."""
 
-    def __init__(self, store: ObjectStore, settings: Settings, workers: Workers) -> None:
+    def __init__(self, store: ObjectStore, settings: Tuning, workers: Workers) -> None:
         self._store = store
         self._settings = settings
         self._workers = workers
@@ -32,7 +32,7 @@ class Copying:
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         """An object under another key; raises `FileChanged` if it was replaced meanwhile."""
         try:
-            if source.length > min(self._settings.copy_threshold_bytes, MAX_COPY_BYTES):
+            if source.length > self._settings.copy_threshold_bytes:
                 return self._copy_in_parts(source, key)
             return self._store.copy(source, key)
         except NotAsExpected as error:

@@ -1,4 +1,4 @@
-"""`S3FileSystem`: the objects of a bucket as files (`s3://BUCKET/`, `s3a://BUCKET/`).
+"""`ObjectFileSystem`: the objects of a bucket as files, and `S3FileSystem`, the one of `s3://`.
 
 Hadoop's S3AFileSystem, with its keys. What a store has no idea of is refused by name: owners,
 modes and times are nobody's to set, nothing is appended to, nothing is synced before `close`.
@@ -7,6 +7,7 @@ modes and times are nobody's to set, nothing is appended to, nothing is synced b
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -23,10 +24,9 @@ from howdah.fs.objects.copying import Copying, rename
 from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
-from howdah.fs.objects.s3 import S3Store
-from howdah.fs.objects.settings import settings_of
-from howdah.fs.objects.store import ObjectInfo
+from howdah.fs.objects.store import ObjectInfo, ObjectStore
 from howdah.fs.objects.tree import BLOCK_BYTES, Tree
+from howdah.fs.objects.tuning import Tuning
 from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
@@ -46,33 +46,28 @@ _CAPACITY_BYTES: Final = (1 << 63) - 1
 _COMPOSITE: Final = "COMPOSITE_CRC"
 
 
-class S3FileSystem(FileSystem):
-    """One bucket, as one user."""
+class ObjectFileSystem(FileSystem):
+    """One bucket, as one user. What kind of store it is in, a class below says."""
 
-    scheme: ClassVar[str] = "s3"
+    scheme: ClassVar[str]
 
     def __init__(self, authority: str, conf: Configuration, user: str | None = None) -> None:
-        if not authority:
-            raise errors.IllegalArgument(
-                f"{self.scheme}:// names no bucket: {self.scheme}://BUCKET/"
-            )
-        if "@" in authority:
-            raise errors.IllegalArgument(
-                f"{self.scheme}:// with keys in it is not supported: set fs.s3a.access.key and "
-                "fs.s3a.secret.key"
-            )
         self._authority = authority
         self._conf = conf
         self.user = user or current_user()
-        self._settings = settings_of(conf, authority)
-        self._store = S3Store(self._settings)
+        self._store, self._settings = self._opened(authority, conf)
         self._tree = Tree(self._store, self.user)
         self._workers = Workers(self._settings.threads, "howdah-objects")
         self._copying = Copying(self._store, self._settings, self._workers)
         self._tally = Tally()
         self._open: PerProcess[weakref.WeakSet[ObjectOutput]] = PerProcess(weakref.WeakSet)
 
-    def __reduce__(self) -> tuple[type[S3FileSystem], tuple[str, Configuration, str]]:
+    @abstractmethod
+    def _opened(self, authority: str, conf: Configuration) -> tuple[ObjectStore, Tuning]:
+        """The store of a bucket, to which nothing is sent yet. Raises `IllegalArgument`,
+        `InvalidConfiguration`."""
+
+    def __reduce__(self) -> tuple[type[ObjectFileSystem], tuple[str, Configuration, str]]:
         """Pickled for another process, it is one that connects anew, as the same user."""
         return type(self), (self._authority, self._conf, self.user)
 
@@ -320,6 +315,29 @@ class S3FileSystem(FileSystem):
         if self._settings.with_checksums:
             own.add(capabilities.CHECKSUMS)
         return super().path_capabilities(path) | own
+
+
+class S3FileSystem(ObjectFileSystem):
+    """A bucket of S3's: `s3://BUCKET/`."""
+
+    scheme = "s3"
+
+    def _opened(self, authority: str, conf: Configuration) -> tuple[ObjectStore, Tuning]:
+        # Other stores need no botocore.
+        from howdah.fs.objects.s3 import S3Store
+        from howdah.fs.objects.settings import settings_of
+
+        if not authority:
+            raise errors.IllegalArgument(
+                f"{self.scheme}:// names no bucket: {self.scheme}://BUCKET/"
+            )
+        if "@" in authority:
+            raise errors.IllegalArgument(
+                f"{self.scheme}:// with keys in it is not supported: set fs.s3a.access.key and "
+                "fs.s3a.secret.key"
+            )
+        settings = settings_of(conf, authority)
+        return S3Store(settings), settings
 
 
 class S3AFileSystem(S3FileSystem):

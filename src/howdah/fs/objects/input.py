@@ -26,8 +26,8 @@ from howdah.fs import capabilities
 from howdah.fs.inner_input import RemoteInput
 from howdah.fs.objects.read_plan import ReadPlan
 from howdah.fs.objects.retrying import Retrying
-from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Reading
+from howdah.fs.objects.tuning import Tuning
 from howdah.options import FileRange
 from howdah.transfer.checksum import ChecksumType, crc
 
@@ -67,7 +67,7 @@ class ObjectInput(RemoteInput):
         store: ObjectStore,
         path: str,
         info: ObjectInfo,
-        settings: Settings,
+        settings: Tuning,
         tally: Tally,
     ) -> None:
         super().__init__(path)

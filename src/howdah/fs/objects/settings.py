@@ -12,7 +12,9 @@ from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.fs.objects.parts import MAX_COPY_BYTES
 from howdah.fs.objects.retrying import RetryRules
+from howdah.fs.objects.tuning import Tuning
 
 _PREFIX: Final = "fs.s3a."
 _FSSPEC: Final = ("fsspec.s3.", "fsspec.s3a.")
@@ -51,33 +53,14 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Tuning):
     """How to reach a bucket, and how to write and read there."""
 
-    bucket: str
     endpoint: str | None
     region: str | None
     is_path_style: bool
     providers: tuple[str, ...]
     secrets: Secrets = field(compare=False)
-    connections: int
-    connect_timeout_s: float
-    read_timeout_s: float
-    retries: RetryRules
-    page_keys: int
-    delete_keys: int
-    threads: int
-    active_parts: int
-    part_bytes: int
-    copy_part_bytes: int
-    copy_threshold_bytes: int
-    readahead_bytes: int
-    vectored_gap_bytes: int
-    vectored_read_bytes: int
-    detects_changes: bool
-    warns_of_changes: bool
-    by_version: bool
-    with_checksums: bool
 
     @property
     def place(self) -> str:
@@ -142,7 +125,7 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         active_parts=conf.get(keys.FS_S3A_FAST_UPLOAD_ACTIVE_BLOCKS),
         part_bytes=part_bytes,
         copy_part_bytes=part_bytes,
-        copy_threshold_bytes=conf.get(keys.FS_S3A_MULTIPART_THRESHOLD),
+        copy_threshold_bytes=min(conf.get(keys.FS_S3A_MULTIPART_THRESHOLD), MAX_COPY_BYTES),
         readahead_bytes=conf.get(keys.FS_S3A_READAHEAD_RANGE),
         vectored_gap_bytes=conf.get(keys.FS_S3A_VECTORED_READ_MIN_SEEK_SIZE),
         vectored_read_bytes=conf.get(keys.FS_S3A_VECTORED_READ_MAX_MERGED_SIZE),

@@ -3,7 +3,7 @@
 `filesystem` is the class, on the same methods as `hdfs`: `calls` makes a request of WebHDFS out
 of each call of ClientProtocol (`howdah.web.webhdfs.requests` and `answers` say which), and finds
 the active one of several namenodes. `input` and `output` move bytes from and to the datanodes to
-which the namenode sends. `connections` has the pool of connections, and one request on one of
-them: `h11`, which is there for the servers, since Python's `http.client` cannot wait for the
-`100 Continue` that says that a file is made.
+which the namenode sends. Connections are kept by
+`howdah.web.connections`, on `h11`, since Python's `http.client` cannot wait for the `100 Continue`
+that says that a file is made.
 """

@@ -19,7 +19,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.client.namenodes.calls import say_again
-from howdah.fs.webhdfs.connections import (
+from howdah.kinds import Address
+from howdah.rpc.failover import Attempts, FailoverPolicy
+from howdah.tls.places import Place
+from howdah.web.connections import (
     AnswerLost,
     BrokenOff,
     Connections,
@@ -27,9 +30,6 @@ from howdah.fs.webhdfs.connections import (
     Head,
     redirection,
 )
-from howdah.kinds import Address
-from howdah.rpc.failover import Attempts, FailoverPolicy
-from howdah.tls.places import Place
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
 from howdah.web.webhdfs.requests import Wanted, wanted
 

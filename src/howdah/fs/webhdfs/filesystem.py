@@ -26,7 +26,6 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import FileChecksum, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.fs.webhdfs.calls import MAX_ANSWER_BYTES, RestCalls
-from howdah.fs.webhdfs.connections import Connections, Exchange
 from howdah.fs.webhdfs.input import RestInput
 from howdah.fs.webhdfs.output import RestOutput
 from howdah.fs.webhdfs.target import namenodes_of
@@ -35,6 +34,7 @@ from howdah.proto import types_pb2
 from howdah.rpc.client import current_user
 from howdah.rpc.failover import FailoverPolicy
 from howdah.tls.client import ClientTls
+from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
 from howdah.web.webhdfs.requests import Pairs, Wanted

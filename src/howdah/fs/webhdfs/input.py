@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.forks import process_id
 from howdah.fs import capabilities
 from howdah.fs.inner_input import RemoteInput
-from howdah.fs.webhdfs.connections import BrokenOff, Exchange
+from howdah.web.connections import BrokenOff, Exchange
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs.inner_output import OutputUntilClose
-from howdah.fs.webhdfs.connections import AnswerLost, Exchange
+from howdah.web.connections import AnswerLost, Exchange
 from howdah.web.webhdfs.answers import remote_error
 
 PIECE_BYTES: Final = 256 * 1024

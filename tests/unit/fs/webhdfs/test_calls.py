@@ -11,17 +11,17 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.webhdfs.connections import (
+from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
+from howdah.web.channel import Channel
+from howdah.web.connections import (
     AnswerLost,
     Connections,
     Exchange,
     Head,
     redirection,
 )
-from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
-from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, answer
 from howdah.web.server import Answer, HttpServer
 from howdah.web.webhdfs.faults import refused

@@ -172,12 +172,14 @@ class Exchange:
         self._ahead = memoryview(b"")
         self._may_keep = False
         self._is_over = False
+        self._has_no_body = False
         self._closed = False
 
     # The request.
 
     def begin(self, method: str, target: str, headers: Mapping[str, str]) -> None:
         """Send a head. Raises Unreachable."""
+        self._has_no_body = method == "HEAD"
         lines = {"Host": self.place.header, "User-Agent": _AGENT, **headers}
         request = h11.Request(
             method=method,
@@ -244,7 +246,7 @@ class Exchange:
         self._may_keep = event.http_version == b"1.1" and "close" not in connection
         is_chunked = "transfer-encoding" in headers
         length = headers.get("content-length")
-        if event.status_code in (204, 304):
+        if event.status_code in (204, 304) or self._has_no_body:
             self._left_bytes, self._is_over = 0, True
         elif length is not None and not is_chunked:
             # From here on without the parser: its copies cost more than the socket.
