@@ -61,6 +61,12 @@ NAMENODE_KEYS = (
 )
 """Keys that a namenode may have for itself: NameNode.NAMENODE_SPECIFIC_KEYS."""
 
+OWN_NAMENODE_KEYS = (
+    "howdah.failover-controller.http-address",
+    "howdah.failover-controller.https-address",
+)
+"""Such keys that Hadoop does not have."""
+
 NAMESERVICE_KEYS = ("dfs.ha.automatic-failover.enabled",)
 """Keys that a nameservice may have for itself, a namenode not."""
 
@@ -270,7 +276,7 @@ def specialise(conf: Configuration, nameservice: str | None, namenode: str | Non
     sources: dict[str, str] = {}
     written = dict(conf.items())
     for keys_, name in (
-        (NAMENODE_KEYS + FAILOVER_KEYS, namenode),
+        (NAMENODE_KEYS + OWN_NAMENODE_KEYS + FAILOVER_KEYS, namenode),
         (NAMESERVICE_KEYS, None),
     ):
         for plain in keys_:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -50,6 +53,26 @@ def standbys(cluster: MiniCluster) -> list[str]:
 @pytest.mark.req("FS-053", "FS-067", "FS-173", "LM-013")
 def test_one_of_three_namenodes_is_active_and_two_stand_by(cluster: MiniCluster) -> None:
     assert sorted(cluster.ha_states().values()) == ["active", "standby", "standby"]
+
+
+@pytest.mark.req("FS-267")
+def test_each_controller_tells_on_its_web_port_who_is_elected(cluster: MiniCluster) -> None:
+    def told() -> set[str | None]:
+        found = set()
+        for server in cluster.servers:
+            if server.role == "zkfc":
+                with urlopen(f"http://{server.addresses['http']}/ready", timeout=60) as answer:
+                    found.add(json.load(answer)["elected"])
+        return found
+
+    def agree() -> bool:
+        active = [name for name, state in cluster.ha_states().items() if state == "active"]
+        try:
+            return told() == set(active)
+        except HTTPError:  # 503: one does not know it yet
+            return False
+
+    wait_until(agree, timeout_s=TIMEOUT_S)
 
 
 def test_a_restarted_namenode_stands_by(cluster: MiniCluster) -> None:

@@ -57,6 +57,7 @@ SHELLS = {
         "lease",
         "manual",
         "methods",
+        "monitoring.pages",
         "namenodes",
         "running",
         "server",
@@ -356,7 +357,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "datanode": SERVER_MAY,
     "journalnode": SERVER_MAY,
     "router": SERVER_MAY,
-    "failover": BOTTOM | {"rpc", "storage"},
+    "failover": BOTTOM | {"rpc", "storage", "web"},
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
     # Clients that speak HTTP to others.
@@ -449,6 +450,7 @@ ROOMS = {
         "scanners",
         "keeper",
     ),
+    "failover": ("monitoring",),
     "fs": ("typed_data", "hdfs", "local", "memory", "objects", "viewfs", "webhdfs"),
     "namenode": (
         "inodes",

@@ -16,6 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.keeper.pages import families as datanode_families
+from howdah.failover.election import Standing
+from howdah.failover.elector import Position
+from howdah.failover.monitoring.facts import Checked, Counts, Sight
+from howdah.failover.monitoring.shown import families as failover_families
+from howdah.failover.service import Target
 from howdah.figures.calls import CallFigures
 from howdah.figures.times import Times
 from howdah.figures.top_users import TopUsers
@@ -71,6 +76,7 @@ def served() -> Samples:
             of_top(top.top(0)),
             *journal_families(1, Times()),
             *datanode_families(Gauges(1)),
+            *failover_families(sight()),
         ],
         "",
     )
@@ -79,6 +85,16 @@ def served() -> Samples:
         for sample in family.samples:
             found.setdefault(sample.name, []).append(sample.labels)
     return found
+
+
+def sight() -> Sight:
+    """What is known of a controller that has just begun."""
+    own = Target("ns", "nn1", ("h", 1), 2, True, None)
+    standing = Standing("", False, "")
+    return Sight(
+        *(own, (own,), Position.OUT, False, None, "", 0),
+        *(standing, Checked(), Counts(), None, 0, 0),
+    )
 
 
 SERVED = served()

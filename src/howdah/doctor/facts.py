@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 NAMENODE: Final = "namenode"
 DATANODE: Final = "datanode"
 JOURNALNODE: Final = "journalnode"
-ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE)
+CONTROLLER: Final = "zkfc"
+ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE, CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from howdah.datanode.volumes.reserve import reserve_of
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.facts import (
+    CONTROLLER,
     DATANODE,
     JOURNALNODE,
     NAMENODE,
@@ -287,6 +288,14 @@ def _listeners(
                 keys.DFS_NAMENODE_HTTPS_BIND_HOST,
                 mine.get(keys.DFS_NAMENODE_HTTPS_ADDRESS),
             )
+        if mine.get(keys.DFS_HA_AUTOMATIC_FAILOVER_ENABLED):
+            for wanted, key in (
+                (is_http_served(conf), keys.HOWDAH_FAILOVER_CONTROLLER_HTTP_ADDRESS),
+                (is_https_served(conf), keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS),
+            ):
+                at = mine.get(key)
+                if wanted and at is not None:
+                    yield Listener(f"{key.name}{suffix}", CONTROLLER, *at)
     if JOURNALNODE in roles:
         http = (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST)
         https = (keys.DFS_JOURNALNODE_HTTPS_ADDRESS, keys.DFS_JOURNALNODE_HTTPS_BIND_HOST)

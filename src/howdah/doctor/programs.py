@@ -18,6 +18,7 @@ _CLASSES: Final = {
     _PACKAGE + "server.datanode.DataNode": "datanode",
     _PACKAGE + "server.datanode.SecureDataNodeStarter": "datanode",
     _PACKAGE + "qjournal.server.JournalNode": "journalnode",
+    _PACKAGE + "tools.DFSZKFailoverController": "zkfc",
 }
 _WITH_VALUE: Final = frozenset(("--conf", "-conf", "-D", "-fs", "--config", "--loglevel"))
 """Options before a command that take the next word."""

@@ -10,7 +10,8 @@ who want the lease of the journal nodes.
 Shells: `namenodes` calls to namenodes and controllers, `deaths` when the local one has died,
 `methods` fencing, `zookeeper` and `lease` the two kinds of election (`election` is what both
 are), `manual` a failover without controllers, `graceful` one with them, `service_calls`
-ZKFCProtocol, `server` the process.
+ZKFCProtocol, `server` the process. The room `monitoring` has what a controller shows on its web
+port.
 
 docs/how-it-works/failover.md numbers the steps; the docstrings use the same numbers.
 """

@@ -123,6 +123,10 @@ class Candidate:
         """Whether it is elected for certain."""
         return self._held_until_ms is not None and now_ms < self._held_until_ms
 
+    def left_ms(self, now_ms: int) -> int:
+        """For so long the lease is its own yet; 0 if it is not."""
+        return max(0, (self._held_until_ms or now_ms) - now_ms)
+
     def begin(self, now_ms: int) -> Round:
         """The next round. It is to end within half the time to live."""
         if self._held_until_ms is None and self._next_kind is Kind.LOOK:

@@ -58,6 +58,11 @@ class Controller:
     def is_ceding(self) -> bool:
         return self._cedes > 0
 
+    @property
+    def stays_out_until_ms(self) -> int | None:
+        """It takes no part in the election before."""
+        return self._stays_out_until_ms
+
     def next_at_ms(self) -> int | None:
         """When `tick` has something to do, if nothing happens before."""
         times = (self._stays_out_until_ms, self.elector.rejoin_at_ms)

@@ -7,12 +7,27 @@ threads of their own, and do what may take long on the thread that asks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from howdah.failover.elector import Breadcrumb, Report
 
 Listener = Callable[[int, Report, str], None]
 """Called with the candidacy, how it stands, and why, for the log; from any thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a candidate knows of its election by now, without asking anybody."""
+
+    place: str
+    """What it is held on, for people."""
+    is_reached: bool
+    """Whether enough of that answers."""
+    said: str
+    """The lease, or the session, for people."""
+    active: bytes | None = None
+    """What the elected joined with, as it was seen last; None where nobody was seen."""
 
 
 class Election(Protocol):
@@ -40,6 +55,9 @@ class Election(Protocol):
 
     def active_content(self) -> bytes | None:
         """What the elected of now, whoever that is, joined with. Raises HowdahError."""
+
+    def standing(self) -> Standing:
+        """What it knows by now. From any thread; makes no call."""
 
     def close(self) -> None:
         """Quit, the breadcrumb left, and end all threads."""

@@ -12,14 +12,14 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from google.protobuf.message import Message
 
 from howdah import defects, errors
 from howdah.failover.candidate import CALL_SHARE, Answer, Answers, Candidate, Kind, Round
-from howdah.failover.election import Listener
+from howdah.failover.election import Listener, Standing
 from howdah.failover.elector import Breadcrumb
 from howdah.kinds import Address
 from howdah.proto import election_pb2
@@ -63,6 +63,7 @@ class LeaseElection:
         self._on_defect = on_defect
         self._now_ms = now_ms
         self._candidate = Candidate(holder, len(nodes), ttl_ms, random.random)
+        self._place = "journal nodes " + ", ".join(f"{host}:{port}" for host, port in nodes)
         self._majority = len(nodes) // 2 + 1
         self._call_timeout_s = max(ttl_ms * CALL_SHARE / 1000, _LEAST_CALL_TIMEOUT_S)
         self._changed = threading.Condition()
@@ -72,6 +73,9 @@ class LeaseElection:
         self._content = b""
         self._clears = False
         self._granted_terms: set[int] = set()
+        self._answered = 0
+        """Nodes that did in the last round; more may have, once it was decided."""
+        self._seen: bytes | None = None
         self._closed = False
         self._nodes = [_Node(number, at, self._call_timeout_s) for number, at in enumerate(nodes)]
         self._thread = threading.Thread(target=self._run, name="lease election", daemon=True)
@@ -121,7 +125,22 @@ class LeaseElection:
             self._candidate.breadcrumb = Breadcrumb(content, term)
 
     def active_content(self) -> bytes | None:
-        answers = self._elections()
+        return self._content_of_majority(self._elections())
+
+    def standing(self) -> Standing:
+        with self._changed:
+            left_ms = self._candidate.left_ms(self._now_ms()) if self._is_held() else 0
+            is_in = self._running is not None
+            said = "it is no candidate"
+            if left_ms > 0:
+                term = self._candidate.elected_term
+                said = f"it has the lease under term {term}, for {left_ms / 1000:.1f} s more"
+            elif is_in:
+                said = f"it has no lease; {self._answered} of {len(self._nodes)} answered last time"
+            is_reached = is_in and (left_ms > 0 or self._answered >= self._majority)
+            return Standing(self._place, is_reached, said, self._seen if is_in else None)
+
+    def _content_of_majority(self, answers: Iterable[Answer]) -> bytes | None:
         held = [(answer.holder, answer.content) for answer in answers if answer.holder is not None]
         for each in set(held):
             if held.count(each) >= self._majority:
@@ -197,6 +216,9 @@ class LeaseElection:
             if candidacy != self._candidacy or candidacy != self._running:
                 return
             outcome = self._candidate.end(question, answers, self._now_ms())
+            answered = [answer for answer in answers.values() if answer is not None]
+            self._answered = len(answered)
+            self._seen = self._content_of_majority(answered)
         if outcome.release_term is not None:
             self._release()
         if outcome.report is not None:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -23,7 +23,7 @@ from howdah import defects, errors
 from howdah.failover.active_node import target_of
 from howdah.failover.controller import Attempt, Controller
 from howdah.failover.deaths import DeathWatch
-from howdah.failover.election import Election
+from howdah.failover.election import Election, Standing
 from howdah.failover.elector import (
     Action,
     Fence,
@@ -37,6 +37,7 @@ from howdah.failover.elector import (
 )
 from howdah.failover.health import Answer, Health, HealthMonitor, Intervals
 from howdah.failover.methods import Fencer
+from howdah.failover.monitoring.facts import Checked, Counts, Sight
 from howdah.failover.namenodes import Namenode, fence_gracefully, make_active, make_standby
 from howdah.failover.service import RequestSource, ServiceState, ServingProcess, Target
 from howdah.failover.settings import Timeouts, is_same_host
@@ -45,6 +46,9 @@ log = logging.getLogger(__name__)
 
 _Event = Callable[[], list[Action]]
 _BY_US: Final = RequestSource.CONTROLLER
+_NOT_BEGUN: Final = Standing("", False, "it has not begun")
+_TURN_S: Final = 5.0
+"""So often the loop turns if nothing happens, so that it is seen to live."""
 
 
 def now_ms() -> int:
@@ -82,6 +86,13 @@ class RunningController:
         self._deaths = DeathWatch(self._died)
         self._died_ms = 0
         self._joined = threading.Event()
+        self._checked = Checked()
+        self._counts = Counts()
+        """Of what the worker does."""
+        self._deaths_seen = 0
+        self._reported = ("", 0)
+        """Why it stands in the election as it does, and since when."""
+        self._turned_ms = now_ms()
 
     # -- what others ask: from any thread ------------------------------------------------------
 
@@ -90,6 +101,7 @@ class RunningController:
 
         def event() -> list[Action]:
             log.info("election: %s (%s)", report.name.lower().replace("_", " "), reason)
+            self._reported = (reason, now_ms())
             return self._controller.reported(candidacy, report)
 
         self._events.put(event)
@@ -152,6 +164,26 @@ class RunningController:
         """Wait until it is in the election; False if it is not in time."""
         return self._joined.wait(timeout_s)
 
+    def sight(self) -> Sight:
+        """What is known of it, from any thread and without a call."""
+        controller, election = self._controller, self._election
+        reason, reported_ms = self._reported
+        return Sight(
+            own=self._around.own,
+            targets=tuple(self._around.targets.values()),
+            position=controller.elector.position,
+            is_attempting=controller.elector.is_attempting,
+            stays_out_until_ms=controller.stays_out_until_ms,
+            reason=reason,
+            reported_ms=reported_ms,
+            standing=_NOT_BEGUN if election is None else election.standing(),
+            checked=self._checked,
+            counts=replace(self._counts, deaths=self._deaths_seen),
+            attempt=controller.last_attempt,
+            turned_ms=self._turned_ms,
+            now_ms=now_ms(),
+        )
+
     # -- the loop --------------------------------------------------------------------------------
 
     def run(self, election: Election, on_join: Callable[[], None] = lambda: None) -> str | None:
@@ -181,8 +213,11 @@ class RunningController:
         return self._failure
 
     def _turn(self, election: Election) -> None:
+        self._turned_ms = now_ms()
         next_ms = self._controller.next_at_ms()
-        timeout_s = None if next_ms is None else max((next_ms - now_ms()) / 1000, 0.001)
+        timeout_s = _TURN_S
+        if next_ms is not None:
+            timeout_s = min(max((next_ms - self._turned_ms) / 1000, 0.001), _TURN_S)
         try:
             event = self._events.get(timeout=timeout_s)
         except queue.Empty:
@@ -246,15 +281,19 @@ class RunningController:
                     event = partial(controller.breadcrumb_read, attempt, found)
                 case Fence(content=content):
                     self._fence(content)
+                    self._counts = replace(self._counts, fenced=self._counts.fenced + 1)
                     event = partial(controller.fenced, attempt)
                 case WriteBreadcrumb(before=before):
                     election.write_breadcrumb(before)
                     event = partial(controller.breadcrumb_written, attempt)
                 case MakeActive():
                     message = self._make_active(election)
+                    made = self._counts.became_active + 1
+                    self._counts = replace(self._counts, became_active=made)
                     event = partial(controller.became_active, attempt, message, now_ms())
         except errors.HowdahError as error:
             log.error("%s does not become active: %s", self._around.own, error)
+            self._counts = replace(self._counts, failed=self._counts.failed + 1)
             event = partial(controller.failed, attempt, str(error), now_ms())
         self._events.put(event)
 
@@ -334,6 +373,7 @@ class RunningController:
                 level = logging.INFO if answer is Answer.HEALTHY else logging.WARNING
                 text = "%s entered state %s %s"
                 log.log(level, text, self._around.own, monitor.health.value, reason)
+            self._checked = Checked(monitor.health, reason, state, now_ms())
             self._events.put(self._seen(monitor.health, state, asked_ms))
         namenode.close()
 
@@ -346,6 +386,7 @@ class RunningController:
 
         def event() -> list[Action]:
             self._died_ms = now_ms()
+            self._deaths_seen += 1
             return self._controller.died()
 
         self._events.put(event)

@@ -30,6 +30,8 @@ from howdah.failover.fencing import does_nothing, parse_methods
 from howdah.failover.graceful import fail_over_to
 from howdah.failover.lease import LeaseElection
 from howdah.failover.methods import Fencer
+from howdah.failover.monitoring.facts import ROLE
+from howdah.failover.monitoring.pages import Pages
 from howdah.failover.running import RunningController, Surroundings, now_ms
 from howdah.failover.service import Target
 from howdah.failover.service_calls import ControllerCalls, controller_service
@@ -53,6 +55,8 @@ from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
+from howdah.web.ports import WebKeys, WebPorts, listen
+from howdah.web.server import HttpServer
 from howdah.zookeeper import NoZooKeeper
 
 log = logging.getLogger(__name__)
@@ -62,6 +66,10 @@ EXIT_NO_PARENT_ZNODE: Final = 3
 EXIT_NO_FENCER: Final = 4
 EXIT_NOT_AUTOMATIC: Final = 5
 EXIT_NO_ZOOKEEPER: Final = 6
+_WEB_KEYS: Final = WebKeys(
+    keys.HOWDAH_FAILOVER_CONTROLLER_HTTP_ADDRESS, keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS
+)
+_WEB_TIMEOUT_S: Final = 60.0
 
 
 class CannotStart(errors.InvalidConfiguration):
@@ -110,7 +118,7 @@ def format_zookeeper(conf: Configuration, confirm: Callable[[str], bool] = lambd
 
 
 class FailoverServer:
-    """A controller, its election and its RPC server."""
+    """A controller, its election, its RPC server and its web port, where one is set."""
 
     def __init__(self, known: Setup) -> None:
         """Listens. Raises CannotStart, HowdahError or OSError."""
@@ -149,7 +157,11 @@ class FailoverServer:
         self.running = RunningController(Controller(Elector(active_node.encode(self.own))), around)
         calls = ControllerCalls(self.running.cede, self._fail_over, _administrators(conf))
         self._rpc = ThreadedRpcServer(self._listener, Registry([controller_service(calls)]))
-        warning = exposure.warning("failover controller", [(host, port)])
+        pages = Pages(conf, self._rpc, self.running.sight)
+        self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
+        self.web = self._listen_for_pages()
+        """Where its pages are."""
+        warning = exposure.warning("failover controller", [(host, port), *self._http.bound])
         if warning:
             log.warning("%s", warning)
 
@@ -159,13 +171,19 @@ class FailoverServer:
         def say_ready() -> None:
             if ready_file is not None:
                 host, port = self.own.controller_address
-                ready = {"pid": os.getpid(), "role": "zkfc", "rpc": f"{host}:{port}"}
+                ready = {
+                    "pid": os.getpid(),
+                    "role": ROLE,
+                    "rpc": f"{host}:{port}",
+                    **self.web.told(),
+                }
                 replace_file(ready_file, json.dumps(ready).encode())
 
         self._rpc.start()
         try:
             failure = self.running.run(self._election(), say_ready)
         finally:
+            self._http.stop()
             self._rpc.close()
         if failure is not None:
             log.critical("the failover controller of %s failed: %s", self.own, failure)
@@ -176,6 +194,17 @@ class FailoverServer:
     def stop(self) -> None:
         """End soon. May be called by a signal's handler."""
         self.running.stop()
+
+    def _listen_for_pages(self) -> WebPorts:
+        try:
+            web = listen(self._http, self._conf, _WEB_KEYS)
+        except (errors.HowdahError, OSError):
+            self._http.stop()
+            self._listener.close()
+            raise
+        if web.urls:
+            log.info("pages of the failover controller are at %s", web.urls)
+        return web
 
     def _fail_over(self) -> None:
         fail_over_to(self.own, self._targets, self.running, self._timeouts.to_standby_s, now_ms)

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from howdah import defects, errors, keys
 from howdah.config import Configuration
-from howdah.failover.election import Listener
+from howdah.failover.election import Listener, Standing
 from howdah.failover.elector import Breadcrumb, Report
 from howdah.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
 
@@ -131,6 +131,17 @@ class ZooKeeperElection:
             session.close()
         return None if found is None else found.content
 
+    def standing(self) -> Standing:
+        candidate, ensemble = self._candidate, self._settings.ensemble
+        place = f"ZooKeeper at {ensemble.servers}, {self._settings.directory}"
+        if candidate is None:
+            return Standing(place, False, "it is no candidate, and has no session")
+        session = candidate.session
+        if session is None or not session.is_connected or session.session_id is None:
+            return Standing(place, False, "it has no session: it tries to connect")
+        said = f"session {session.session_id:#x}, which ends after {ensemble.session_timeout_s:g} s"
+        return Standing(place, True, f"{said} of silence", candidate.seen)
+
     def close(self) -> None:
         candidate, self._candidate = self._candidate, None
         if candidate is not None:
@@ -172,6 +183,8 @@ class _Candidacy:
         self._told: Report | None = None
         self._ended = threading.Event()
         self.session: Session | None = None
+        self.seen: bytes | None = None
+        """What is in the lock, as it was looked at last."""
         self._thread = threading.Thread(target=self._run, name="ZooKeeper election", daemon=True)
         self._thread.start()
 
@@ -270,11 +283,22 @@ class _Candidacy:
         if owner is None:
             self._try(session)
         elif owner == session.session_id:
+            self.seen = self._content
             self._is_elected = True
             self._tell(Report.ELECTED, f"session {owner:#x} has the lock")
         else:
             self._is_elected = False
             self._tell(Report.NOT_ELECTED, f"session {owner:#x} has the lock")
+            self._see(session)
+
+    def _see(self, session: Session) -> None:
+        try:
+            found = session.read(self._lock_path)
+        except errors.ServiceFailed as error:
+            # It may be kept from others. Who is active is for people only here.
+            log.info("who has the lock cannot be read: %s", error)
+            found = None
+        self.seen = None if found is None else found.content
 
     def _watch(self, event: Any) -> None:
         self._events.put("GONE" if event.type == "DELETED" else "LOOK")

@@ -255,6 +255,7 @@ def _several(wish: Wish) -> dict[str, str]:
         "dfs.journalnode.edits.dir": f"{wish.base}/journal",
         "dfs.journalnode.rpc-address": "0.0.0.0:8485",
         "dfs.journalnode.http-address": "0.0.0.0:8480",
+        "howdah.failover-controller.http-address": "0.0.0.0:8018",
         f"dfs.client.failover.proxy.provider.{name}": _PROVIDER,
         "dfs.ha.automatic-failover.enabled": "true",
         # The journal nodes let one namenode write, and ours stop answering when they are not it.

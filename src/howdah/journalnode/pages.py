@@ -5,22 +5,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from howdah import defects, errors, keys
+from howdah import defects, errors
 from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.status import Figures, Status
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
-from howdah.web.configuration import Property
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring, Port, no_ports
-from howdah.web.pages.common import Common
+from howdah.web.pages.common import Common, configured
 from howdah.web.pages.journalnode import LINKS, JournalFacts, overview
 from howdah.web.segment_transfer import SegmentWanted, parse_wanted
 from howdah.web.server import Exchange
@@ -202,11 +201,3 @@ def facts(journals: Iterable[Journal]) -> list[JournalFacts]:
         )
         for status, figures in ((journal.status(), journal.figures) for journal in journals)
     ]
-
-
-def configured(conf: Configuration) -> Iterator[Property]:
-    """Every key with a value: those that are set, and the defaults of those that are known."""
-    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
-        value = conf.raw(name)
-        if value is not None:
-            yield Property(name, value, conf.source(name))

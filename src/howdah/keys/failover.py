@@ -8,6 +8,7 @@ from howdah.kinds import (
     duration,
     integer,
     listing,
+    optional_address,
     optional_string,
     string,
 )
@@ -109,6 +110,17 @@ HA_ZOOKEEPER_SESSION_TIMEOUT_MS = duration(
     "ms",
     "How long a controller may be silent before ZooKeeper elects another.",
     minimum_s=0.001,
+)
+HOWDAH_FAILOVER_CONTROLLER_HTTP_ADDRESS = optional_address(
+    "howdah.failover-controller.http-address",
+    8018,
+    "A failover controller's page and figures; not set: it has no web port. Behind the name may "
+    "stand .NAMESERVICE.NAMENODE.",
+)
+HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS = optional_address(
+    "howdah.failover-controller.https-address",
+    8017,
+    "A failover controller's page and figures, over TLS; not set: it has no such port.",
 )
 HOWDAH_HA_FENCING_TIMEOUT_MS = duration(
     "howdah.ha.fencing.timeout.ms",

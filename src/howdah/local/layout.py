@@ -489,6 +489,10 @@ class Layout:
         if name in self.shared_names:
             return own, {}
         nameservice = self.nameservice_of(name)
+        if role == "zkfc":  # which says in its ready file what it took
+            own[keys.HOWDAH_FAILOVER_CONTROLLER_HTTP_ADDRESS.name] = f"{LOOPBACK}:0"
+            if self.https:
+                own[keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS.name] = f"{LOOPBACK}:0"
         if nameservice.is_highly_available:
             own["dfs.namenode.shared.edits.dir"] = nameservice.shared_edits
         return own, nameservice.namenode_values(name)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from howdah import defects, keys
+from howdah import defects
 from howdah.config import Configuration
 from howdah.router.calls.core import Core
 from howdah.router.namenodes.membership import State
@@ -20,14 +19,13 @@ from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.overview import LINKS, RouterFacts, entries_found, overview
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
-from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Pulse, Report
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.pages import cluster
 from howdah.web.pages.cluster_reading import ClusterReader
-from howdah.web.pages.common import Common
+from howdah.web.pages.common import Common, configured
 from howdah.web.server import Answer, Later
 
 _SERVICE: Final = "Hadoop:service=Router,name="
@@ -170,11 +168,3 @@ class Pages:
             ],
             {"nameservices": served, "safe_mode": self._core.safe_mode.is_on},
         )
-
-
-def configured(conf: Configuration) -> Iterator[Property]:
-    """Every key with a value: those that are set, and the defaults of those that are known."""
-    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
-        value = conf.raw(name)
-        if value is not None:
-            yield Property(name, value, conf.source(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from howdah import errors
 from howdah.config import Configuration
@@ -14,17 +15,19 @@ from howdah.web.server import HttpServer
 
 @dataclass(frozen=True, slots=True)
 class WebKeys:
-    """The settings of a server's two ports; the other two say where to listen instead."""
+    """The settings of a server's two ports, which it does not have where they are not set; the
+    other two say where to listen instead."""
 
-    http: Key[Address]
-    https: Key[Address]
+    http: Key[Address] | Key[Address | None]
+    https: Key[Address] | Key[Address | None]
     http_bind: Key[str | None] | None = None
     https_bind: Key[str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WebPorts:
-    """Where a server listens, host as it is configured; None where the policy has no such port."""
+    """Where a server listens, host as it is configured; None where the policy has no such port,
+    or none is set."""
 
     http: Address | None
     https: Address | None
@@ -69,11 +72,14 @@ def listen(server: HttpServer, conf: Configuration, web: WebKeys) -> WebPorts:
 def _listen(
     server: HttpServer,
     conf: Configuration,
-    key: Key[Address],
+    key: Key[Address] | Key[Address | None],
     bind: Key[str | None] | None,
     tls: ServerTls | None,
-) -> Address:
-    host, port = conf.get(key)
+) -> Address | None:
+    address = conf.get(cast("Key[Address | None]", key))
+    if address is None:
+        return None
+    host, port = address
     at = (conf.get(bind) if bind is not None else None) or host
     try:
         return host, server.start(at, port, tls)

@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.cli.zkfc import main
 from howdah.config import Configuration
 from howdah.failover.active_node import decode, encode
+from howdah.failover.monitoring.facts import active_of
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
@@ -381,3 +382,21 @@ def _logs(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> 
     """The log is the test's."""
     caplog.set_level(logging.INFO, "howdah")
     monkeypatch.setattr("howdah.cli.zkfc.log_to_stderr", lambda *wanted: None)
+
+
+@pytest.mark.req("FS-260")
+def test_the_web_port_tells_of_the_session_and_of_the_elected(
+    zookeeper: Address, make_cluster: MakeCluster
+) -> None:
+    cluster = make_cluster()
+    together = ZooKeeperCluster(cluster, zookeeper)
+    active = together.start()
+    for number in range(2):
+        running = cluster.zkfcs[number].server.running
+        wait_until(
+            lambda running=running: active_of(running.sight()) == f"nn{active}", timeout_s=60
+        )
+        standing = running.sight().standing
+        assert standing.is_reached
+        assert standing.said.startswith("session 0x")
+        assert together.parent in standing.place

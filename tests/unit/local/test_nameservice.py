@@ -70,6 +70,9 @@ def test_a_namenode_and_its_controller_know_which_one_they_are(plan: Layout) -> 
         assert conf.get(keys.DFS_HA_NAMENODE_ID) == "namenode1"
     port = plan.server_conf("zkfc0").raw("dfs.ha.zkfc.port.howdah.namenode1")
     assert port == str(plan.namenodes[1].zkfc_port)
+    web = "howdah.failover-controller.http-address"
+    assert plan.server_conf("zkfc0").raw(web) == "127.0.0.1:0"
+    assert plan.server_conf("namenode0").raw(web) is None
 
 
 def test_namenodes_share_a_journal_of_all_journal_nodes(plan: Layout) -> None:

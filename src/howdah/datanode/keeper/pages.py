@@ -24,12 +24,11 @@ from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.figures.times import Rates
 from howdah.web import jmx
-from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family, Total, one
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
-from howdah.web.pages.common import Common
+from howdah.web.pages.common import Common, configured
 from howdah.web.pages.datanode import (
     LINKS,
     DatanodeFacts,
@@ -251,14 +250,6 @@ def monitoring(
         )
 
     return Monitoring("DataNode", alive=alive, ready=ready)
-
-
-def configured(conf: Configuration) -> Iterator[Property]:
-    """Every key with a value: those that are set, and the defaults of those that are known."""
-    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
-        value = conf.raw(name)
-        if value is not None:
-            yield Property(name, value, conf.source(name))
 
 
 class Files(Protocol):

@@ -6,9 +6,9 @@ WebHDFS, images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from howdah import defects, keys
+from howdah import defects
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.calls.core import Core
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
@@ -24,11 +24,10 @@ from howdah.namenode.site.pages import SitePages
 from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.storage.version import NamenodeVersion
 from howdah.web import image_transfer
-from howdah.web.configuration import Property
 from howdah.web.http import Request
 from howdah.web.pages import namenode
 from howdah.web.pages.cluster_reading import ClusterReader
-from howdah.web.pages.common import Common
+from howdah.web.pages.common import Common, configured
 from howdah.web.server import Answer, Later, Run
 from howdah.web.status import (
     EditsDirectoryStatus,
@@ -149,11 +148,3 @@ class Pages:
             ),
             nodes,
         )
-
-
-def configured(conf: Configuration) -> Iterator[Property]:
-    """Every key with a value: those that are set, and the defaults of those that are known."""
-    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
-        value = conf.raw(name)
-        if value is not None:
-            yield Property(name, value, conf.source(name))

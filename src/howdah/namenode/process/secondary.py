@@ -24,7 +24,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -54,11 +54,10 @@ from howdah.storage.image.files import (
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place, among_servers
-from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.health import Report
 from howdah.web.monitoring.pages import Monitoring
-from howdah.web.pages.common import Common
+from howdah.web.pages.common import Common, configured
 from howdah.web.pages.layout import Link
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import Exchange, HttpServer
@@ -377,7 +376,7 @@ class Pages:
             "secondary namenode",
             lambda: f"of {facts().namenode}",
             (Link("/", "Overview"),),
-            lambda: _configured(conf),
+            lambda: configured(conf),
         )
 
     def answer(self, request: Request) -> Response | Exchange:
@@ -392,14 +391,6 @@ class Pages:
         if request.path == "/":
             return self._common.page("/", "Checkpoints", watch.overview(facts, now_s))
         return plain(404, f"there is no {request.path} here")
-
-
-def _configured(conf: Configuration) -> Iterator[Property]:
-    """Every key with a value: those that are set, and the defaults of those that are known."""
-    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
-        value = conf.raw(name)
-        if value is not None:
-            yield Property(name, value, conf.source(name))
 
 
 def _web_place(conf: Configuration) -> Place:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from howdah import __version__
+from howdah import __version__, keys
+from howdah.config import Configuration
 from howdah.web import configuration
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, answer, plain
@@ -29,6 +30,14 @@ _ELSEWHERE: Final = {
     "/explorer.html": "/explorer",
 }
 """Where Hadoop's servers have the same."""
+
+
+def configured(conf: Configuration) -> Iterator[Property]:
+    """Every key with a value: those that are set, and the defaults of those that are known."""
+    for name in keys.KNOWN.keys() | dict(conf.items()).keys():
+        value = conf.raw(name)
+        if value is not None:
+            yield Property(name, value, conf.source(name))
 
 
 class Common:
