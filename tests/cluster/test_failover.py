@@ -59,7 +59,7 @@ def test_one_of_three_namenodes_is_active_and_two_stand_by(cluster: MiniCluster)
 def test_each_controller_tells_on_its_web_port_who_is_elected(cluster: MiniCluster) -> None:
     def told() -> set[str | None]:
         found = set()
-        for server in cluster.servers:
+        for server in cluster.processes:
             if server.role == "zkfc":
                 with urlopen(f"http://{server.addresses['http']}/ready", timeout=60) as answer:
                     found.add(json.load(answer)["elected"])
@@ -69,7 +69,8 @@ def test_each_controller_tells_on_its_web_port_who_is_elected(cluster: MiniClust
         active = [name for name, state in cluster.ha_states().items() if state == "active"]
         try:
             return told() == set(active)
-        except HTTPError:  # 503: one does not know it yet
+        except HTTPError as error:  # 503: one does not know it yet
+            error.close()
             return False
 
     wait_until(agree, timeout_s=TIMEOUT_S)
