@@ -7,12 +7,16 @@ sentence is repeated, and not what was signed.
 from __future__ import annotations
 
 import socket
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from botocore import exceptions
+from botocore.parsers import ResponseParserError
 
 from howdah import errors
-from howdah.fs.objects.retrying import Failed, Throttled
+from howdah.fs.objects.retrying import Damaged, Failed, Throttled
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import NotAsExpected, UploadLost
 from howdah.fs.paths import shown
@@ -27,9 +31,12 @@ _BAD_KEY: Final = frozenset(
         "ExpiredToken",
         "InvalidToken",
         "TokenRefreshRequired",
-        "RequestTimeTooSkewed",
     )
 )
+_DAMAGED: Final = frozenset(
+    ("BadDigest", "XAmzContentChecksumMismatch", "XAmzContentSHA256Mismatch", "InvalidChecksum")
+)
+_NO_KEY: Final = frozenset(("KeyTooLongError", "XMinioInvalidObjectName", "InvalidURI"))
 _WRONG_REGION: Final = frozenset(
     (
         "PermanentRedirect",
@@ -66,10 +73,13 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
     if isinstance(error, exceptions.SSLError):
         # A certificate that is refused now is refused the next time.
         return errors.RemoteError(f"{where}: no TLS with {settings.place}: {_inner(error)}")
-    if isinstance(error, exceptions.HTTPClientError):
+    if isinstance(error, exceptions.EndpointConnectionError | exceptions.HTTPClientError):
         if _is_unknown_host(error):
             return errors.UnknownHost(f"{where}: no address is known for {settings.place}")
-        return errors.Unreachable(f"{where}: {settings.place} broke off: {_inner(error)}")
+        what = "broke off"
+        if isinstance(error, exceptions.EndpointConnectionError):
+            what = "cannot be reached"
+        return errors.Unreachable(f"{where}: {settings.place} {what}: {_inner(error)}")
     if isinstance(
         error,
         exceptions.ResponseStreamingError
@@ -77,9 +87,18 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
         | exceptions.ConnectionError,
     ):
         return errors.Unreachable(f"{where}: the answer of {settings.place} broke off")
+    if isinstance(error, ResponseParserError):
+        return no_store(settings, where)
     if isinstance(error, exceptions.ParamValidationError):
         return errors.IllegalArgument(f"{where} cannot be asked for: {error}")
     return errors.RemoteError(f"{where}: {error}")
+
+
+def no_store(settings: Settings, where: str) -> errors.HowdahError:
+    """Whoever answers there is no store."""
+    return errors.RemoteError(
+        f"{where}: {settings.place} does not answer as S3 does: is fs.s3a.endpoint right?"
+    )
 
 
 def _answered(response: Any, settings: Settings, key: str | None, where: str) -> errors.HowdahError:
@@ -92,15 +111,24 @@ def _answered(response: Any, settings: Settings, key: str | None, where: str) ->
         return errors.UnknownStore(f"Bucket {settings.bucket} does not exist at {settings.place}")
     if code == "NoSuchUpload":
         return UploadLost(f"{where}: {said}")
-    if code in _WRONG_REGION or status in (301, 307):
-        region = meta.get("HTTPHeaders", {}).get("x-amz-bucket-region") or told.get("Region")
-        hint = f"set fs.s3a.endpoint.region to {region}" if region else "set its endpoint or region"
-        return errors.RemoteError(
-            f"Bucket {settings.bucket} is in another region than "
-            f"{settings.region or 'the default one'}: {hint}"
-        )
+    if code in _WRONG_REGION or status in (301, 302, 307, 308):
+        return _elsewhere(told, meta, settings, where)
     if code in _THROTTLED or status in (429, 503):
         return Throttled(f"{where}: {settings.place} asks to slow down: {said}")
+    if code == "RequestTimeTooSkewed":
+        return errors.AccessDenied(
+            f"{where}: {settings.place} refuses the request, as {_skew(meta)}: set the clock"
+        )
+    if code in _DAMAGED:
+        return Damaged(f"{where} was damaged on the way to {settings.place}: {said}")
+    if code in _NO_KEY:
+        return errors.InvalidPath(f"{where} cannot be a key of {settings.place}: {said}")
+    if code == "500":
+        # Neither an answer to HEAD nor what is no XML, whatever its status was, has a reason.
+        return Failed(
+            f"{where}: {settings.place} failed without a reason (HTTP status 500, or an answer "
+            "that is not S3's: is fs.s3a.endpoint right?)"
+        )
     if status >= 500 or code in _FAILED_WITH_4XX:
         return Failed(f"{where}: {settings.place} failed: {said}")
     if code in _BAD_KEY or (status == 401):
@@ -114,6 +142,34 @@ def _answered(response: Any, settings: Settings, key: str | None, where: str) ->
     if status == 404:
         return errors.PathNotFound(f"File does not exist: {where}" if key else f"{where}: {said}")
     return errors.RemoteError(f"{where}: {said}")
+
+
+def _elsewhere(told: Any, meta: Any, settings: Settings, where: str) -> errors.HowdahError:
+    """The bucket is to be looked for at another place."""
+    headers = meta.get("HTTPHeaders", {})
+    region = headers.get("x-amz-bucket-region") or told.get("Region")
+    target = urlsplit(headers.get("location", ""))
+    if not region and target.hostname:
+        return errors.RemoteError(
+            f"{where}: {settings.place} sends us on to {target.scheme}://{target.netloc}: set "
+            "fs.s3a.endpoint"
+        )
+    hint = f"set fs.s3a.endpoint.region to {region}" if region else "set its endpoint or region"
+    return errors.RemoteError(
+        f"Bucket {settings.bucket} is in another region than "
+        f"{settings.region or 'the default one'}: {hint}"
+    )
+
+
+def _skew(meta: Any) -> str:
+    """How the clocks differ, by the date of the answer."""
+    try:
+        theirs_s = parsedate_to_datetime(meta.get("HTTPHeaders", {}).get("date")).timestamp()
+    except (TypeError, ValueError):
+        return "this machine's clock differs too much from the store's"
+    ahead_s = round(time.time() - theirs_s)
+    direction = "ahead of" if ahead_s > 0 else "behind"
+    return f"this machine's clock is {abs(ahead_s)} s {direction} the store's"
 
 
 def _inner(error: Exception) -> str:

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.rpc import notices
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 MAX_PAUSE_S: Final = 20.0
+_TOLD_S: Final = 1.0
+"""A person at a terminal is told of pauses that are as long."""
 
 
 class Throttled(errors.RetriableError):
@@ -28,6 +31,10 @@ class Throttled(errors.RetriableError):
 
 class Failed(errors.RetriableError):
     """The store failed, and may not the next time."""
+
+
+class Damaged(errors.ChecksumMismatch):
+    """What arrived at the store has another checksum than what was sent; it kept nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class RetryRules:
             return None
         if isinstance(error, Throttled):
             limit, first_s = self.throttle_limit, self.throttle_interval_s
-        elif isinstance(error, Failed | errors.Unreachable | errors.CallTimeout):
+        elif isinstance(error, Failed | Damaged | errors.Unreachable | errors.CallTimeout):
             limit, first_s = self.limit, self.interval_s
         else:
             return None
@@ -86,4 +93,6 @@ class Retrying:
             raise error
         pause_s *= 0.5 + self._draw() / 2
         log.info("%s failed, again in %.1f s (attempt %d): %s", what, pause_s, failures + 1, error)
+        if pause_s >= _TOLD_S:
+            notices.say(f"{error}; trying again in {pause_s:.0f} s")
         self._sleep(pause_s)

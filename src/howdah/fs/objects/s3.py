@@ -15,14 +15,18 @@ from __future__ import annotations
 
 import base64
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 from howdah import errors
 from howdah.forks import PerProcess
 from howdah.fs.objects import credentials
+from howdah.fs.objects.names import MAX_KEY_BYTES
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.settings import DEFAULT_REGION, Settings
 from howdah.fs.objects.store import (
@@ -35,6 +39,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
 )
+from howdah.fs.paths import shown
 from howdah.transfer.checksum import ChecksumType, combine, crc
 
 try:
@@ -43,8 +48,9 @@ try:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.loaders import create_loader
+    from botocore.parsers import ResponseParserError
 
-    from howdah.fs.objects.failures import translated
+    from howdah.fs.objects.failures import no_store, translated
 except ImportError as error:
     raise errors.UnsupportedOperation(
         f"s3:// needs botocore, as howdah[s3] has it: {error}"
@@ -56,6 +62,8 @@ WRITER: Final = "howdah-writer"
 _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
 _ALGORITHM: Final = "CRC32C"
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters of a key that a list in XML cannot have."""
 
 # What botocore knows about S3 takes long to read: once in a process is enough.
 _descriptions = create_loader()
@@ -136,13 +144,14 @@ class S3Store:
             own.calls += 1
 
         client.meta.events.register("before-send.s3", count)
+        client.meta.events.register("before-call.s3.HeadBucket", _say_nothing)
         return client
 
     @contextmanager
     def _failing(self, key: str | None) -> Iterator[None]:
         try:
             yield
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, ResponseParserError) as error:
             # The cause is not kept: it may show the request.
             raise translated(error, self._settings, key) from None
 
@@ -157,9 +166,19 @@ class S3Store:
 
     def head(self, key: str) -> ObjectInfo:
         more = {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
-        found = self._ask(
-            "HEAD", key, lambda s3: s3.head_object(Bucket=self._bucket, Key=key, **more)
-        )
+
+        def head(s3: Any) -> Any:
+            return s3.head_object(Bucket=self._bucket, Key=key, **more)
+
+        try:
+            found = self._ask("HEAD", key, head)
+        except (errors.AccessDenied, errors.RemoteError):
+            # An answer to HEAD has no room for a reason, or for the bucket's region.
+            self._list("a listing", key, lambda s3: s3.list_objects_v2, MaxKeys=1)
+            found = self._ask("HEAD", key, head)
+        if not _etag(found):
+            # A page of some web server, which has one for every name.
+            raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
         return ObjectInfo(
             key=key,
             length=int(found["ContentLength"]),
@@ -309,10 +328,12 @@ class S3Store:
         )
 
     def _page_of_uploads(self, prefix: str, more: dict[str, str]) -> Any:
-        return self._ask(
+        return self._list(
             "a list of uploads",
             prefix,
-            lambda s3: s3.list_multipart_uploads(Bucket=self._bucket, Prefix=prefix, **more),
+            lambda s3: s3.list_multipart_uploads,
+            EncodingType="url",
+            **more,
         )
 
     def uploads(self, prefix: str) -> list[Upload]:
@@ -320,14 +341,16 @@ class S3Store:
         more: dict[str, str] = {}
         while True:
             page = self._page_of_uploads(prefix, more)
+            # Unlike listings of objects, botocore leaves these as the store wrote them.
+            plain = unquote if page.get("EncodingType") == "url" else str
             found += [
-                Upload(each["Key"], each["UploadId"], _ms(each.get("Initiated")))
+                Upload(plain(each["Key"]), each["UploadId"], _ms(each.get("Initiated")))
                 for each in page.get("Uploads", ())
             ]
             if not page.get("IsTruncated"):
                 return found
             more = {
-                "KeyMarker": page["NextKeyMarker"],
+                "KeyMarker": plain(page["NextKeyMarker"]),
                 "UploadIdMarker": page["NextUploadIdMarker"],
             }
 
@@ -342,6 +365,8 @@ class S3Store:
         token: str | None = None,
         limit: int | None = None,
     ) -> Page:
+        if len(prefix.encode()) > MAX_KEY_BYTES:
+            return Page((), (), None)  # no key is as long
         more: dict[str, Any] = {"MaxKeys": min(limit or 1000, self._settings.page_keys)}
         if delimiter:
             more["Delimiter"] = "/"
@@ -349,11 +374,7 @@ class S3Store:
             more["ContinuationToken"] = token
         elif start_after:
             more["StartAfter"] = start_after
-        found = self._ask(
-            "a listing",
-            prefix,
-            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more),
-        )
+        found = self._list("a listing", prefix, lambda s3: s3.list_objects_v2, **more)
         return Page(
             tuple(
                 ObjectInfo(
@@ -365,11 +386,28 @@ class S3Store:
             found.get("NextContinuationToken") if found.get("IsTruncated") else None,
         )
 
+    def _list(self, what: str, prefix: str, call: Callable[[Any], Any], **more: Any) -> Any:
+        try:
+            return self._ask(
+                what, prefix, lambda s3: call(s3)(Bucket=self._bucket, Prefix=prefix, **more)
+            )
+        except errors.PathNotFound:
+            # A bucket that is not there has an error of its own, and a list is always there.
+            raise no_store(self._settings, shown(f"s3://{self._bucket}/{prefix}")) from None
+
     def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]:
         refused: list[NotDeleted] = []
-        for start in range(0, len(keys), self._settings.delete_keys):
-            chosen = keys[start : start + self._settings.delete_keys]
-            refused += self._delete_page(chosen)
+        listed: list[str] = []
+        for key in keys:
+            if not _NOT_IN_XML.search(key):
+                listed.append(key)
+                continue
+            try:
+                self.delete(key)
+            except errors.HowdahError as error:
+                refused.append(NotDeleted(key, error))
+        for start in range(0, len(listed), self._settings.delete_keys):
+            refused += self._delete_page(listed[start : start + self._settings.delete_keys])
         return refused
 
     def _delete_page(self, keys: Sequence[str]) -> list[NotDeleted]:
@@ -393,6 +431,12 @@ class S3Store:
             error = translated(ClientError(answer, "DeleteObjects"), self._settings, each["Key"])
             refused.append(NotDeleted(each["Key"], error))
         return refused
+
+
+def _say_nothing(**_: object) -> tuple[Any, dict[str, Any]]:
+    """botocore asks for the bucket where an answer sends it elsewhere without naming a region,
+    and if that is answered in the same manner, without end."""
+    return SimpleNamespace(status_code=200), {"ResponseMetadata": {"HTTPHeaders": {}}}
 
 
 class _Reading:

@@ -19,8 +19,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.fs.objects.names import is_nameable, key_of, path_of, prefix_of
+from howdah.fs.objects.names import MAX_KEY_BYTES, is_nameable, key_of, path_of, prefix_of
 from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page
+from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
 
 log = logging.getLogger(__name__)
@@ -161,6 +162,11 @@ class Tree:
 
     def make_marker(self, path: str) -> None:
         key = prefix_of(path)
+        if len(key.encode()) > MAX_KEY_BYTES:
+            raise errors.InvalidPath(
+                f"{shown(path)} has {len(key.encode()) - 1} bytes, and a directory of an object "
+                f"store at most {MAX_KEY_BYTES - 1}"
+            ).about(path)
         if key:
             self.store.put(key, b"", exclusive=False, writer=None)
 

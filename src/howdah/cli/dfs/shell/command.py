@@ -116,10 +116,8 @@ class Command:
             self.shell.complain(f"{self.name}: DEPRECATED: Please use '{replacement}' instead.")
         try:
             self.process_arguments(self.prepare(self.read_options(arguments)))
-        except UnknownHost as error:
-            raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
-            self.complain(error)
+            self._failed(error)
         if self.shell.json:
             self._print_records()
         self.out.flush()
@@ -206,12 +204,19 @@ class Command:
         """Run one step; if it fails, report that and go on. Whether it succeeded."""
         try:
             action(subject)
-        except UnknownHost as error:
-            raise _no_sense(error) from error
         except (HowdahError, OSError) as error:
-            self.complain(error)
+            self._failed(error)
             return False
         return True
+
+    def _failed(self, error: OSError | HowdahError) -> None:
+        if isinstance(error, UnknownHost) and error.host:
+            # Hadoop's shell takes a namenode that nobody knows for a call that makes no sense,
+            # and leaves the other arguments alone.
+            raise UsageError(
+                f"{UnknownHost.java_class}: {error.host}\n  {error.message}"
+            ) from error
+        self.complain(error)
 
     def complain(self, error: OSError | HowdahError | str) -> None:
         """Report a failure on stderr; it makes the exit code 1.
@@ -232,9 +237,3 @@ class Command:
         import json
 
         self.out.line(json.dumps(self.records, ensure_ascii=True, indent=2))
-
-
-def _no_sense(error: UnknownHost) -> UsageError:
-    """Hadoop's shell takes a host that nobody knows for a call that makes no sense, and leaves
-    the other arguments alone."""
-    return UsageError(f"{UnknownHost.java_class}: {error.host}\n  {error.message}")

@@ -9,18 +9,26 @@ is planned for:
 - `answer cut`    the store does it, and half of the body of its answer arrives
 - `500`, `503`, `429`  the store never hears of it, and an error as S3 words it is the answer
 - `slow`          the answer comes late
+- `damaged`       a byte of the body is another one: of the answer, or of what is sent, of which
+  the store then says so if it came with a checksum
+- an `Answer`     the store never hears of it, and this is what comes back; `unless` it is signed
+  for a region
 """
 
 from __future__ import annotations
 
+import base64
 import http.client
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
+
+import google_crc32c
 
 TROUBLES: Final = (
     "refused",
@@ -37,6 +45,30 @@ _CODES: Final = {"500": "InternalError", "503": "SlowDown", "429": "TooManyReque
 _DROPPED: Final = ("connection", "transfer-encoding", "keep-alive", "content-length")
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a store says instead of doing something. `text` is what stands in the body, made of
+    code and message if it is not given."""
+
+    status: int
+    code: str = ""
+    message: str = "planned"
+    more: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    text: str | None = None
+    unless: str | None = None
+
+    def body(self) -> bytes:
+        if self.text is not None:
+            return self.text.encode()
+        return (
+            f"<Error><Code>{self.code}</Code><Message>{self.message}</Message>{self.more}</Error>"
+        ).encode()
+
+
+Trouble = str | Answer
+
+
 class Proxy:
     """What a test plans, and what it asks afterwards."""
 
@@ -44,21 +76,27 @@ class Proxy:
         self.port = port
         self.upstream = upstream
         self._lock = threading.Lock()
-        self._planned: dict[int, str] = {}
-        self._always: str | None = None
+        self._planned: dict[int, Trouble] = {}
+        self._always: Trouble | None = None
         self.seen: list[str] = []
         """Method and target of each request since `plan`."""
+        self.headers: list[dict[str, str]] = []
+        """Their headers, by names in lower case."""
 
-    def plan(self, troubles: Mapping[int, str] | None = None, *, always: str | None = None) -> None:
+    def plan(
+        self, troubles: Mapping[int, Trouble] | None = None, *, always: Trouble | None = None
+    ) -> None:
         """Trouble for requests by number, or for every one."""
         with self._lock:
             self._planned = dict(troubles or {})
             self._always = always
             self.seen = []
+            self.headers = []
 
-    def trouble_for(self, what: str) -> str | None:
+    def trouble_for(self, what: str, headers: dict[str, str]) -> Trouble | None:
         with self._lock:
             self.seen.append(what)
+            self.headers.append(headers)
             return self._always or self._planned.get(len(self.seen))
 
 
@@ -67,7 +105,8 @@ class _Handler(BaseHTTPRequestHandler):
     proxy: Proxy
 
     def do_any(self) -> None:
-        trouble = self.proxy.trouble_for(f"{self.command} {self.path}")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        trouble = self.proxy.trouble_for(f"{self.command} {self.path}", headers)
         length = int(self.headers.get("Content-Length") or 0)
         if trouble == "refused":
             self._cut()
@@ -77,18 +116,27 @@ class _Handler(BaseHTTPRequestHandler):
             self._cut()
             return
         body = self.rfile.read(length)
-        if trouble in _CODES:
-            self._refuse(int(trouble), _CODES[trouble])
+        if isinstance(trouble, Answer) and trouble.unless and trouble.unless in str(headers):
+            trouble = None
+        if trouble == "damaged" and body:
+            body = bytes((body[0] ^ 1,)) + body[1:]
+            sent = headers.get("x-amz-checksum-crc32c")
+            if sent and base64.b64decode(sent) != google_crc32c.value(body).to_bytes(4, "big"):
+                trouble = Answer(400, "BadDigest", "The CRC32C you specified did not match")
+        if isinstance(trouble, str) and trouble in _CODES:
+            trouble = Answer(int(trouble), _CODES[trouble])
+        if isinstance(trouble, Answer):
+            self._say(trouble)
             return
         if trouble == "slow":
             time.sleep(_SLOW_S)
-        status, headers, answer = self._forwarded(body)
+        status, its_headers, answer = self._forwarded(body)
         if trouble == "answer lost":
             self._cut()
             return
         self.send_response_only(status)
         announced = "0"
-        for name, value in headers:
+        for name, value in its_headers:
             if name.lower() == "content-length":
                 announced = value
             elif name.lower() not in _DROPPED:
@@ -101,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer[: len(answer) // 2])
             self._cut()
             return
+        if trouble == "damaged" and self.command == "GET" and answer:
+            answer = bytes((answer[0] ^ 1,)) + answer[1:]
         self.wfile.write(answer)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_any
@@ -119,11 +169,13 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             upstream.close()
 
-    def _refuse(self, status: int, code: str) -> None:
-        text = f"<Error><Code>{code}</Code><Message>planned</Message></Error>".encode()
-        self.send_response_only(status)
+    def _say(self, answer: Answer) -> None:
+        text = answer.body()
+        self.send_response_only(answer.status)
         self.send_header("Content-Type", "application/xml")
         self.send_header("Content-Length", str(len(text)))
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(text)
