@@ -6,10 +6,13 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -56,6 +59,25 @@ def read(cluster: MiniCluster, path: str) -> bytes:
 
 def test_a_datanode_has_one_data_process(cluster: MiniCluster) -> None:
     assert len(children_of(keeper_of(cluster))) == 1
+
+
+@pytest.mark.req("FS-268")
+def test_a_log_level_holds_in_both_processes(cluster: MiniCluster) -> None:
+    """The IPC port is the data process's: the keeper has no connection that breaks there."""
+    addresses = cluster.process("datanode0").addresses
+    query = "log=howdah.rpc.threaded&level=DEBUG"
+    with urlopen(f"http://{addresses['http']}/logLevel?{query}", timeout=60) as answer:
+        assert "It is set in the data process of this datanode as well." in answer.read().decode()
+    host, _, port = addresses["ipc"].rpartition(":")
+
+    def is_heard() -> bool:
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
+            # Closed by a reset, not an end.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(b"hrpc")
+        return "DEBUG howdah.rpc.threaded" in cluster.log("datanode0")
+
+    wait_until(is_heard, timeout_s=60)
 
 
 def test_the_keeper_ends_when_its_data_process_dies(cluster: MiniCluster) -> None:

@@ -60,6 +60,10 @@ READ = {
         "DataNodeActivity-*": """BytesRead BytesWritten BlocksRead BlocksWritten BlocksReplicated
             BlocksRemoved HeartbeatsAvgTime WriteBlockOpAvgTime ReadBlockOpAvgTime FsyncCount
             FlushNanosAvgTime BlockReportsNumOps""",
+        # Whoever looks for a slow disk among many.
+        "DataNodeVolume-*": """TotalMetadataOperations TotalDataFileIos MetadataOperationRateAvgTime
+            ReadIoRateAvgTime WriteIoRateAvgTime SyncIoRateAvgTime DataFileIoRateNumOps
+            tag.VolumeName""",
         "JvmMetrics": "MemHeapUsedM MemHeapMaxM GcCount ThreadsRunnable LogError",
     },
 }
@@ -98,8 +102,11 @@ EXCUSED = [
      r"RpcClientBackoff\w*|RpcRequeueCalls|RpcSlowCalls|NumInProcessHandler|"
      r"TotalRequestsPerSecond", "calls are served on one loop: no locks, handlers or back-off"),
     ("DataNode", "Rpc*", r".*", "the data process answers these calls, and shows no pages"),
-    ("DataNode", "DataNodeVolume-*", r".*", "measured where profiling is on, and told the "
-     "namenode: SlowDisksReport"),
+    ("DataNode", "DataNodeVolume-*", r"(FlushIoRate|NativeCopyIoRate|TransferIoRate)"
+     r"(NumOps|AvgTime)", "there is no such step: data goes from the page cache to the socket, "
+     "and from memory to the file, in one call"),
+    ("DataNode", "DataNodeVolume-*", r"FileIoErrorRate(NumOps|AvgTime)|TotalFileIoErrors",
+     "a volume that fails is told as NumFailedVolumes"),
     ("DataNode", "FSDatasetState-*", r".*", "FSDatasetState says it"),
     ("DataNode", "FSDatasetState", r"NumBlocks\w+|LastDirectoryScannerFinishTime|"
      r"PendingAsyncDeletions", NOT_COUNTED),

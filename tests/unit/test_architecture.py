@@ -197,6 +197,7 @@ PURE = {
         "keeper.report_schedule",
         "latency.outliers",
         "latency.rolling",
+        "latency.volume_figures",
         "memory.figures",
         "memory.tracker",
         "recovery.block_recovery",

@@ -18,6 +18,8 @@ _CONNECTIONS, _COPIES, _LOCKED, _FIRST_FIGURE = 0, 1, 2, 3
 FIGURES = 64
 """Words for figures that only grow; what they mean is said by `memory.figures`, from 0, and
 `latency.activity`, from 16."""
+VOLUME_FIGURES = 8
+"""Words of each volume that only grow; what they mean is said by `latency.volume_figures`."""
 _FIRST_VOLUME = _FIRST_FIGURE + FIGURES
 
 
@@ -32,7 +34,9 @@ class Gauges:
         """`volumes` there are at the start; so many may come while it runs as `SPARE` says."""
         self.volumes = volumes + SPARE
         self._adding = threading.Lock()
-        self._memory = mmap.mmap(-1, (_FIRST_VOLUME + self.volumes) * _WORD.size)
+        self._first_volume_figure = _FIRST_VOLUME + self.volumes
+        words = self._first_volume_figure + VOLUME_FIGURES * self.volumes
+        self._memory = mmap.mmap(-1, words * _WORD.size)
 
     def _get(self, index: int) -> int:
         value: int = _WORD.unpack_from(self._memory, index * _WORD.size)[0]
@@ -61,6 +65,17 @@ class Gauges:
 
     def set_promised_bytes(self, volume: int, count: int) -> None:
         self._set(_FIRST_VOLUME + volume, count)
+
+    def volume_figure(self, volume: int, number: int) -> int:
+        """What was counted of the volume with this number."""
+        return self._get(self._first_volume_figure + VOLUME_FIGURES * volume + number)
+
+    def add_to_volume_figure(self, volume: int, number: int, change: int) -> None:
+        """Any thread of the data process."""
+        assert 0 <= number < VOLUME_FIGURES, f"there is no figure {number} of a volume"
+        index = self._first_volume_figure + VOLUME_FIGURES * volume + number
+        with self._adding:
+            self._set(index, self._get(index) + change)
 
     @property
     def locked_bytes(self) -> int:

@@ -412,6 +412,14 @@ class PlansTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class LogLevel:
+    """Log this and above, under this logger; empty is the root."""
+
+    name: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End all operations and the process; `for_restart` if clients may wait for its return."""
 
@@ -437,6 +445,7 @@ Command = (
     | Reconfigured
     | BalanceBandwidth
     | PlansTaken
+    | LogLevel
     | Cache
     | Stop
 )

@@ -38,6 +38,7 @@ from howdah.datanode.channel.messages import (
     CorruptFound,
     DeletionEnded,
     LeavePool,
+    LogLevel,
     Message,
     NamenodesAsked,
     NamenodesRefreshed,
@@ -208,6 +209,7 @@ class Keeper:
             self._make_files,
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
+            set_levels=lambda name, level: self._command(LogLevel(name, level)),
         )
         self._web = self._pages.start(conf)
         self._cached = CachedBlocks()

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final, Protocol
 
 from howdah import __version__, defects, keys
@@ -19,6 +20,7 @@ from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.latency import volume_figures
 from howdah.datanode.latency.activity import Count, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
@@ -37,6 +39,7 @@ from howdah.web.pages.datanode import (
     VolumeFacts,
     overview,
 )
+from howdah.web.pages.log_levels import Also
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import Exchange, HttpServer
 from howdah.web.webhdfs.parameters import is_webhdfs
@@ -118,14 +121,28 @@ def beans(
     usages = [usage for _, usage in working]
     paths = ", ".join(state.volume.path for state in states)
     figures = {figure: gauges.figure(figure) for figure in Figure}
+    now_ns = time.monotonic_ns()
     return [
         {
             "name": f"{_SERVICE}DataNodeActivity-{name.replace(':', '-')}",
             "modelerType": f"DataNodeActivity-{name.replace(':', '-')}",
             "tag.Context": "dfs",
             **attributes(figures),
-            **activity(gauges.figure, rates, time.monotonic_ns()),
+            **activity(gauges.figure, rates, now_ns),
         },
+        *(
+            {
+                "name": f"{_SERVICE}DataNodeVolume-{volume.path.replace(':', '-')}",
+                "modelerType": f"DataNodeVolume-{volume.path.replace(':', '-')}",
+                **volume_figures.attributes(
+                    volume.path,
+                    volume.number,
+                    partial(gauges.volume_figure, volume.number),
+                    *(rates, now_ns),
+                ),
+            }
+            for volume in (state.volume for state in states)
+        ),
         {
             "name": f"{_SERVICE}FSDatasetState",
             "modelerType": "FSDatasetState",
@@ -270,7 +287,9 @@ class Pages:
         *,
         watch: Monitoring,
         families: Callable[[], Iterable[Family]] = tuple,
+        set_levels: Callable[[str, int], None] | None = None,
     ) -> None:
+        """`set_levels` has the data process log as the keeper does; see `log_levels.Also`."""
         self._families = families
         self.facts: Callable[[], DatanodeFacts] | None = None
         """What the page shows, once there is something; called on any thread."""
@@ -279,7 +298,10 @@ class Pages:
         self._make_files = make_files
         self._files: Files | None = None
         self._lock = threading.Lock()
-        self._common = Common("datanode", lambda: self._name, LINKS, lambda: configured(conf))
+        also = None if set_levels is None else Also("the data process of this datanode", set_levels)
+        self._common = Common(
+            "datanode", lambda: self._name, LINKS, lambda: configured(conf), also=also
+        )
         self._found = found
         self._server = HttpServer(self.answer, timeout_s=_TIMEOUT_S)
 

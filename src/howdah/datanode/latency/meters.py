@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.datanode.latency.outliers import Outlier, outliers
 from howdah.datanode.latency.rolling import RollingMeans
+from howdah.datanode.latency.volume_figures import VolumeWork
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +75,24 @@ class DiskOp(enum.Enum):
     WRITE = enum.auto()
 
 
+_FIGURE_OF = {
+    DiskOp.METADATA: VolumeWork.METADATA,
+    DiskOp.READ: VolumeWork.READ,
+    DiskOp.WRITE: VolumeWork.WRITE,
+}
+
+
 class DiskMeter:
     """How long one disk takes. Any thread may add."""
 
-    def __init__(self, sampled_percent: int) -> None:
+    def __init__(
+        self,
+        sampled_percent: int,
+        count: Callable[[int, int], None] = lambda number, change: None,
+    ) -> None:
+        """`count` adds to a word of the volume's figures (`volume_figures`)."""
         self._part = sampled_percent / 100
+        self._count = count
         self._lock = threading.Lock()
         self._sums: dict[DiskOp, tuple[float, int]] = {}
 
@@ -90,6 +104,16 @@ class DiskMeter:
         with self._lock:
             total, count = self._sums.get(operation, (0.0, 0))
             self._sums[operation] = total + seconds, count + 1
+        self._figure(_FIGURE_OF[operation], seconds)
+
+    def synced(self, seconds: float) -> None:
+        """What a writer asked to be on the disk is there. Disks are not compared by this: it
+        depends on how much was written before."""
+        self._figure(VolumeWork.SYNC, seconds)
+
+    def _figure(self, work: VolumeWork, seconds: float) -> None:
+        self._count(2 * work, 1)
+        self._count(2 * work + 1, round(seconds * 1e9))
 
     def take_means(self) -> dict[DiskOp, float]:
         """Milliseconds an operation since this was asked last."""

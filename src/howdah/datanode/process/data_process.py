@@ -33,6 +33,7 @@ from howdah.datanode.channel.messages import (
     KeepDeleted,
     LeavePool,
     LeaveVolume,
+    LogLevel,
     Message,
     NamenodesRefreshed,
     NameservicesAwaited,
@@ -49,10 +50,10 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.latency.activity import Activity
-from howdah.datanode.latency.meters import DiskMeter, DiskOp, OutlierReports, PeerMeter
+from howdah.datanode.latency.meters import DiskOp, OutlierReports, PeerMeter
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process import reconfiguration
-from howdah.datanode.process.hot_swap import add_volume, connect_gauge, remove_volume
+from howdah.datanode.process.hot_swap import add_volume, connect_gauge, measure, remove_volume
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.recovery import inter_datanode
@@ -149,9 +150,8 @@ class DataProcess:
         if latency.measures_peers:
             self._store.peers = PeerMeter()
         self._outliers = OutlierReports(latency, self._store.peers, self._disk_means, self._tell)
-        if latency.sampled_percent > 0:
-            for volume in self._store.volumes.all:
-                volume.measure(DiskMeter(latency.sampled_percent))
+        for volume in self._store.volumes.all:
+            measure(volume, latency.sampled_percent, inheritance.gauges)
 
     def _disk_means(self) -> dict[tuple[str, str], dict[DiskOp, float]]:
         return {
@@ -225,8 +225,7 @@ class DataProcess:
                 self._workers.reconcile(command)
             case AddVolume():
                 volume = add_volume(self._store, self._workers, self._gauges, command)
-                if self._settings.latency.sampled_percent > 0:
-                    volume.measure(DiskMeter(self._settings.latency.sampled_percent))
+                measure(volume, self._settings.latency.sampled_percent, self._gauges)
             case RemoveVolume(storage_id):
                 remove_volume(self._store, self._workers, storage_id)
             case Reconfigured(changes):
@@ -235,6 +234,8 @@ class DataProcess:
                 self._store.trouble.leave(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):
                 self._server.balancing.set_bandwidth(bytes_per_second)
+            case LogLevel(name, level):
+                logging.getLogger(name).setLevel(level)
             case PlansTaken(enabled, valid_s):
                 self._disk_balancer.configure(enabled=enabled, plan_valid_s=valid_s)
             case Stop(for_restart):

@@ -8,9 +8,11 @@ failed one is: who writes there loses the replica and goes on elsewhere.
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import AddVolume, VolumeRemoved
+from howdah.datanode.latency.meters import DiskMeter
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
@@ -25,6 +27,13 @@ def connect_gauge(volume: Volume, gauges: Gauges) -> None:
     """The keeper sees from now on how much room is promised there."""
     number = volume.number
     volume.on_promise = lambda count: gauges.set_promised_bytes(number, count)
+
+
+def measure(volume: Volume, sampled_percent: int, gauges: Gauges) -> None:
+    """How long its disk takes, from now on, for the keeper to see; 0: not at all."""
+    if sampled_percent > 0:
+        count = partial(gauges.add_to_volume_figure, volume.number)
+        volume.measure(DiskMeter(sampled_percent, count))
 
 
 def add_volume(

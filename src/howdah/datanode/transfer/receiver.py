@@ -360,7 +360,10 @@ class BlockReceiver:
                     syncing = self._span.child("fsync")
                     writer.sync()
                     syncing.end()
-                    self._store.activity.took(Work.Fsync, time.perf_counter_ns() - began_ns)
+                    took_ns = time.perf_counter_ns() - began_ns
+                    self._store.activity.took(Work.Fsync, took_ns)
+                    if writer.volume.meter is not None:
+                        writer.volume.meter.synced(took_ns / 1e9)
             responder.written(packets)
         except errors.HowdahError:
             raise

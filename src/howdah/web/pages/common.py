@@ -50,8 +50,11 @@ class Common:
         links: Sequence[Link],
         properties: Callable[[], Iterable[Property]],
         loop: asyncio.AbstractEventLoop | None = None,
+        also: log_levels.Also | None = None,
     ) -> None:
-        """`name` is the server's address; `loop` is the one whose tasks `/stacks` shows."""
+        """`name` is the server's address; `loop` is the one whose tasks `/stacks` shows; `also`
+        is told of every level that is set."""
+        self._also = also
         self._role = role
         self._name = name
         self._links = links
@@ -109,7 +112,7 @@ class Common:
         return self.page(logs.PATH, "Log", body, live_s=_LOG_LIVE_S)
 
     def _log_levels(self, request: Request) -> Response:
-        status, body = log_levels.page(request)
+        status, body = log_levels.page(request, self._also)
         return self.page(log_levels.PATH, "Log levels", body, status=status, live_s=0)
 
     def _stacks(self) -> Response:

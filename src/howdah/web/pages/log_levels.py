@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from howdah.web.http import Request
@@ -37,6 +39,15 @@ _ROOT: Final = "root"
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Another process of the same server, which logs as this one does."""
+
+    name: str
+    set: Callable[[str, int], None]
+    """Logger and level; the root's name is empty. Called on the thread that answers."""
+
+
 def is_foreign(request: Request) -> bool:
     """Whether a page of another server may have caused this. Browsers say where a request
     comes from; programs do not."""
@@ -51,14 +62,14 @@ def is_foreign(request: Request) -> bool:
     )
 
 
-def page(request: Request) -> tuple[int, list[Child]]:
+def page(request: Request, also: Also | None = None) -> tuple[int, list[Child]]:
     """Status and body of the page, after what the request asks for is done."""
     name = request.query.get("log", "").strip()
     level = request.query.get("level", "").strip()
     status: int = 200
     said: list[Child] = []
     if name:
-        status, said = _about(request, name, level)
+        status, said = _about(request, name, level, also)
     return status, [
         tag("div", said, role="status", class_="card") if said else None,
         _form(name),
@@ -80,7 +91,7 @@ def page(request: Request) -> tuple[int, list[Child]]:
     ]
 
 
-def _about(request: Request, name: str, level: str) -> tuple[int, list[Child]]:
+def _about(request: Request, name: str, level: str, also: Also | None) -> tuple[int, list[Child]]:
     said: list[Child] = [_line("Submitted Class Name: ", tag("b", name))]
     logger = _called(name)
     if logger is None:
@@ -100,6 +111,9 @@ def _about(request: Request, name: str, level: str) -> tuple[int, list[Child]]:
             said.append(_line("Setting Level to ", tag("b", level), " ..."))
             before = _word(logger.getEffectiveLevel())
             logger.setLevel(number)
+            if also is not None:
+                also.set("" if name == _ROOT else name, number)
+                said.append(_line(f"It is set in {also.name} as well."))
             now = _word(number)
             log.warning(
                 "%s asked over HTTP that %s logs %s and above (%s before), until this process ends",

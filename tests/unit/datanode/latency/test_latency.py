@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.config import Configuration
+from howdah.datanode.channel.gauges import SPARE, VOLUME_FIGURES, Gauges
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.datanode.keeper import reports
 from howdah.datanode.latency.meters import (
@@ -22,7 +23,10 @@ from howdah.datanode.latency.meters import (
 )
 from howdah.datanode.latency.outliers import SCALE, outliers
 from howdah.datanode.latency.rolling import RollingMeans
+from howdah.datanode.latency.volume_figures import WORDS, attributes
+from howdah.datanode.process.hot_swap import measure
 from howdah.datanode.settings import DataSettings
+from howdah.figures.times import Rates
 from howdah.proto import datanode_namenode_pb2 as pb
 
 Lab = Any
@@ -145,6 +149,41 @@ def test_names_reads_and_writes_of_a_volume_are_measured(lab: Lab) -> None:
     assert meter.take_means().keys() == set(DiskOp)
     node.store.invalidate(lab.block())
     assert meter.take_means().keys() == {DiskOp.METADATA}
+
+
+@pytest.mark.req("FS-260", "FS-264")
+def test_what_is_measured_of_a_volume_is_seen_by_the_keeper(lab: Lab) -> None:
+    node = lab.node()
+    volume, gauges = node.volumes.all[0], Gauges(1)
+    measure(volume, 0, gauges)
+    assert volume.meter is None
+    measure(volume, 100, gauges)
+    lab.write_block(node, lab.block(), DATA)
+    lab.read_block(node, lab.read_request(lab.block(), 0, len(DATA)))
+    assert volume.meter is not None
+    volume.meter.synced(0.002)
+    found = attributes(
+        volume.path, 0, lambda number: gauges.volume_figure(volume.number, number), Rates(), 0
+    )
+    assert found["tag.VolumeName"] == volume.path
+    assert found["SyncIoRateNumOps"] == 1
+    assert found["SyncIoRateAvgTime"] == pytest.approx(2)
+    for name in ("MetadataOperationRate", "ReadIoRate", "WriteIoRate"):
+        assert isinstance(number := found[f"{name}NumOps"], int)
+        assert number > 0, name
+    assert found["TotalMetadataOperations"] == found["MetadataOperationRateNumOps"]
+    parts = [found[f"{name}IoRateNumOps"] for name in ("Read", "Write", "Sync")]
+    assert found["TotalDataFileIos"] == found["DataFileIoRateNumOps"] == sum(map(int, parts))
+
+
+def test_figures_of_volumes_do_not_meet() -> None:
+    gauges = Gauges(2)
+    places = [(volume, number) for volume in range(2 + SPARE) for number in range(VOLUME_FIGURES)]
+    for change, place in enumerate(places, 1):
+        gauges.add_to_volume_figure(*place, change)
+    gauges.set_promised_bytes(1 + SPARE, 7)
+    assert [gauges.volume_figure(*place) for place in places] == [*range(1, len(places) + 1)]
+    assert WORDS <= VOLUME_FIGURES
 
 
 # Peers.

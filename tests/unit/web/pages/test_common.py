@@ -14,6 +14,7 @@ from howdah.web.http import Request, Response
 from howdah.web.pages import assets, log_levels, logs
 from howdah.web.pages.common import Common
 from howdah.web.pages.html import joined
+from howdah.web.pages.log_levels import Also
 from howdah.web.server import Later
 
 
@@ -194,6 +195,27 @@ def test_what_is_no_logger_or_level_is_refused(
     assert answer.status == status
     assert "<b><b>" not in text(answer)
     assert len(logging.root.manager.loggerDict) == before
+
+
+@pytest.mark.req("FS-268")
+def test_another_process_of_the_server_is_told_of_a_level_that_is_set(
+    logger: logging.Logger,
+) -> None:
+    told: list[tuple[str, int]] = []
+    also = Also("its other process", lambda name, level: told.append((name, level)))
+    common = Common("tester", lambda: "here:1", (), tuple, also=also)
+    root = logging.getLogger().level
+    try:
+        assert "its other process" not in text(got(common, "/logLevel", log=logger.name))
+        answer = text(got(common, "/logLevel", log=logger.name, level="DEBUG"))
+        assert "It is set in its other process as well." in answer
+        got(common, "/logLevel", log="root", level="ERROR")
+        assert got(common, "/logLevel", log=logger.name, level="LOUD").status == 400
+        foreign = {"sec-fetch-site": "cross-site"}
+        assert got(common, "/logLevel", foreign, log=logger.name, level="INFO").status == 403
+    finally:
+        logging.getLogger().setLevel(root)
+    assert told == [(logger.name, logging.DEBUG), ("", logging.ERROR)]
 
 
 def test_marked_lines_are_hadoops() -> None:
