@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -215,7 +216,8 @@ def test_local_readers_do_not_check_what_is_cached(
     wait_until_cached(fs, "/local", 1, 1)
     (meta,) = meta_files(cluster, len(data))
     sums = meta.read_bytes()
-    meta.write_bytes(sums[:-4] + b"\0\0\0\0")
+    # Not the last one, of a partial chunk: a datanode keeps that of what it has cached.
+    meta.write_bytes(sums[:-8] + b"\0\0\0\0" + sums[-4:])
     try:
         with fs.open("/local") as stream:
             assert stream.read() == data
@@ -225,6 +227,49 @@ def test_local_readers_do_not_check_what_is_cached(
     finally:
         meta.write_bytes(sums)
     fs.remove_cache_directive(number)
+
+
+def test_readers_elsewhere_see_one_file_while_its_blocks_are_cached_uncached_and_grow(
+    cluster: MiniCluster, fs: HdfsFileSystem, path: str
+) -> None:
+    """Small reads of cached blocks are sent from where these are mapped."""
+    whole = DATA + b"\0\1"
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def preads(far: HdfsFileSystem, seed: int) -> None:
+        chance = random.Random(seed)
+        try:
+            while not done.is_set():
+                with far.open(path) as stream:
+                    for _ in range(20):
+                        offset = chance.randrange(len(DATA))
+                        found = stream.pread(offset, chance.randrange(1, BLOCK))
+                        if found != whole[offset : offset + len(found)]:
+                            wrong.append(offset)
+        except (errors.HowdahError, OSError) as error:
+            wrong.append(error)
+
+    with remote(cluster) as far:
+        readers = [threading.Thread(target=preads, args=(far, seed)) for seed in range(2)]
+        for reader in readers:
+            reader.start()
+        try:
+            for grown in range(2):
+                number = fs.add_cache_directive(path, "p", replication=2)
+                wait_until_cached(fs, path, 2)
+                with fs.append(path) as out:
+                    out.write(bytes((grown,)))
+                wait_until_cached(fs, path, 2)
+                fs.remove_cache_directive(number)
+                wait_until_cached(fs, path, 0)
+        finally:
+            done.set()
+            for reader in readers:
+                reader.join(60)
+        with far.open(path) as stream:
+            assert stream.read() == whole
+    assert wrong == []
 
 
 def test_a_client_may_prefer_what_is_cached(

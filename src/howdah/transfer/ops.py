@@ -21,6 +21,7 @@ import enum
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from google.protobuf.message import DecodeError, Message
 
@@ -39,11 +40,18 @@ from howdah.transfer.blocks import (
 )
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
-from howdah.transfer.varint import Source, delimited, read_delimited
+from howdah.transfer.varint import (
+    Source,
+    decode_varint,
+    delimited,
+    encode_varint,
+    read_delimited,
+)
 
 VERSION = 28
 OP_HEADER_BYTES = 3
 _OP_HEADER = struct.Struct(">hB")
+_MASK = (1 << 64) - 1
 
 
 class Op(enum.IntEnum):
@@ -337,6 +345,50 @@ def _write_to_proto(request: WriteBlock) -> pb.OpWriteBlockProto:
     )
 
 
+_TAG_READ_HEADER, _TAG_READ_OFFSET, _TAG_READ_LENGTH = 0x0A, 0x10, 0x18
+_MAX_KEPT_FRAME_BYTES = 512
+
+
+def _encode_read(request: ReadBlock) -> bytes:
+    """A reader asks for one stretch of a block after the other: only the two numbers differ, so
+    the rest is encoded once. With a trace each request is another one."""
+    frame = _read_frame.__wrapped__ if request.trace else _read_frame
+    head, tail = frame(
+        request.block,
+        request.client_name,
+        request.send_checksums,
+        request.hints,
+        request.token,
+        request.trace,
+    )
+    offset, length = encode_varint(request.offset), encode_varint(request.length_bytes)
+    size = encode_varint(len(head) + len(offset) + 1 + len(length) + len(tail))
+    return b"".join((_READ_BLOCK, size, head, offset, b"\x18", length, tail))
+
+
+_READ_BLOCK = _OP_HEADER.pack(VERSION, Op.READ_BLOCK)
+
+
+@lru_cache(maxsize=256)
+def _read_frame(
+    block: ExtendedBlock,
+    client_name: str,
+    send_checksums: bool,
+    hints: CachingHints,
+    token: BlockToken,
+    trace: bytes,
+) -> tuple[bytes, bytes]:
+    """What stands before the value of `offset` in an OpReadBlockProto, and behind that of `len`."""
+    header = _client_header(
+        ReadBlock(block, client_name, 0, 0, send_checksums, hints, token, trace)
+    ).SerializeToString()
+    rest = pb.OpReadBlockProto(
+        sendChecksums=send_checksums, cachingStrategy=_hints_to_proto(hints)
+    ).SerializePartialToString()
+    head = bytes((_TAG_READ_HEADER,)) + encode_varint(len(header)) + header
+    return head + bytes((_TAG_READ_OFFSET,)), rest
+
+
 def _framed(op: Op, message: Message) -> bytes:
     return _OP_HEADER.pack(VERSION, op) + delimited(message)
 
@@ -347,16 +399,7 @@ def encode_request(request: Request) -> bytes:
         case WriteBlock():
             return _framed(Op.WRITE_BLOCK, _write_to_proto(request))
         case ReadBlock():
-            return _framed(
-                Op.READ_BLOCK,
-                pb.OpReadBlockProto(
-                    header=_client_header(request),
-                    offset=request.offset,
-                    len=request.length_bytes,
-                    sendChecksums=request.send_checksums,
-                    cachingStrategy=_hints_to_proto(request.hints),
-                ),
-            )
+            return _encode_read(request)
         case BlockChecksum():
             return _framed(
                 Op.BLOCK_CHECKSUM,
@@ -472,13 +515,60 @@ def _decode_write(body: bytes) -> WriteBlock:
 
 
 def _decode_read(body: bytes) -> ReadBlock:
-    proto = pb.OpReadBlockProto.FromString(body)
+    split = _split_read(body)
+    frame = None if split is None else _parse_read_frame(split[0], split[3])
+    if split is None or frame is None:
+        proto = pb.OpReadBlockProto.FromString(body)
+        return _read_of(proto, proto.offset, proto.len)
+    return ReadBlock(
+        frame.block,
+        frame.client_name,
+        split[1],
+        split[2],
+        frame.send_checksums,
+        frame.hints,
+        frame.token,
+        frame.trace,
+    )
+
+
+def _split_read(body: bytes) -> tuple[bytes, int, int, bytes] | None:
+    """(header, offset, length, what follows), if the message is laid out as all writers do that
+    are known: each field once, in the order of their numbers. None if it takes protobuf."""
+    if body[:1] != b"\x0a" or (size := decode_varint(body, 1)) is None:
+        return None
+    end = size[0] + size[1]
+    if end >= len(body) or body[end] != _TAG_READ_OFFSET:
+        return None
+    offset = decode_varint(body, end + 1)
+    if offset is None or offset[1] >= len(body) or body[offset[1]] != _TAG_READ_LENGTH:
+        return None
+    length = decode_varint(body, offset[1] + 1)
+    if length is None or size[0] + len(body) - length[1] > _MAX_KEPT_FRAME_BYTES:
+        return None
+    return body[size[1] : end], offset[0] & _MASK, length[0] & _MASK, body[length[1] :]
+
+
+@lru_cache(maxsize=256)
+def _parse_read_frame(header: bytes, rest: bytes) -> ReadBlock | None:
+    """All but the two numbers. None where they, or a header, come once more at the end."""
+    proto = pb.OpReadBlockProto()
+    proto.MergeFromString(rest)
+    if proto.HasField("header") or proto.HasField("offset") or proto.HasField("len"):
+        return None
+    proto.header.MergeFromString(header)
+    if not proto.header.IsInitialized():
+        return None
+    return _read_of(proto, 0, 0)
+
+
+def _read_of(proto: pb.OpReadBlockProto, offset: int, length_bytes: int) -> ReadBlock:
     base = proto.header.baseHeader
     return ReadBlock(
         block=ExtendedBlock.from_proto(base.block),
         client_name=proto.header.clientName,
-        offset=proto.offset,
-        length_bytes=proto.len,
+        offset=offset,
+        length_bytes=length_bytes,
         send_checksums=proto.sendChecksums,
         hints=_hints_from_proto(proto.cachingStrategy),
         token=BlockToken.from_proto(base.token),

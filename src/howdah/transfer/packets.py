@@ -111,6 +111,17 @@ def pack_prelude(out: bytearray | memoryview, end: int, header: PacketHeader, su
 
 def encode_prelude(header: PacketHeader, sums: int) -> bytes:
     """Lengths and header of a packet whose checksums take `sums` bytes."""
+    if not header.sync_block:
+        return _LENGTHS.pack(4 + sums + header.data_length_bytes, HEADER_BYTES) + _HEADER.pack(
+            _TAG_OFFSET,
+            header.offset_in_block,
+            _TAG_SEQNO,
+            header.seqno,
+            _TAG_LAST,
+            header.last_in_block,
+            _TAG_DATA_LENGTH,
+            header.data_length_bytes,
+        )
     out = bytearray(LENGTHS_BYTES + header.encoded_bytes)
     pack_prelude(out, len(out), header, sums)
     return bytes(out)

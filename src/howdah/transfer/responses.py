@@ -18,6 +18,7 @@ The operations about shared memory have answers of their own: `SlotReleased` and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -29,7 +30,13 @@ from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.ops import BlockChecksumType, checksum_from_proto, checksum_to_proto
 from howdah.transfer.short_circuit import SegmentId
 from howdah.transfer.status import Status
-from howdah.transfer.varint import Source, delimited, read_delimited
+from howdah.transfer.varint import (
+    Source,
+    decode_varint,
+    delimited,
+    encode_varint,
+    read_delimited,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,9 @@ class BlockOpResponse:
     @classmethod
     def decode(cls, body: bytes) -> BlockOpResponse:
         """From the message without its length."""
+        found = _decode_read_answer(body)
+        if found is not None:
+            return cls(Status.SUCCESS, read_checksum=found)
         try:
             proto = pb.BlockOpResponseProto.FromString(body)
             read_checksum = block_checksum = None
@@ -134,6 +144,55 @@ class BlockOpResponse:
             raise errors.ProtocolViolation(
                 f"a BlockOpResponseProto that cannot be read: {error}"
             ) from error
+
+
+# The answer to a READ_BLOCK that is served: status 0, then (field 4) the checksum and the offset
+# of the first chunk. Only the offset differs from one to the next, so the rest is made, and
+# parsed, once.
+_SUCCESS_WITH_SUMS: Final = b"\x08\x00\x22"
+_TAG_CHECKSUM, _TAG_CHUNK_OFFSET = 0x0A, 0x10
+_MAX_KEPT_CHECKSUM_BYTES: Final = 32
+
+
+def encode_read_answer(spec: ChecksumSpec, chunk_offset: int) -> bytes:
+    """The varint-delimited success of a READ_BLOCK, as `BlockOpResponse.encode` gives it."""
+    checksum = _encoded_checksum(spec)
+    offset = encode_varint(chunk_offset)
+    inner = len(checksum) + 1 + len(offset)
+    assert inner < 0x80, f"{spec} takes {len(checksum)} bytes"
+    return b"".join(
+        (bytes((inner + 4,)), _SUCCESS_WITH_SUMS, bytes((inner,)), checksum, b"\x10", offset)
+    )
+
+
+@lru_cache(maxsize=64)
+def _encoded_checksum(spec: ChecksumSpec) -> bytes:
+    return bytes((_TAG_CHECKSUM,)) + delimited(checksum_to_proto(spec))
+
+
+def _decode_read_answer(body: bytes) -> ReadChecksumInfo | None:
+    """None for whatever is laid out in another way."""
+    if not body.startswith(_SUCCESS_WITH_SUMS) or len(body) < 6:
+        return None
+    end = 6 + body[5]
+    if body[3] != len(body) - 4 or body[4] != _TAG_CHECKSUM or body[5] > _MAX_KEPT_CHECKSUM_BYTES:
+        return None
+    if end >= len(body) or body[end] != _TAG_CHUNK_OFFSET:
+        return None
+    offset = decode_varint(body, end + 1)
+    if offset is None or offset[1] != len(body):
+        return None
+    spec = _parse_checksum(body[6:end])
+    return None if spec is None else ReadChecksumInfo(spec, offset[0] & 0xFFFFFFFFFFFFFFFF)
+
+
+@lru_cache(maxsize=64)
+def _parse_checksum(encoded: bytes) -> ChecksumSpec | None:
+    """None for one that protobuf, or we, refuse: the ordinary way says why."""
+    try:
+        return checksum_from_proto(pb.ChecksumProto.FromString(encoded))
+    except (DecodeError, ValueError):
+        return None
 
 
 PIPELINE_READY: Final = BlockOpResponse(Status.SUCCESS, first_bad_link="")
@@ -201,13 +260,20 @@ class SegmentGiven:
             ) from error
 
 
+@lru_cache(maxsize=len(Status))
 def encode_read_status(status: Status) -> bytes:
     """What a reader says when it has all packets: SUCCESS, or CHECKSUM_OK if it verified."""
     return delimited(pb.ClientReadStatusProto(status=status.name))
 
 
+_CHECKSUM_OK: Final = bytes((0x08, Status.CHECKSUM_OK))
+"""What nearly every reader says."""
+
+
 def decode_read_status(body: bytes) -> Status:
     """From the message without its length; DNTransferAckProto has the same form."""
+    if body == _CHECKSUM_OK:
+        return Status.CHECKSUM_OK
     try:
         return Status(pb.ClientReadStatusProto.FromString(body).status)
     except (DecodeError, ValueError) as error:

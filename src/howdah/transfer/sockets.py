@@ -356,7 +356,10 @@ class Connection:
             taken_at_s = time.monotonic()
 
     def send_buffers(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
-        """Several buffers, one after the other, in one system call where they fit."""
+        """Several buffers, one after the other, in one system call where they fit.
+
+        `OSError` with EFAULT for one that is a mapped file, and has no bytes there any more.
+        """
         left = [memoryview(buffer) for buffer in buffers if len(buffer)]
         while left:
             try:
@@ -364,6 +367,8 @@ class Connection:
             except BlockingIOError:
                 raise self._unsent() from None
             except OSError as error:
+                if error.errno == errno.EFAULT:
+                    raise
                 raise PeerClosed(f"the connection to {self.peer} broke: {error}") from error
             while left and sent >= len(left[0]):
                 sent -= len(left.pop(0))

@@ -39,14 +39,14 @@ def encode_varint(value: int) -> bytes:
 
 def decode_varint(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[int, int] | None:
     """(value, offset after it), or None when `data` ends inside the varint."""
-    value = 0
-    for index in range(MAX_VARINT_BYTES):
-        if offset + index >= len(data):
-            return None
-        byte = data[offset + index]
-        value |= (byte & 0x7F) << (7 * index)
+    value = shift = 0
+    for byte in data[offset : offset + MAX_VARINT_BYTES]:
+        value |= (byte & 0x7F) << shift
+        shift += 7
         if byte < 0x80:
-            return value, offset + index + 1
+            return value, offset + shift // 7
+    if len(data) - offset < MAX_VARINT_BYTES:
+        return None
     raise errors.ProtocolViolation(f"a varint of more than {MAX_VARINT_BYTES} bytes")
 
 

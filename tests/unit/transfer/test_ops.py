@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from howdah.transfer.responses import (
     SegmentGiven,
     SlotReleased,
     decode_read_status,
+    encode_read_answer,
     encode_read_status,
     read_response,
 )
@@ -267,3 +269,104 @@ def test_java_reads_the_fields_where_it_expects_them() -> None:
         ops.encode_request(ops.ReadBlock(ExtendedBlock("BP-1", 7, 9), "c", 3, 4))[4:]
     )
     assert (proto.header.baseHeader.block.blockId, proto.offset, proto.len) == (7, 3, 4)
+
+
+# Messages of a read are packed and parsed once, but for their numbers.
+
+reads = st.builds(
+    ops.ReadBlock, blocks, names, uint63, uint63, st.booleans(), hints, tokens, st.just(b"")
+)
+
+
+def by_protobuf(request: ops.ReadBlock) -> pb.OpReadBlockProto:
+    proto = pb.OpReadBlockProto(
+        offset=request.offset, len=request.length_bytes, sendChecksums=request.send_checksums
+    )
+    base = proto.header.baseHeader
+    base.block.CopyFrom(request.block.to_proto())
+    base.token.CopyFrom(request.token.to_proto())
+    proto.header.clientName = request.client_name
+    if request.hints.drop_behind is not None:
+        proto.cachingStrategy.dropBehind = request.hints.drop_behind
+    if request.hints.readahead_bytes is not None:
+        proto.cachingStrategy.readahead = request.hints.readahead_bytes
+    return proto
+
+
+@given(reads)
+def test_a_read_is_the_message_that_protobuf_makes(request: ops.ReadBlock) -> None:
+    source = BytesSource(ops.encode_request(request)[ops.OP_HEADER_BYTES :])
+    assert pb.OpReadBlockProto.FromString(read_delimited(source)) == by_protobuf(request)
+
+
+@given(reads, reads, st.lists(st.sampled_from(["header", "offset", "len", "rest"]), max_size=6))
+def test_a_read_whose_fields_stand_in_any_order_or_twice_is_what_protobuf_reads(
+    first: ops.ReadBlock, second: ops.ReadBlock, parts: list[str]
+) -> None:
+    def part_of(request: ops.ReadBlock, name: str) -> bytes:
+        proto, wanted = by_protobuf(request), pb.OpReadBlockProto()
+        if name == "header":
+            wanted.header.CopyFrom(proto.header)
+        elif name == "rest":
+            wanted.sendChecksums = proto.sendChecksums
+            wanted.cachingStrategy.CopyFrom(proto.cachingStrategy)
+        else:
+            setattr(wanted, name, getattr(proto, name))
+        return wanted.SerializePartialToString()
+
+    whole = by_protobuf(first).SerializeToString()
+    strange = [part_of(second, name) for name in parts]
+    for body in (whole + b"".join(strange), b"".join(strange) + whole):
+        proto = pb.OpReadBlockProto.FromString(body)
+        found = ops.decode_request(Op.READ_BLOCK, body)
+        assert isinstance(found, ops.ReadBlock)
+        assert by_protobuf(found).SerializeToString() == _plain(proto).SerializeToString()
+
+
+def _plain(proto: pb.OpReadBlockProto) -> pb.OpReadBlockProto:
+    """As we write it: wishes that are empty are none."""
+    proto.sendChecksums = proto.sendChecksums
+    strategy = proto.cachingStrategy
+    if not (strategy.HasField("dropBehind") or strategy.HasField("readahead")):
+        proto.ClearField("cachingStrategy")
+    return proto
+
+
+@given(st.binary(max_size=60))
+def test_a_garbage_read_is_a_violation_or_what_protobuf_reads(body: bytes) -> None:
+    try:
+        found = ops.decode_request(Op.READ_BLOCK, body)
+    except errors.ProtocolViolation:
+        return
+    assert isinstance(found, ops.ReadBlock)
+    assert found.offset == pb.OpReadBlockProto.FromString(body).offset
+
+
+@given(specs, st.integers(0, (1 << 64) - 1))
+def test_the_answer_to_a_read_is_the_one_that_protobuf_makes(
+    spec: ChecksumSpec, offset: int
+) -> None:
+    response = BlockOpResponse(Status.SUCCESS, read_checksum=ReadChecksumInfo(spec, offset))
+    encoded = encode_read_answer(spec, offset)
+    assert encoded == response.encode()
+    assert read_response(BytesSource(encoded)) == response
+
+
+@given(specs, uint63, st.binary(max_size=8))
+def test_an_answer_with_something_behind_it_is_what_protobuf_reads(
+    spec: ChecksumSpec, offset: int, rest: bytes
+) -> None:
+    body = encode_read_answer(spec, offset)[1:] + rest
+    try:
+        proto = pb.BlockOpResponseProto.FromString(body)
+    except DecodeError:
+        with pytest.raises(errors.ProtocolViolation):
+            BlockOpResponse.decode(body)
+        return
+    try:
+        found = BlockOpResponse.decode(body)
+    except errors.ProtocolViolation:
+        return  # a status or a checksum that there is not
+    assert found.status == proto.status
+    assert found.read_checksum is not None
+    assert found.read_checksum.chunk_offset == proto.readOpChecksumInfo.chunkOffset

@@ -3,7 +3,8 @@
 FsDatasetCache in Hadoop. The states of one:
 
     CACHING    room is held; a thread maps, locks and verifies it
-    CACHED     readers on this machine may read it without its checksums
+    CACHED     readers on this machine may read it without its checksums; to others it is sent
+               from where it is mapped (`memory.mapped`)
     UNCACHING  it is to go; local readers that are in the middle of it have time to end
 
     CACHING -> CACHED -uncache-> UNCACHING -> gone
@@ -33,12 +34,14 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 
 from howdah import errors
-from howdah.datanode.caching.locked_memory import LockedFile
+from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import CacheChanged
+from howdah.datanode.memory.mapped import MappedReplica
 from howdah.datanode.replicas.open_replica import VERIFY_BYTES, OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 
 log = logging.getLogger(__name__)
@@ -54,12 +57,29 @@ class Stage(enum.Enum):
     UNCACHING = "uncaching"
 
 
+@dataclass(slots=True, frozen=True)
+class _Memory:
+    """What a replica has here: its files, and the way of who sends it to them."""
+
+    files: tuple[MappedFile, ...]
+    mapped: MappedReplica | None
+    """None without checksums: nothing was verified."""
+
+    def is_left(self) -> bool:
+        """Nobody begins to send from it any more. Whether nobody is in the middle of it."""
+        return self.mapped is None or self.mapped.close()
+
+    def release(self) -> None:
+        for file in self.files:
+            file.release()
+
+
 @dataclass(slots=True, eq=False)
 class _Entry:
     key: Key
     held_bytes: int
     stage: Stage = Stage.CACHING
-    memory: LockedFile | None = None
+    memory: _Memory | None = None
     give_up_s: float = field(default=0.0)
     """When readers that are still in the middle of it are not waited for any more."""
 
@@ -167,7 +187,7 @@ class BlockCache:
     def _work(self, queue: SimpleQueue[tuple[_Entry, Volume]]) -> None:
         while True:
             entry, volume = queue.get()
-            memory: LockedFile | None = None
+            memory: _Memory | None = None
             why: str | None = None
             try:
                 memory = self._load(entry)
@@ -181,7 +201,7 @@ class BlockCache:
                 why = "of a defect"
             self._loaded(entry, memory, why)
 
-    def _load(self, entry: _Entry) -> LockedFile | None:
+    def _load(self, entry: _Entry) -> _Memory | None:
         """Map, lock and verify it; None for a replica without a byte."""
         pool_id, block_id = entry.key
         replica = self._store.find_id(pool_id, block_id)
@@ -192,14 +212,14 @@ class BlockCache:
                 raise errors.ReplicaNotFound(f"it is {opened.replica.state.name} now")
             if not opened.length_bytes:
                 return None
-            memory = self._lock_memory(opened.block_fd, opened.length_bytes)
+            locked = self._lock_memory(opened.block_fd, opened.length_bytes)
             try:
                 reach(Point.CACHE_LOCKED, block_id)
                 self._verify(entry, opened)
+                return _mapped(opened, locked)
             except BaseException:
-                memory.release()
+                locked.release()
                 raise
-            return memory
 
     def _verify(self, entry: _Entry, opened: OpenReplica) -> None:
         """What is locked is what is read here: both are the kernel's pages of the file."""
@@ -217,12 +237,14 @@ class BlockCache:
                     "damaged"
                 )
 
-    def _loaded(self, entry: _Entry, memory: LockedFile | None, why: str | None) -> None:
+    def _loaded(self, entry: _Entry, memory: _Memory | None, why: str | None) -> None:
         pool_id, block_id = entry.key
         with self._lock:
             is_wanted = entry.stage is Stage.CACHING and why is None
             if is_wanted:
                 entry.stage, entry.memory = Stage.CACHED, memory
+                if memory is not None and memory.mapped is not None:
+                    self._store.in_memory.mapped[entry.key] = memory.mapped
                 self._registry.cached(*entry.key)
                 self._tell(CacheChanged(pool_id, (block_id,), ()))
             else:
@@ -253,6 +275,7 @@ class BlockCache:
             elif entry.stage is Stage.CACHED:
                 entry.stage = Stage.UNCACHING
                 entry.give_up_s = 0.0 if give_up_s is None else give_up_s
+                self._store.in_memory.mapped.pop(key, None)
                 self._registry.uncached(*key)
                 self._leaving.append(entry)
                 self._tell(CacheChanged(key[0], (), (key[1],)))
@@ -279,13 +302,14 @@ class BlockCache:
             self.let_go()
 
     def let_go(self) -> None:
-        """Give back the memory of those that nobody is in the middle of."""
+        """Give back the memory of those that nobody is in the middle of. Who sends one over the
+        network is waited for, as long as the reader's connection lives."""
         now_s = time.monotonic()
         with self._lock:
             gone = []
             for entry in self._leaving:
                 in_use = now_s < entry.give_up_s and self._registry.is_anchored(*entry.key)
-                if not in_use:
+                if not in_use and (entry.memory is None or entry.memory.is_left()):
                     gone.append(entry)
                     self._entries.pop(entry.key, None)
             self._leaving = [entry for entry in self._leaving if entry not in gone]
@@ -294,3 +318,21 @@ class BlockCache:
                 entry.memory.release()
             self._store.in_memory.free_cached(entry.held_bytes)
             log.info("block %d of %s is uncached", entry.key[1], entry.key[0])
+
+
+def _mapped(opened: OpenReplica, locked: LockedFile) -> _Memory:
+    """What those send who send the replica; it was verified just now."""
+    spec = opened.checksum
+    if not spec.sum_bytes:
+        return _Memory((locked,), None)
+    header = block_files.sums_offset(spec, 0)
+    sums = MappedFile(opened.meta_fd, header + spec.sums_length(opened.length_bytes))
+    partial = opened.length_bytes % spec.bytes_per_checksum
+    mapped = MappedReplica(
+        opened.replica.generation_stamp,
+        spec,
+        locked.view(),
+        sums.view()[header:],
+        opened.tail[1] if partial else b"",
+    )
+    return _Memory((locked, sums), mapped)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.datanode.memory import saved_copies
 from howdah.datanode.memory.figures import Figure
+from howdah.datanode.memory.mapped import MappedReplica
 from howdah.datanode.memory.tracker import Copy, Discarded, Key, Record, Tracker
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
@@ -45,6 +46,8 @@ class InMemory:
         """Has copies take the places of these, which were lost with their memory."""
         self.when_unsaved: Callable[[], None] = lambda: None
         """Told when a replica waits for its copy."""
+        self.mapped: dict[Key, MappedReplica] = {}
+        """Those that the cache has; it alone adds to them, and any thread may look."""
         self._counting = threading.Lock()
         self._add: Callable[[Figure, int], None] = lambda figure, change: None
         self._on_locked: Callable[[int], None] = lambda count_bytes: None

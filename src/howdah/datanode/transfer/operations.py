@@ -26,7 +26,7 @@ from howdah.datanode.transfer.block_checksum import checksum_of_block
 from howdah.datanode.transfer.copies import copy_for_pipeline
 from howdah.datanode.transfer.moves import BlockPinned, Moves
 from howdah.datanode.transfer.receiver import BlockReceiver
-from howdah.datanode.transfer.sender import BlockSender
+from howdah.datanode.transfer.sender import BlockSender, send_mapped
 from howdah.datanode.transfer.short_circuit import (
     give_descriptors,
     release_slot,
@@ -49,7 +49,7 @@ from howdah.transfer.ops import (
     decode_op_header,
     decode_request,
 )
-from howdah.transfer.responses import BlockOpResponse, ReadChecksumInfo, decode_read_status
+from howdah.transfer.responses import BlockOpResponse, decode_read_status, encode_read_answer
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
 from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
 from howdah.transfer.status import Status
@@ -188,6 +188,8 @@ class Operations:
     # --- reading ---
 
     def _read(self, request: ReadBlock) -> bool:
+        if self._send_mapped(request):
+            return self._verdict(request)
         settings = self._settings
         try:
             opened = self._open(request)
@@ -207,11 +209,10 @@ class Operations:
                 )
             except errors.IllegalArgument as error:
                 return self._refuse(f"opReadBlock {request.block}", error)
-            info = ReadChecksumInfo(sender.checksum, sender.start)
-            answer = BlockOpResponse(Status.SUCCESS, read_checksum=info).encode()
+            answer = encode_read_answer(sender.checksum, sender.start)
             try:
                 self._send(sender, request, opened, answer)
-                return self._verdict(request, opened)
+                return self._verdict(request)
             finally:
                 sender.finish()
 
@@ -223,7 +224,32 @@ class Operations:
         self._store.activity.count(Count.BytesRead, sent_bytes)
         self._store.activity.count(Count.BlocksRead)
 
-    def _verdict(self, request: ReadBlock, opened: OpenReplica) -> bool:
+    def _send_mapped(self, request: ReadBlock) -> bool:
+        """Whether it was sent from memory."""
+        block = request.block
+        cached = self._store.in_memory.mapped
+        mapped = cached.get((block.pool_id, block.block_id))
+        if mapped is None:
+            return False
+        try:
+            sent_bytes = send_mapped(self._connection, mapped, request)
+        except errors.BlockMissing:
+            # From here on readers get, and report, what the files have.
+            cached.pop((block.pool_id, block.block_id), None)
+            self._suspect(block)
+            raise
+        if sent_bytes is None:
+            return False
+        self._store.activity.count(Count.BytesRead, sent_bytes)
+        self._store.activity.count(Count.BlocksRead)
+        return True
+
+    def _suspect(self, block: ExtendedBlock) -> None:
+        replica = self._store.find_id(block.pool_id, block.block_id)
+        if replica is not None:
+            self._store.suspect(block.pool_id, replica)
+
+    def _verdict(self, request: ReadBlock) -> bool:
         """The reader's; it, and the next operation, may be here already."""
         connection = self._connection
         try:
@@ -233,7 +259,7 @@ class Operations:
             return False
         if status not in (Status.SUCCESS, Status.CHECKSUM_OK):
             log.warning("%s read %s and says %s", connection.peer, request.block, status.name)
-            self._store.suspect(request.block.pool_id, opened.replica)
+            self._suspect(request.block)
         return True
 
     def _open(self, request: ReadBlock) -> OpenReplica:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import random
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +16,16 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.caching.block_cache import BlockCache
 from howdah.datanode.caching.locked_memory import LockedFile
-from howdah.datanode.channel.messages import CacheChanged, ReplicaSuspect
+from howdah.datanode.channel.messages import CacheChanged, CorruptFound, ReplicaSuspect
+from howdah.datanode.latency.activity import Activity
+from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.settings import DataSettings
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.transfer.ops import CachingHints
 from howdah.transfer.short_circuit import SlotId, Slots
+from howdah.transfer.sockets import Connection, PeerClosed
+from howdah.transfer.status import Status
 
 POOL = "BP-7-127.0.0.1-1"
 PAGE = mmap.PAGESIZE
@@ -331,3 +338,205 @@ def test_a_defect_costs_one_replica_its_place_and_the_others_nothing(
     assert "caching block 1 failed on a defect" in caplog.text
     found.cache.cache(POOL, [1])
     found.wait_until_cached(1)
+
+
+# Readers elsewhere.
+
+
+def read(
+    subject: Lab, offset: int, length: int, verdict: Status = Status.CHECKSUM_OK, **more: Any
+) -> Any:
+    block = ExtendedBlock(POOL, 1, 1001, len(DATA))
+    request = subject.lab.read_request(block, offset, length, **more)
+    return subject.lab.read_block(subject.node, request, verdict=verdict)
+
+
+class Opened:
+    """How often replicas are opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        really = OpenReplica.of
+
+        def counted(*arguments: Any) -> OpenReplica:
+            self.count += 1
+            return really(*arguments)
+
+        monkeypatch.setattr(OpenReplica, "of", counted)
+
+
+@pytest.fixture
+def opened(cached: Lab, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """Of the reads of this test, not of the caching."""
+    return Opened(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("offset", "length"),
+    [(0, 1), (1, 1), (511, 2), (700, 5000), (512, 512), (10_239, 1), (9_999, 241), (0, 10_240)],
+)
+def test_a_cached_replica_is_sent_from_memory(
+    cached: Lab, opened: Opened, monkeypatch: pytest.MonkeyPatch, offset: int, length: int
+) -> None:
+    calls = []
+    really = Connection.send_buffers
+    monkeypatch.setattr(
+        Connection,
+        "send_buffers",
+        lambda self, buffers: [calls.append(len(buffers)), really(self, buffers)],
+    )
+    found = read(cached, offset, length)
+    start, end = offset // 512 * 512, -(-(offset + length) // 512) * 512
+    assert found.response.read_checksum.chunk_offset == start
+    assert found.data == DATA[start:end]
+    assert found.sums == cached.lab.sums_of(DATA[start:end])
+    assert (opened.count, len(calls)) == (0, 1)
+
+
+def test_a_cached_replica_that_ends_within_a_chunk_is_sent_from_memory(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = Lab(lab)
+    subject.write(1, DATA[:-100])
+    subject.cache.cache(POOL, [1])
+    subject.wait_until_cached()
+    opened = Opened(monkeypatch)
+    for offset, length in ((len(DATA) - 101, 1), (0, len(DATA) - 100), (512, 513)):
+        found = read(subject, offset, length)
+        start = offset // 512 * 512
+        assert found.data == DATA[start : start + len(found.data)]
+        assert len(found.data) >= offset - start + length
+        assert found.sums == lab.sums_of(found.data)
+    assert opened.count == 0
+
+
+@pytest.mark.parametrize(
+    ("offset", "length", "more"),
+    [
+        (0, 10, {"send_checksums": False}),
+        (0, 10, {"hints": CachingHints(drop_behind=True)}),
+        (0, 10, {"block": ExtendedBlock(POOL, 1, 1000, 10)}),
+        (10, 0, {}),
+    ],
+)
+def test_what_the_short_way_does_not_do_goes_the_long_one(
+    cached: Lab, opened: Opened, offset: int, length: int, more: dict[str, Any]
+) -> None:
+    found = read(cached, offset, length, **more)
+    assert found.response.is_success
+    assert found.data == DATA[:512]
+    assert opened.count == 1
+
+
+def test_a_stretch_beyond_a_cached_replica_is_refused(cached: Lab) -> None:
+    assert "don't match" in read(cached, 10_000, 241).response.message
+    missing = read(cached, 0, 1, block=ExtendedBlock(POOL, 1, 1002, 1))
+    assert "older" in missing.response.message
+
+
+def test_a_cached_read_is_counted_and_its_verdict_heard(cached: Lab) -> None:
+    counted: list[tuple[int, int]] = []
+    cached.store.activity = Activity(lambda number, change: counted.append((number, change)))
+    assert read(cached, 0, 600, verdict=Status.ERROR_CHECKSUM).data == DATA[:1024]
+    assert cached.node.wait_for(ReplicaSuspect).block.block_id == 1
+    assert 1024 in [change for _, change in counted]
+
+
+def test_a_replica_that_is_not_cached_any_more_is_read_from_its_files(
+    cached: Lab, opened: Opened
+) -> None:
+    cached.cache.uncache(POOL, [1])
+    assert read(cached, 0, 10).data == DATA[:512]
+    assert opened.count == 1
+    cached.wait_until_free()
+    cached.cache.cache(POOL, [1])
+    cached.wait_until_cached()
+    before = opened.count
+    assert read(cached, 0, 10).data == DATA[:512]
+    assert opened.count == before
+
+
+def test_memory_that_is_being_sent_stays_until_it_is(cached: Lab) -> None:
+    mapped = cached.store.in_memory.mapped[POOL, 1]
+    assert mapped.borrow()
+    _, _, data = mapped.chunks(0, 512)
+    assert cached.store.invalidate(ExtendedBlock(POOL, 1, 1001, len(DATA)))
+    assert not cached.cache.is_cached(POOL, 1)
+    for _ in range(3):
+        cached.cache.let_go()
+    assert cached.locked_bytes == 3 * PAGE
+    assert bytes(data) == DATA[:512]
+    assert not mapped.borrow()
+    mapped.give_back()
+    cached.wait_until_free()
+
+
+def test_a_cached_file_that_was_cut_ends_the_read_and_is_reported(cached: Lab) -> None:
+    """Whoever looked at memory that is a file's no more would be killed: the kernel looks."""
+    os.truncate(cached.node.block_path(1), 0)
+    with pytest.raises(PeerClosed):
+        read(cached, 0, 8000)
+    assert cached.node.wait_for(ReplicaSuspect).block.block_id == 1
+    with pytest.raises(PeerClosed):
+        read(cached, 0, 8000)
+    assert cached.node.wait_for(CorruptFound).block.block_id == 1
+
+
+def test_a_meta_file_that_was_cut_ends_the_read_and_is_reported(cached: Lab) -> None:
+    (meta,) = cached.node.block_path(1).parent.glob("*.meta")
+    os.truncate(meta, 0)
+    with pytest.raises(PeerClosed):
+        read(cached, 0, 8000)
+    assert cached.node.wait_for(ReplicaSuspect).block.block_id == 1
+
+
+def test_damage_to_the_files_of_a_cached_replica_is_not_hidden(cached: Lab) -> None:
+    path = cached.node.block_path(1)
+    with path.open("r+b") as file:
+        file.seek(600)
+        file.write(b"\xff\x00\xff")
+    found = read(cached, 0, 2048)
+    assert found.data != DATA[:2048]
+    assert found.sums == cached.lab.sums_of(DATA[:2048])
+
+
+def test_readers_beside_caching_uncaching_and_deletion_get_all_or_an_error(lab: Any) -> None:
+    subject = Lab(lab)
+    block = subject.write()
+    wrong: list[str] = []
+    done = threading.Event()
+
+    def reader(seed: int) -> None:
+        chance = random.Random(seed)
+        while not done.is_set():
+            offset = chance.randrange(len(DATA))
+            length = chance.randrange(1, len(DATA) - offset + 1)
+            found = read(subject, offset, length)
+            if not found.response.is_success:
+                if "not found" not in found.response.message:
+                    wrong.append(found.response.message)
+                continue
+            start = offset // 512 * 512
+            if found.data != DATA[start : start + len(found.data)]:
+                wrong.append(f"data of {offset}, {length}")
+            if found.sums != lab.sums_of(found.data):
+                wrong.append(f"sums of {offset}, {length}")
+
+    readers = [threading.Thread(target=reader, args=(seed,)) for seed in range(3)]
+    for thread in readers:
+        thread.start()
+    try:
+        for _ in range(15):
+            subject.cache.cache(POOL, [1])
+            subject.wait_until_cached()
+            subject.cache.uncache(POOL, [1])
+            subject.wait_until_free()
+        subject.cache.cache(POOL, [1])
+        subject.wait_until_cached()
+        assert subject.store.invalidate(block)
+        subject.wait_until_free()
+    finally:
+        done.set()
+        for thread in readers:
+            thread.join(60)
+    assert wrong == []
