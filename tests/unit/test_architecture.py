@@ -362,7 +362,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
     # Clients that speak HTTP to others.
-    "gateway": BOTTOM | {"fs", "storage", "web"},
+    "gateway": BOTTOM | {"client", "fs", "storage", "web"},
     "client": BOTTOM | {"rpc", "transfer"},
     # Of `web` the tables of WebHDFS, which are pure.
     "fs": BOTTOM | {"client", "rpc", "transfer", "web"},

@@ -19,6 +19,9 @@ from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import UsageError
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
     from howdah.config import Configuration
     from howdah.gateway.files import FileGateway
 
@@ -255,10 +258,12 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     from howdah import keys
     from howdah.datanode.server import run
 
-    def make_files() -> FileGateway:
+    def make_files(
+        uuid: str, dial: Callable[[], socket.socket], has_read: Callable[[int], None]
+    ) -> FileGateway:
         from howdah.gateway.files import FileGateway
 
-        return FileGateway(conf)
+        return FileGateway.of_datanode(conf, uuid, dial, has_read)
 
     rolls_back = options.rollback or options.rollingupgrade == "rollback"
     return run(

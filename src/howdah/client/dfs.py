@@ -101,6 +101,8 @@ class DFSClient:
         self._identity = PerProcess(lambda: _Identity(namenode, settings))
         self._defaults: types_pb2.FsServerDefaultsProto | None = None
         self._closed = False
+        self._given_replicas: ShortCircuitCache | None = None
+        self._nearest: str | None = None
         _ALL_CLIENTS.add(self)
 
     @classmethod
@@ -342,7 +344,14 @@ class DFSClient:
             self._reader_factories,
             self.hedged_reads,
             self.tally,
+            self._nearest,
         )
+
+    def read_from(self, replicas: ShortCircuitCache, nearest: str) -> None:
+        """Read what this leads to from its files, as whoever shares it; the caller closes it.
+        Of several datanodes the `nearest` is asked first, by its uuid. For a client that has
+        opened nothing yet."""
+        self._given_replicas, self._nearest = replicas, nearest
 
     @made_once
     def _reader_factories(self) -> tuple[ReaderFactory, ...]:
@@ -355,11 +364,15 @@ class DFSClient:
             use_hostname=own.use_datanode_hostname,
             timeout_s=own.socket_timeout_s,
         )
-        if not own.short_circuit.socket_path:
+        caches = [] if self._given_replicas is None else [self._given_replicas]
+        if own.short_circuit.socket_path:
+            caches.append(self._local_replicas)
+        if not caches:
             return (through_datanode,)
         from howdah.client.shortcircuit.reader import ShortCircuitReaders
 
-        return (ShortCircuitReaders(self._local_replicas, through_datanode), through_datanode)
+        local = (ShortCircuitReaders(cache, through_datanode) for cache in caches)
+        return (*local, through_datanode)
 
     @made_once
     def _local_replicas(self) -> ShortCircuitCache:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.keeper.keeper import AGAIN, Keeper
-from howdah.datanode.keeper.pages import Files
+from howdah.datanode.keeper.pages import MakeFiles
 from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)
@@ -20,7 +19,7 @@ def run(
     ready_file: Path | None = None,
     *,
     rolls_back: bool = False,
-    make_files: Callable[[], Files] | None = None,
+    make_files: MakeFiles | None = None,
 ) -> int:
     """Run a datanode until SIGTERM or SIGINT; the exit status.
 

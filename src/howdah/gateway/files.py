@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
+from collections.abc import Callable
 from contextlib import closing
 from typing import Final
 
 from howdah import errors, keys
+from howdah.client.settings.short_circuit import ShortCircuitSettings
+from howdah.client.shortcircuit.cache import ShortCircuitCache
+from howdah.client.shortcircuit.ways import OwnDatanode
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.transfers import TRANSFERS
@@ -35,6 +40,10 @@ from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
 
 log = logging.getLogger(__name__)
 
+_KEPT_REPLICAS: Final = 64
+_KEPT_S: Final = 4.0
+_WITHOUT_S: Final = 30.0
+"""So long replicas are read through the data process where it passed no files."""
 _MAY_SEND: Final = {
     "Access-Control-Allow-Methods": "GET, PUT, POST",
     "Access-Control-Allow-Headers": "Content-Type, X-XSRF-HEADER",
@@ -45,7 +54,8 @@ _MAY_SEND: Final = {
 class FileGateway:
     """Answers requests of WebHDFS about the bytes of files."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(self, conf: Configuration, own: OwnDatanode | None = None) -> None:
+        """`own`: the datanode whose replicas are read from their files."""
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
         self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
@@ -54,6 +64,20 @@ class FileGateway:
         self._namenodes = _known_namenodes(conf)
         self.origins = _origins(conf)
         """Whose pages may use this."""
+        self._own = own
+        self._replicas = None if own is None else _replicas_of(own, conf)
+
+    @classmethod
+    def of_datanode(
+        cls,
+        conf: Configuration,
+        uuid: str,
+        dial: Callable[[], socket.socket],
+        has_read: Callable[[int], None],
+    ) -> FileGateway:
+        """The keeper's of this datanode: `dial` makes a connection to its data process, and
+        `has_read` hears how many bytes of a replica were read from its file."""
+        return cls(conf, OwnDatanode(uuid, dial, has_read))
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -72,7 +96,28 @@ class FileGateway:
             raise InvalidParameter(
                 "namenoderpcaddress", f"{namenode} is no namenode that is configured here"
             )
-        return HdfsFileSystem(namenode, self.conf, user)
+        fs = HdfsFileSystem(namenode, self.conf, user)
+        if self._own is not None and self._replicas is not None:
+            fs.client.read_from(self._replicas, self._own.uuid)
+        return fs
+
+    def close(self) -> None:
+        """Let go of replicas."""
+        if self._replicas is not None:
+            self._replicas.close()
+
+
+def _replicas_of(own: OwnDatanode, conf: Configuration) -> ShortCircuitCache:
+    """What was read stays open for a moment, in which the same reader may go on. No file is
+    mapped: what is cut under a reader must not end this process."""
+    settings = ShortCircuitSettings(
+        cache_size=_KEPT_REPLICAS,
+        cache_expiry_s=_KEPT_S,
+        disable_interval_s=_WITHOUT_S,
+        mmap=False,
+    )
+    timeout_s = conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT)
+    return ShortCircuitCache(settings, lambda: "the keeper", timeout_s, own)
 
 
 def _known_namenodes(conf: Configuration) -> frozenset[str]:

@@ -231,6 +231,11 @@ class Channel:
         """Whether the head of an answer is out."""
         return self._h11.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
 
+    @property
+    def wants_body(self) -> bool:
+        """Whether an answer has more than a head: not one to HEAD."""
+        return not self._is_head
+
     def respond(self, response: Response) -> None:
         """A whole answer. Raises OSError."""
         headers = dict(response.headers)

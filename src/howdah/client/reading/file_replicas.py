@@ -44,6 +44,7 @@ class ReadContext:
     """What the input streams of one client share.
 
     `factories` are the ways to a replica, the best one first; the last one always leads.
+    `nearest` is the datanode, by its uuid, that is asked first for what it has.
     """
 
     namenode: NamenodeProxy
@@ -52,6 +53,7 @@ class ReadContext:
     factories: Sequence[ReaderFactory]
     hedged: HedgedReads | None = None
     tally: Tally | None = None
+    nearest: str | None = None
 
 
 class FileReplicas:
@@ -109,7 +111,11 @@ class FileReplicas:
 
     def _in_order(self, block: LocatedBlock) -> tuple[DatanodeAddress, ...]:
         """The nearest first, unless one that has the block in memory is preferred."""
-        return block.cached_first if self._context.settings.prefers_cached else block.nodes
+        nodes = block.cached_first if self._context.settings.prefers_cached else block.nodes
+        nearest = self._context.nearest
+        if nearest is None:
+            return nodes
+        return tuple(sorted(nodes, key=lambda node: node.uuid != nearest))
 
     def open(
         self,

@@ -21,9 +21,9 @@ from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
+from howdah.client.shortcircuit.ways import LocalWay, UnixSockets
 from howdah.forks import PerProcess, process_id
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.sockets import is_local_address
 
 _SWEEP_S = 5.0
 _SHORTEST_SWEEP_S = 0.05
@@ -36,9 +36,15 @@ class ShortCircuitCache:
     """Open local replicas of one client. Thread-safe; safe after a fork."""
 
     def __init__(
-        self, settings: ShortCircuitSettings, client_name: Callable[[], str], timeout_s: float
+        self,
+        settings: ShortCircuitSettings,
+        client_name: Callable[[], str],
+        timeout_s: float,
+        way: LocalWay | None = None,
     ) -> None:
+        """`way` leads to the datanodes; None: the socket that `settings` name."""
         self.settings = settings
+        self._way = UnixSockets(settings.socket_path) if way is None else way
         self._client_name = client_name
         self._timeout_s = timeout_s
         self._replicas: dict[ReplicaKey, LocalReplica] = {}
@@ -52,7 +58,6 @@ class ShortCircuitCache:
         # Those that nobody reads, the longest idle one in front.
         self._idle: OrderedDict[ReplicaKey, LocalReplica] = OrderedDict()
         self._datanodes: dict[str, LocalDatanode] = {}
-        self._local_hosts: dict[str, bool] = {}
         self._refused: OrderedDict[ReplicaKey, float] = OrderedDict()
         self._sweeping = False
         self._closed = False
@@ -76,14 +81,15 @@ class ShortCircuitCache:
         None where it isn't on this machine, or its datanode does not pass it.
         """
         self._own()
-        if not block.length_bytes or not self._is_here(node.ip):
+        place = self._way.place(node) if block.length_bytes else None
+        if place is None:
             return None
         key = key_of(block.block)
         replica = self._find(key)
         if replica is None:
             if self._was_refused(key):
                 return None
-            replica = self._fetch(block, node)
+            replica = self._fetch(block, place)
             if replica is None:
                 return None
         if replica.length_bytes < block.length_bytes:
@@ -106,8 +112,8 @@ class ShortCircuitCache:
             gone.let_go()
         return replica
 
-    def _fetch(self, block: LocatedBlock, node: DatanodeAddress) -> LocalReplica | None:
-        datanode = self._datanode(node)
+    def _fetch(self, block: LocatedBlock, place: str) -> LocalReplica | None:
+        datanode = self._datanode(place)
         if not datanode.is_usable:
             return None
         fetched = datanode.fetch(block.block, block.token)
@@ -130,10 +136,12 @@ class ShortCircuitCache:
             surplus.let_go()
         return fetched
 
-    def release(self, replica: LocalReplica, *, stale: bool = False) -> None:
+    def release(self, replica: LocalReplica, *, stale: bool = False, read_bytes: int = 0) -> None:
         """Whoever acquired it reads no more. `stale`: nobody else shall either."""
         if replica.pid != process_id():
             return
+        if read_bytes:
+            self._way.has_read(read_bytes)
         gone: list[LocalReplica] = []
         with self._changed:
             replica.readers -= 1
@@ -160,19 +168,13 @@ class ShortCircuitCache:
 
     # --- where ---
 
-    def _is_here(self, host: str) -> bool:
-        here = self._local_hosts.get(host)
-        if here is None:
-            here = self._local_hosts[host] = is_local_address(host)
-        return here
-
-    def _datanode(self, node: DatanodeAddress) -> LocalDatanode:
-        path = self.settings.socket_path.replace("_PORT", str(node.transfer_port))
+    def _datanode(self, place: str) -> LocalDatanode:
         with self._changed:
-            datanode = self._datanodes.get(path)
+            datanode = self._datanodes.get(place)
             if datanode is None:
-                datanode = self._datanodes[path] = LocalDatanode(
-                    path,
+                datanode = self._datanodes[place] = LocalDatanode(
+                    place,
+                    self._way,
                     client_name=self._client_name,
                     timeout_s=self._timeout_s,
                     disable_s=self.settings.disable_interval_s,

@@ -25,6 +25,7 @@ from howdah import errors
 from howdah.client.peers import PeerCache
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaRevoked
 from howdah.client.shortcircuit.segments import Segment, SegmentRefused, Slot
+from howdah.client.shortcircuit.ways import LocalWay
 from howdah.transfer import sockets
 from howdah.transfer.blocks import BlockToken, ExtendedBlock
 from howdah.transfer.ops import Request, encode_request
@@ -47,6 +48,7 @@ class LocalDatanode:
     def __init__(
         self,
         path: str,
+        way: LocalWay,
         *,
         client_name: Callable[[], str],
         timeout_s: float,
@@ -54,6 +56,7 @@ class LocalDatanode:
         check: bool,
     ) -> None:
         self.path = path
+        self._way = way
         self._client_name = client_name
         self._timeout_s = timeout_s
         self._disable_s = disable_s
@@ -207,7 +210,7 @@ class LocalDatanode:
     # --- connections ---
 
     def _connect(self) -> sockets.Connection:
-        return sockets.connect_local(self.path, timeout_s=self._timeout_s, takes_descriptors=True)
+        return self._way.connect(self.path, self._timeout_s)
 
     def _ask(
         self, request: Request, read: Callable[[sockets.Connection], T]

@@ -60,6 +60,7 @@ class ShortCircuitReader:
         self._position = request.offset
         self._end = request.offset + request.length_bytes
         self._dropped_to = request.offset
+        self._read_bytes = 0
         readahead_bytes = request.hints.readahead_bytes
         if readahead_bytes:
             os.posix_fadvise(
@@ -111,6 +112,7 @@ class ShortCircuitReader:
         if not self._succeeds(replica, lambda: views.append(replica.view(self._position, count))):
             return None
         self._position += count
+        self._read_bytes += count
         return views[0]
 
     def _succeeds(self, replica: LocalReplica, read: Callable[[], object]) -> bool:
@@ -140,6 +142,7 @@ class ShortCircuitReader:
 
     def _advance(self, replica: LocalReplica, count: int) -> None:
         self._position += count
+        self._read_bytes += count
         if self._request.hints.drop_behind and (
             self._position - self._dropped_to >= _PIECE_BYTES or self._position == self._end
         ):
@@ -175,7 +178,7 @@ class ShortCircuitReader:
     def _give_back(self, *, stale: bool = False) -> None:
         replica, self._replica = self._replica, None
         if replica is not None:
-            self._cache.release(replica, stale=stale)
+            self._cache.release(replica, stale=stale, read_bytes=self._read_bytes)
 
     def close(self) -> None:
         """Let go of the replica; safe to repeat."""

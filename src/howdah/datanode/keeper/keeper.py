@@ -23,11 +23,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from howdah import errors, exposure, keys
 from howdah.config import Configuration
+from howdah.datanode.channel import dialing
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
@@ -62,7 +64,15 @@ from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.lifeline import lifeline_interval_s
 from howdah.datanode.keeper.namenode_actor import ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
-from howdah.datanode.keeper.pages import Files, Pages, beans, facts, families, monitoring
+from howdah.datanode.keeper.pages import (
+    Files,
+    MakeFiles,
+    Pages,
+    beans,
+    facts,
+    families,
+    monitoring,
+)
 from howdah.datanode.keeper.reconfiguration import Reconfiguration
 from howdah.datanode.latency.activity import Activity, Count
 from howdah.datanode.process.data_process import DataProcess, Inheritance
@@ -97,7 +107,7 @@ class Keeper:
         ready_file: Path | None,
         *,
         rolls_back: bool = False,
-        make_files: Callable[[], Files] | None = None,
+        make_files: MakeFiles | None = None,
     ) -> None:
         self._conf = conf
         self._make_files = make_files
@@ -177,9 +187,11 @@ class Keeper:
             [reason.partition(": ")[0] for reason in directories.unusable],
         )
         self._link, data_end = Link.pair()
+        self._dialer, dialed = dialing.pair()
         inheritance = Inheritance(
             data_listener,
             local_listener,
+            dialed,
             ipc_listener,
             volumes,
             replicas,
@@ -190,6 +202,7 @@ class Keeper:
         if self._data_pid == 0:
             self._become_data_process(inheritance, data_end)
         data_end.close()
+        dialed.close()
         data_listener.close()
         if local_listener is not None:
             local_listener.close()
@@ -206,7 +219,7 @@ class Keeper:
                 self._name(),
                 rates,
             ),
-            self._make_files,
+            None if self._make_files is None else partial(self._files, self._make_files),
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
             set_levels=lambda name, level: self._command(LogLevel(name, level)),
@@ -284,6 +297,7 @@ class Keeper:
     def _become_data_process(self, inheritance: Inheritance, link: Link) -> None:
         try:
             self._link.close()
+            self._dialer.close()
             os.close(self._wake_reader)
             os.close(self._wake_writer)
             DataProcess(inheritance, link).run()
@@ -332,6 +346,13 @@ class Keeper:
             "uuid": self._uuid,
         }
         replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
+
+    def _files(self, make: MakeFiles) -> Files:
+        return make(self._uuid, self._dialer.dial, self._has_read)
+
+    def _has_read(self, length_bytes: int) -> None:
+        self._activity.count(Count.KeeperBytesRead, length_bytes)
+        self._activity.count(Count.KeeperBlocksRead)
 
     # --- serving ---
 
@@ -466,6 +487,7 @@ class Keeper:
                 break
             time.sleep(0.005)
         self._link.close()
+        self._dialer.close()
         return self._status
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.latency import volume_figures
-from howdah.datanode.latency.activity import Count, Work, read_count, read_work
+from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.figures.times import Rates
@@ -70,7 +71,7 @@ _NANOSECONDS: Final = {
 
 def activity(figure: Callable[[int], int], rates: Rates, now_ns: int) -> jmx.Bean:
     """Attributes of DataNodeActivity: numbers and means of what was done."""
-    found: jmx.Bean = {each.name: read_count(figure, each) for each in Count}
+    found: jmx.Bean = {each.name: read_count(figure, each) for each in SHOWN}
     for work in Work:
         count, total_ns = read_work(figure, work)
         mean_ns = rates.mean_ns(work.name, count, total_ns, now_ns)
@@ -93,7 +94,7 @@ def families(gauges: Gauges) -> Iterator[Family]:
             for count, total_ns in (read_work(gauges.figure, work),)
         ),
     )
-    for what in Count:
+    for what in SHOWN:
         yield one(
             "howdah_datanode_" + re.sub("(?=[A-Z])", "_", what.name).lower().strip("_"),
             "counter",
@@ -274,6 +275,12 @@ class Files(Protocol):
     says how one is made, which happens at the first request."""
 
     def answer(self, request: Request) -> Exchange: ...
+    def close(self) -> None: ...
+
+
+MakeFiles = Callable[[str, Callable[[], socket.socket], Callable[[int], None]], Files]
+"""Gets the uuid of this datanode, what makes a connection to its data process, and whom to tell
+how many bytes of a replica were read from its file."""
 
 
 class Pages:
@@ -314,6 +321,9 @@ class Pages:
     def stop(self) -> None:
         """No page is answered any more, and the port is free."""
         self._server.stop()
+        with self._lock:
+            if self._files is not None:
+                self._files.close()
 
     def answer(self, request: Request) -> Response | Exchange:
         if self._make_files is not None and is_webhdfs(request.path):

@@ -46,10 +46,19 @@ class Count(enum.IntEnum):
     BlocksWritten = 3
     BlocksReplicated = 4
     BlocksRemoved = 5
+    KeeperBytesRead = 6
+    """Of replicas that the keeper reads from their files, for those who ask over HTTP."""
+    KeeperBlocksRead = 7
 
 
 _FIRST_COUNT: Final = FIRST + 2 * len(Work)
 WORDS: Final = _FIRST_COUNT + len(Count)
+_OF_KEEPER: Final = {
+    Count.BytesRead: Count.KeeperBytesRead,
+    Count.BlocksRead: Count.KeeperBlocksRead,
+}
+SHOWN: Final = tuple(each for each in Count if each not in _OF_KEEPER.values())
+"""What both processes have done, by the name that users know."""
 
 
 class Activity:
@@ -115,4 +124,6 @@ def read_work(figure: Callable[[int], int], work: Work) -> tuple[int, int]:
 
 
 def read_count(figure: Callable[[int], int], what: Count) -> int:
-    return figure(_FIRST_COUNT + what)
+    """Of both processes together, where the keeper has a word of its own."""
+    own = figure(_FIRST_COUNT + what)
+    return own + figure(_FIRST_COUNT + _OF_KEEPER[what]) if what in _OF_KEEPER else own

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from howdah.datanode.caching.block_cache import BlockCache
+from howdah.datanode.channel.dialing import Dialed
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
 from howdah.datanode.channel.messages import (
@@ -80,6 +81,8 @@ class Inheritance:
     data_listener: socket.socket
     local_listener: socket.socket | None
     """The Unix domain socket for readers on this machine, where it is configured."""
+    dialed: Dialed
+    """How the keeper reaches this process, to read replicas for those who ask over HTTP."""
     ipc_listener: socket.socket
     volumes: VolumeSet
     replicas: ReplicaMap
@@ -123,6 +126,10 @@ class DataProcess:
                 inheritance.settings,
                 self._server.balancing,
             )
+        # Its reads are short, and map no file: what is cut need not be copied for it.
+        self._keepers_server = DataServer(
+            inheritance.dialed, self._store, inheritance.settings, self._server.balancing
+        )
         self._disk_balancer = DiskBalancer(
             self._store,
             inheritance.settings.disk_balancer,
@@ -181,6 +188,7 @@ class DataProcess:
         self._server.start()
         if self._local_server is not None:
             self._local_server.start()
+        self._keepers_server.start()
         self._ipc.start()
         self._outliers.start()
         self._lazy_writer.start()
@@ -255,6 +263,7 @@ class DataProcess:
         self._server.close()
         if self._local_server is not None:
             self._local_server.close()
+        self._keepers_server.close()
         self._ipc.close()
         spans.stop()
         _exit(0)

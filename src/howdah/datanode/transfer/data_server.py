@@ -16,6 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from howdah import errors
 from howdah.datanode.replicas.store import BlockStore
@@ -31,12 +32,20 @@ _STACK_BYTES = 512 * 1024
 _OUT_OF_DESCRIPTORS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
+class Listener(Protocol):
+    """A listening socket, or what is like one."""
+
+    def accept(self) -> tuple[socket.socket, object]: ...
+    def shutdown(self, how: int, /) -> None: ...
+    def close(self) -> None: ...
+
+
 class DataServer:
     """Serves DataTransferProtocol on a listening socket."""
 
     def __init__(
         self,
-        listener: socket.socket,
+        listener: Listener,
         store: BlockStore,
         settings: DataSettings,
         balancing: Balancing | None = None,

@@ -25,6 +25,7 @@ from howdah.client.shortcircuit import segments
 from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
 from howdah.client.shortcircuit.replica import LocalReplica
+from howdah.client.shortcircuit.ways import UnixSockets
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Event
 from howdah.datanode.recovery import replica_recovery
@@ -580,7 +581,7 @@ def test_a_socket_that_is_not_there_is_left_alone_for_a_while(
         asked.append(path)
         raise errors.Unreachable("nobody")
 
-    monkeypatch.setattr("howdah.transfer.sockets.connect_local", connect)
+    monkeypatch.setattr("howdah.client.shortcircuit.ways.connect_local", connect)
     assert client.open(block) is None
     assert client.open(node.put(b"1", 2)) is None
     assert len(asked) == 1
@@ -738,11 +739,9 @@ def test_switched_on_without_a_socket_is_refused() -> None:
 
 
 def test_the_socket_may_be_named_by_the_data_port(node: LocalNode) -> None:
-    cache = ShortCircuitCache(
-        ShortCircuitSettings(socket_path="/run/howdah/dn._PORT"), lambda: "a client", 5.0
-    )
-    datanode = cache._datanode(replace(node.address, transfer_port=9866))
-    assert datanode.path == "/run/howdah/dn.9866"
+    way = UnixSockets("/run/howdah/dn._PORT")
+    assert way.place(replace(node.address, transfer_port=9866)) == "/run/howdah/dn.9866"
+    assert way.place(replace(node.address, ip="192.0.2.7")) is None
 
 
 def test_ordinary_reads_go_over_the_socket_too(node: LocalNode, block: LocatedBlock) -> None:

@@ -32,6 +32,9 @@ class Files:
     def run(self, channel: Channel) -> None:
         """Nothing."""
 
+    def close(self) -> None:
+        self.path = "closed"
+
     def done(self) -> Response:
         return plain(200, self.path)
 
@@ -73,6 +76,7 @@ def test_webhdfs_is_made_at_its_first_request_and_once() -> None:
             assert asked(connection, "/webhdfs/v1/x") == (200, b"/webhdfs/v1/x\n")
         assert len(made) == 1
         assert asked(connection, "/webhdfs/v10")[0] == 404
+    assert made[0].path == "closed"
 
 
 def test_without_webhdfs_there_is_none() -> None:
