@@ -77,7 +77,11 @@ class Subject:
         self.log = self.barrier.log = _Log(core.last_txid)
         context = HAContext()
         context.enter(HAState.ACTIVE)
-        registry = Registry([self.namenode.client.service()], CategoryGate(context))
+        registry = Registry(
+            [self.namenode.client.service()],
+            CategoryGate(context),
+            is_open=lambda: context.is_active,
+        )
         self.server = RpcServer(registry, barrier=self.barrier)
         self.figures = CallFigures(registry.method_names())
         self.connections: list[tuple[_Connection, _Transport, bytes]] = []

@@ -629,6 +629,12 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_answers.c. */
+PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
+/* In _kernel_reads.c. */
+PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_calls.c. */
 PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -659,6 +665,11 @@ static PyMethodDef methods[] = {
      "split_calls(data, max_frame_bytes) -> (list of calls, where they end)"},
     {"pack_record", (PyCFunction)(void (*)(void))howdah_pack_record, METH_FASTCALL,
      "pack_record(opcode, txid, codes, values) -> bytes"},
+    {"answer_calls", (PyCFunction)(void (*)(void))howdah_answer_calls, METH_FASTCALL,
+     "answer_calls(data, max_frame_bytes, most_calls, tails, quicks, user, address, states, clock, "
+     "began_ns) -> (what was answered, frames, where they end)"},
+    {"file_info", (PyCFunction)(void (*)(void))howdah_file_info, METH_FASTCALL,
+     "file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from typing_extensions import Buffer
@@ -17,6 +17,28 @@ def compose(type: int, sums: Buffer, chunk_bytes: int, last_chunk_bytes: int, /)
 def split_calls(
     data: bytes, max_frame_bytes: int, /
 ) -> tuple[list[tuple[int, bytes, bytes, bytes, int, int]], int]: ...
+def answer_calls(
+    data: bytes,
+    max_frame_bytes: int,
+    most_calls: int,
+    tails: dict[bytes, bytes],
+    quicks: dict[bytes, tuple[str, Callable[[bytes, str, str], bytes | None]]],
+    user: str,
+    address: str,
+    states: bytes,
+    clock: Callable[[], int],
+    began_ns: int,
+    /,
+) -> tuple[list[tuple[str, int]], bytes, int]: ...
+def file_info(
+    request: bytes,
+    ways: dict[str, tuple[list[str], list[object], object]],
+    user: str,
+    groups: Sequence[str],
+    is_exempt: bool,
+    tables: tuple[object, ...],
+    /,
+) -> bytes | None: ...
 def pack_record(opcode: int, txid: int, codes: bytes, values: list[object], /) -> bytes: ...
 def take_rows(pages: Mapping[int, Buffer], ids: Buffer, shift: int, width: int, /) -> bytes: ...
 def frame_files(

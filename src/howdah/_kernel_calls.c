@@ -12,14 +12,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_kernel_calls.h"
+
 PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* In _kernel.c. */
 uint32_t howdah_crc32(const void *data, size_t length);
 
-static int
-wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
+int
+howdah_wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
 {
     if (found == wanted)
         return 0;
@@ -32,14 +34,9 @@ wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
 /* A call's header up to its id: protocol buffers, a whole packet, the tag of the id. */
 static const uint8_t CALL_START[] = {0x08, 0x02, 0x10, 0x00, 0x18};
 
-typedef struct {
-    uint32_t id;
-    Py_ssize_t rest, header_end, method, method_end, body, start, stop;
-} call;
-
 /* Whether the whole frame, whose payload is from `start` to `stop`, is a call as most are. */
 static int
-read_call(const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, call *found)
+read_call(const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, howdah_call *found)
 {
     if (start >= stop || data[start] >= 0x80)
         return 0;
@@ -80,7 +77,7 @@ read_call(const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, call *found)
 }
 
 static PyObject *
-make_call(const uint8_t *data, const call *c)
+make_call(const uint8_t *data, const howdah_call *c)
 {
     const char *text = (const char *)data;
     PyObject *parts[] = {
@@ -104,12 +101,26 @@ make_call(const uint8_t *data, const call *c)
     return made;
 }
 
+int
+howdah_next_call(const uint8_t *data, Py_ssize_t position, Py_ssize_t end, long long most_bytes,
+                 howdah_call *found)
+{
+    if (end - position <= 4)
+        return 0;
+    const uint8_t *at = data + position;
+    const uint32_t length =
+        (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    const Py_ssize_t start = position + 4;
+    return (long long)length <= most_bytes && (Py_ssize_t)length <= end - start &&
+           read_call(data, start, start + (Py_ssize_t)length, found);
+}
+
 /* split_calls(data, max_frame_bytes) -> (list of calls, where they end) */
 PyObject *
 howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (wrong_count("split_calls", 2, nargs))
+    if (howdah_wrong_count("split_calls", 2, nargs))
         return NULL;
     char *text;
     Py_ssize_t end;
@@ -121,15 +132,8 @@ howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     const uint8_t *data = (const uint8_t *)text;
     PyObject *calls = PyList_New(0);
     Py_ssize_t position = 0;
-    while (calls != NULL && end - position > 4) {
-        const uint8_t *at = data + position;
-        const uint32_t length =
-            (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-        const Py_ssize_t start = position + 4;
-        call found;
-        if ((long long)length > most || (Py_ssize_t)length > end - start ||
-            !read_call(data, start, start + (Py_ssize_t)length, &found))
-            break;
+    howdah_call found;
+    while (calls != NULL && howdah_next_call(data, position, end, most, &found)) {
         PyObject *made = make_call(data, &found);
         if (made == NULL || PyList_Append(calls, made) < 0)
             Py_CLEAR(calls);
@@ -308,7 +312,7 @@ PyObject *
 howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (wrong_count("pack_record", 4, nargs))
+    if (howdah_wrong_count("pack_record", 4, nargs))
         return NULL;
     const long opcode = PyLong_AsLong(args[0]);
     if (opcode == -1 && PyErr_Occurred())

@@ -22,6 +22,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah import defects, errors
 from howdah.rpc import wire
+from howdah.rpc.quick import Quick
 from howdah.rpc.session import Call
 
 T = TypeVar("T")
@@ -229,14 +230,17 @@ class Service:
         descriptor: ServiceDescriptor,
         *implementations: object,
         refused: Collection[str] = (),
+        quick: Mapping[str, Quick] | None = None,
     ) -> None:
-        """`refused` are methods, as the protocol spells them, that are not supported.
+        """`refused` are methods, as the protocol spells them, that are not supported; `quick` has
+        what answers some by their bytes (`howdah.rpc.quick`).
 
         Raises TypeError for a method that has no home or more than one.
         """
         self.protocol = protocol
         self.version = version
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
+        self.quick: Final[Mapping[str, Quick]] = quick or {}
         unknown = set(refused) - {method.name for method in descriptor.methods}
         if unknown:
             raise TypeError(f"{protocol} has no method {', '.join(sorted(unknown))} to refuse")
@@ -288,17 +292,32 @@ class Registry:
         services: Iterable[Service],
         guard: Guard | None = None,
         observer: Observer | None = None,
+        *,
+        is_open: Callable[[], bool] | None = None,
     ) -> None:
         """`guard` sees every call before its handler, with protocol, method and request; it
-        raises what the caller is told where the call is not to be served. `observer` sees the
-        answers, and the errors that are one."""
+        raises what the caller is told where the call is not to be served. `is_open` tells when
+        it would let any call pass: only then calls are answered by their bytes, which it does not
+        see. `observer` sees the answers, and the errors that are one."""
         self.services = {service.protocol: service for service in services}
+        self.is_open: Final = is_open or (lambda: guard is None)
+        """Whether any call would be served now."""
         self._guard = guard
         self._observer = observer
 
     def method_names(self) -> frozenset[str]:
         """Of all protocols together."""
         return frozenset(name for each in self.services.values() for name in each.methods)
+
+    def quick(self, protocol: str, version: int, method: str) -> Quick | None:
+        """What answers a method by its bytes; None where there is none, and where somebody wants
+        to see the calls."""
+        service = self.services.get(protocol)
+        if service is None or version != service.version:
+            return None
+        if self._observer is not None and self._observer.watches(protocol, method):
+            return None
+        return service.quick.get(method)
 
     def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
         """Run the call's handler. `address` and `port` are the caller's.

@@ -14,6 +14,7 @@ as Hadoop tells it when only SIMPLE is enabled.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -22,6 +23,7 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
+from howdah.rpc.quick import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
 from howdah.tracing.span import Span
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
@@ -115,12 +117,20 @@ class ServerSession:
         "_headers",
         "_max_frame_bytes",
         "_methods",
+        "_quick_for",
+        "_quicks",
+        "_tails",
         "protocol",
         "state",
         "user",
     )
 
-    def __init__(self, max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES) -> None:
+    def __init__(
+        self,
+        max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
+        quick_for: Callable[[str, int, str], Quick | None] = lambda protocol, version, method: None,
+    ) -> None:
+        """`quick_for` has what answers a method by its bytes, if there is such."""
         self.state = State.PREAMBLE
         self.user = ""
         self.protocol = ""
@@ -129,11 +139,40 @@ class ServerSession:
         self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
         self._headers: dict[bytes, _Header] = {}
         self._methods: dict[bytes, tuple[str, int, str]] = {}
+        # By the same bytes: the ends of the answers' headers, and what answers by its bytes.
+        self._tails: dict[bytes, bytes] = {}
+        self._quick_for = quick_for
+        self._quicks: dict[bytes, tuple[str, Quick]] = {}
 
     @property
     def pending_bytes(self) -> int:
         """Bytes held of a frame that is not whole yet."""
         return self._frames.pending_bytes
+
+    @property
+    def has_quick_calls(self) -> bool:
+        """Whether a method was called that can be answered by its bytes."""
+        return bool(self._quicks)
+
+    def answer(
+        self, data: bytes, most_calls: int, address: str, states: bytes, clock: Clock, began_ns: int
+    ) -> Answered:
+        """Answer those calls at the beginning of `data` that can be answered by their bytes; the
+        rest is to be received. The arguments are those of `quick.answer_calls`."""
+        if not self._quicks or self._frames.pending_bytes or self.state is not State.READY:
+            return NOTHING_ANSWERED
+        return answer_calls(
+            data,
+            self._frames.max_frame_bytes,
+            most_calls,
+            self._tails,
+            self._quicks,
+            self.user,
+            address,
+            states,
+            clock,
+            began_ns,
+        )
 
     def receive(self, data: bytes) -> list[Event]:
         """What the next bytes mean. Never raises on what a client sent."""
@@ -255,6 +294,8 @@ class ServerSession:
             changes = state_id is not None or bool(trace) or bool(federated)
             if split is not None and split[0] == call_id and not changes:
                 _remember(self._headers, split[1], known)
+                if split[1] in self._headers:
+                    self._tails[split[1]] = wire.answer_tail(*whose)
             self._read_call(call_id, known, payload, position, events)
         elif call_id == wire.CALL_ID_CONTEXT:
             self._read_context(payload, position, events)
@@ -277,6 +318,9 @@ class ServerSession:
             said = rpc_pb2.RequestHeaderProto.FromString(raw)
             method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
             _remember(self._methods, raw, method)
+            quick = self._quick_for(*method)
+            if quick is not None and raw in self._methods:
+                self._quicks[raw] = method[2], quick
         body, _ = wire.read_delimited(payload, position)
         client_id, retry_count, state_id, context, trace, federated = header
         protocol, version, name = method

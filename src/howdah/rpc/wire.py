@@ -278,14 +278,30 @@ def encode_answer(
     """A successful answer as a frame; `state_id` is the last transaction that it may show, and
     `federated_state` says that of each nameservice behind a router."""
     # A client id that is too long to be one is not kept.
-    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
-    tail = tail_of(client_id, retry_count)
-    if state_id is not None:
-        tail += _STATE_ID + varint(state_id)
+    tail = answer_tail(client_id, retry_count) + answer_states(state_id, federated_state)
+    return frame_answer(call_id, tail, body.SerializeToString())
+
+
+def answer_states(state_id: int | None, federated_state: bytes = b"") -> bytes:
+    """What the end of an answer's header says of states."""
+    states = b"" if state_id is None else _STATE_ID + varint(state_id)
     if federated_state:
-        tail += _FEDERATED_STATE + varint(len(federated_state)) + federated_state
+        states += _FEDERATED_STATE + varint(len(federated_state)) + federated_state
+    return states
+
+
+def answer_tail(client_id: bytes, retry_count: int) -> bytes:
+    """A successful answer's header behind the call id, which is all that changes between
+    a client's answers."""
+    # A client id that is too long to be one is not kept.
+    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
+    return tail_of(client_id, retry_count)
+
+
+def frame_answer(call_id: int, tail: bytes, payload: bytes) -> bytes:
+    """A successful answer as a frame, from what is known of its header and its serialized
+    message."""
     number = varint(call_id & 0xFFFFFFFF)
-    payload = body.SerializeToString()
     header_bytes = 1 + len(number) + len(tail)
     before_header, before_payload = varint(header_bytes), varint(len(payload))
     total = len(before_header) + header_bytes + len(before_payload) + len(payload)
@@ -296,8 +312,7 @@ def encode_answer(
 
 @functools.lru_cache(4096)
 def _answer_tail(client_id: bytes, retry_count: int) -> bytes:
-    """A successful answer's header behind the call id, which is all that changes between
-    a client's answers: encoding the rest once saves a tenth of a cheap call."""
+    """Encoding this once saves a tenth of a cheap call."""
     header = rpc_pb2.RpcResponseHeaderProto(
         callId=0,
         status=rpc_pb2.RpcResponseHeaderProto.SUCCESS,

@@ -15,7 +15,14 @@ import howdah
 
 SOURCES = sorted(Path(howdah.__file__).parent.glob("_kernel*.c"))
 HERE = Path(__file__).parent
-TESTS = [HERE / "test_rows.py", HERE / "test_calls.py", HERE.parent / "transfer/test_checksum.py"]
+TESTS = [
+    HERE / "test_rows.py",
+    HERE / "test_calls.py",
+    HERE / "test_answers.py",
+    HERE / "test_reads.py",
+    HERE.parent / "namenode/protocols/test_quick_reads.py",
+    HERE.parent / "transfer/test_checksum.py",
+]
 RUN = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("howdah._kernel", sys.argv[1])

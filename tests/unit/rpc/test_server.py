@@ -580,6 +580,9 @@ class Lagging:
     def state_id(self) -> int:
         return self.txid
 
+    def holds_nobody(self) -> bool:
+        return False
+
     def must_wait(self, call: Call) -> bool:
         if call.state_id is None:
             raise errors.StandbyError("no state")

@@ -342,14 +342,18 @@ class Core:
 
     def identity(self, caller: Caller) -> Identity:
         """The caller with groups, looked up again after `identity_ms`."""
+        return self.identity_of(caller.user)
+
+    def identity_of(self, user: str) -> Identity:
+        """A user with groups, as `identity`."""
         now_ms = self.clock.monotonic_ms()
-        known = self._identities.get(caller.user)
+        known = self._identities.get(user)
         if known is not None and now_ms < known[0]:
             return known[1]
-        identity = self.permissions.identity(caller.user)
+        identity = self.permissions.identity(user)
         if len(self._identities) > 10_000:
             self._identities.clear()
-        self._identities[caller.user] = (now_ms + self.settings.identity_ms, identity)
+        self._identities[user] = (now_ms + self.settings.identity_ms, identity)
         return identity
 
     def forget_identities(self) -> None:

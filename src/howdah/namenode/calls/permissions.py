@@ -72,7 +72,8 @@ class Permissions:
         groups = tuple(self._groups_of(user))
         return Identity(user, groups, user == self.superuser or self.supergroup in groups)
 
-    def _exempt(self, who: Identity) -> bool:
+    def is_exempt(self, who: Identity) -> bool:
+        """Whether nothing is checked of this user."""
         return who.is_superuser or not self.enabled
 
     @staticmethod
@@ -103,7 +104,7 @@ class Permissions:
         Raises AccessDenied, and PathThroughFile where a file stands in the way. A link
         in the way is for the caller to deal with: nobody walks through it here.
         """
-        exempt = self._exempt(who)
+        exempt = self.is_exempt(who)
         if exempt and len(trail) > 1 and isinstance(trail[-2], Directory):
             return  # So all above it are directories, too.
         for inode, below in itertools.pairwise(trail):
@@ -117,7 +118,7 @@ class Permissions:
 
     def check(self, who: Identity, inode: INode, access: Access) -> None:
         """The access itself, on one inode. Raises AccessDenied."""
-        if not self._exempt(who):
+        if not self.is_exempt(who):
             self._require(who, inode, access)
 
     def check_readable(self, who: Identity, file: File) -> None:
@@ -137,7 +138,7 @@ class Permissions:
 
     def check_sticky(self, who: Identity, parent: INode, inode: INode) -> None:
         """Raises AccessDenied if `inode` may not be taken out of a sticky directory."""
-        if self._exempt(who) or not parent.mode & STICKY_BIT:
+        if self.is_exempt(who) or not parent.mode & STICKY_BIT:
             return
         if who.user not in (parent.owner, inode.owner):
             raise errors.AccessDenied(
@@ -148,7 +149,7 @@ class Permissions:
 
     def check_owner(self, who: Identity, inode: INode) -> None:
         """Raises AccessDenied unless `who` owns the inode or is superuser."""
-        if not self._exempt(who) and who.user != inode.owner:
+        if not self.is_exempt(who) and who.user != inode.owner:
             raise errors.AccessDenied(
                 f"Permission denied. user={who.user} is not the owner of inode={inode.path}"
             )
@@ -161,7 +162,7 @@ class Permissions:
 
     def check_subtree_delete(self, who: Identity, top: Directory) -> None:
         """Write and execute on every directory that a recursive delete would empty."""
-        if self._exempt(who):
+        if self.is_exempt(who):
             return
         stack: list[Directory] = [top]
         while stack:

@@ -75,6 +75,9 @@ class ObserverReads:
     def state_id(self) -> int:
         return self._last_txid()
 
+    def holds_nobody(self) -> bool:
+        return self._context.state is not HAState.OBSERVER
+
     def must_wait(self, call: Call) -> bool:
         """Raises StandbyError, RetriableError."""
         if self._context.state is not HAState.OBSERVER:

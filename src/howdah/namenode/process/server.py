@@ -266,6 +266,7 @@ class Namenode:
                 checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
             ),
             self._audit,
+            is_open=lambda: self.context.is_active,
         )
         self._rpc = RpcServer(
             self.registry,

@@ -28,6 +28,7 @@ from howdah.namenode.protocols.client_snapshots import SnapshotMethods
 from howdah.namenode.protocols.client_tree import TreeMethods
 from howdah.namenode.protocols.client_usage import UsageMethods
 from howdah.namenode.protocols.client_xattrs import XAttrMethods
+from howdah.namenode.protocols.quick.reads import QuickReads
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
@@ -73,6 +74,7 @@ class ClientProtocol:
             NamenodeMethods(core, self.administration, storage, images, ha_state),
             client_absent.AbsentFeatureMethods(core),
         )
+        self._quick = QuickReads(core)
 
     def service(self) -> Service:
         return Service(
@@ -81,6 +83,7 @@ class ClientProtocol:
             client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
             *self.families,
             refused=client_absent.REFUSED,
+            quick=self._quick.methods,
         )
 
     def look_at_waiting(self, inode_ids: list[int] | None = None) -> None:

@@ -146,6 +146,10 @@ class Namespace:
         no such directory. Nobody changes what is returned."""
         return self._ways.to(path)
 
+    def known_ways(self) -> dict[str, Way]:
+        """Ways to directories that were asked for lately, by path. Nobody changes them."""
+        return self._ways.known()
+
     def trail(self, components: list[str]) -> list[INode | None]:
         """The root and the inodes along `components`; None from the first that is not there.
 

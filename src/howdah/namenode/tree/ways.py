@@ -44,13 +44,17 @@ class Ways:
         """How many are kept."""
         return len(self._known)
 
-    def to(self, path: str) -> Way | None:
-        """The way to the directory at `path`, which may be written in any way; None if there
-        is none. Nobody changes what is returned."""
+    def known(self) -> dict[str, Way]:
+        """Those that are kept and true, by path. Nobody changes what is returned."""
         if self._as_of != self._files.directories_taken:
             self._as_of = self._files.directories_taken
             self._known.clear()
-        found = self._known.get(path)
+        return self._known
+
+    def to(self, path: str) -> Way | None:
+        """The way to the directory at `path`, which may be written in any way; None if there
+        is none. Nobody changes what is returned."""
+        found = self.known().get(path)
         return self._walk(path) if found is None else found
 
     def _walk(self, path: str) -> Way | None:

@@ -1,0 +1,450 @@
+/*
+ * Part of howdah._kernel: what a namenode is asked most, from a request's bytes to an answer's.
+ *
+ *     file_info   `getFileInfo` from a namespace's tables
+ *                 (twin: `howdah.namenode.protocols.quick.rows`)
+ *
+ * It returns None for whatever is rare. The same tests run over both.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "_kernel_calls.h"
+#include "_kernel_messages.h"
+
+PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
+/* ---- tables ----------------------------------------------------------------- */
+
+/* Of `howdah.namenode.inodes`: columns, files and block_table. */
+enum { SHIFT = 6, MASK = 63 };
+enum { FILE_WIDTH = 5, TRAITS = 1, MTIME = 2, ATIME = 3, BLOCK = 4 };
+enum { BLOCK_WIDTH = 4, LENGTH = 1 };
+
+/* What `tables_of` returns. */
+enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, NO_FEATURES, TABLES };
+
+/* Names of attributes; made once, for good. */
+static struct {
+    PyObject *entries, *features, *acl, *xattrs, *owner, *group, *mode;
+} names;
+
+static int
+make_names(void)
+{
+    if (names.mode != NULL)
+        return 0;
+    names.entries = PyUnicode_InternFromString("entries");
+    names.features = PyUnicode_InternFromString("features");
+    names.acl = PyUnicode_InternFromString("acl");
+    names.xattrs = PyUnicode_InternFromString("xattrs");
+    names.owner = PyUnicode_InternFromString("owner");
+    names.group = PyUnicode_InternFromString("group");
+    PyObject *mode = PyUnicode_InternFromString("mode");
+    if (names.entries == NULL || names.features == NULL || names.acl == NULL ||
+        names.xattrs == NULL || names.owner == NULL || names.group == NULL || mode == NULL) {
+        Py_XDECREF(mode);
+        return -1;
+    }
+    names.mode = mode;
+    return 0;
+}
+
+/* All of these: 1 for yes, 0 for no, -1 with an error. */
+
+static int
+is_empty_tuple(PyObject *of, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr(of, name);
+    if (found == NULL)
+        return -1;
+    const int is = PyTuple_Check(found) && PyTuple_Size(found) == 0;
+    Py_DECREF(found);
+    return is;
+}
+
+/* Has no ACL, and no attributes, of which one may be a storage policy. */
+static int
+is_plain(PyObject *directory, PyObject *no_features)
+{
+    PyObject *features = PyObject_GetAttr(directory, names.features);
+    if (features == NULL)
+        return -1;
+    int is = 1;
+    if (features != no_features) {
+        is = is_empty_tuple(features, names.acl);
+        if (is > 0)
+            is = is_empty_tuple(features, names.xattrs);
+    }
+    Py_DECREF(features);
+    return is;
+}
+
+static int
+is_same(PyObject *directory, PyObject *name, PyObject *text)
+{
+    PyObject *found = PyObject_GetAttr(directory, name);
+    if (found == NULL)
+        return -1;
+    const int is = found == text ? 1 : PyObject_RichCompareBool(found, text, Py_EQ);
+    Py_DECREF(found);
+    return is;
+}
+
+static int
+may_enter(PyObject *directory, PyObject *user, PyObject *groups)
+{
+    long bit = 0100;
+    int is = is_same(directory, names.owner, user);
+    if (is == 0) {
+        PyObject *group = PyObject_GetAttr(directory, names.group);
+        if (group == NULL)
+            return -1;
+        is = PySequence_Contains(groups, group);
+        Py_DECREF(group);
+        bit = is == 0 ? 0001 : 0010;
+    }
+    if (is < 0)
+        return -1;
+    PyObject *mode = PyObject_GetAttr(directory, names.mode);
+    if (mode == NULL)
+        return -1;
+    const long bits = PyLong_AsLong(mode);
+    Py_DECREF(mode);
+    if (bits == -1 && PyErr_Occurred())
+        return -1;
+    return (bits & bit) != 0;
+}
+
+/* Whether the user comes along a way, which has nothing that others have to look at. */
+static int
+may_go(PyObject *trail, PyObject *user, PyObject *groups, int is_exempt, PyObject *no_features)
+{
+    if (!PyList_Check(trail)) {
+        PyErr_SetString(PyExc_TypeError, "a trail is a list");
+        return -1;
+    }
+    int may = 1;
+    for (Py_ssize_t i = 0; may == 1 && i < PyList_Size(trail); i++) {
+        PyObject *directory = PyList_GetItem(trail, i);
+        Py_INCREF(directory);
+        may = is_plain(directory, no_features);
+        if (may == 1 && !is_exempt)
+            may = may_enter(directory, user, groups);
+        Py_DECREF(directory);
+    }
+    return may;
+}
+
+/* Numbers of a row of a page, copied: 1 if the page is there. */
+static int
+read_row(PyObject *pages, int64_t id, unsigned width, int64_t *row)
+{
+    PyObject *key = PyLong_FromLongLong(id >> SHIFT);
+    if (key == NULL)
+        return -1;
+    PyObject *page = PyDict_GetItemWithError(pages, key);
+    Py_DECREF(key);
+    if (page == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    Py_buffer view;
+    Py_INCREF(page);
+    const int opened = PyObject_GetBuffer(page, &view, PyBUF_SIMPLE);
+    Py_DECREF(page); /* the view keeps it */
+    if (opened < 0)
+        return -1;
+    const size_t at = (size_t)(id & MASK) * width * sizeof *row;
+    const int is_there = at + width * sizeof *row <= (size_t)view.len;
+    if (is_there)
+        memcpy(row, (const char *)view.buf + at, width * sizeof *row);
+    PyBuffer_Release(&view);
+    if (!is_there)
+        PyErr_SetString(PyExc_ValueError, "a page has fewer rows than it has to");
+    return is_there ? 1 : -1;
+}
+
+/* The sum of the lengths of blocks, whose ids are a buffer of numbers. */
+static int
+add_lengths(PyObject *pages, PyObject *block_ids, int64_t *length)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(block_ids, &view, PyBUF_SIMPLE) < 0)
+        return -1;
+    int result = 1;
+    uint64_t sum = 0;
+    for (Py_ssize_t at = 0; result == 1 && at + 8 <= view.len; at += 8) {
+        int64_t id, row[BLOCK_WIDTH];
+        memcpy(&id, (const char *)view.buf + at, 8);
+        result = read_row(pages, id, BLOCK_WIDTH, row);
+        if (result == 1)
+            sum += (uint64_t)row[LENGTH];
+    }
+    PyBuffer_Release(&view);
+    *length = (int64_t)sum;
+    return result;
+}
+
+static int
+read_length(PyObject *tables, int64_t inode_id, int64_t block_id, int64_t *length)
+{
+    *length = 0;
+    if (block_id == 0)
+        return 1;
+    PyObject *pages = PyTuple_GetItem(tables, BLOCKS);
+    if (block_id > 0) {
+        int64_t row[BLOCK_WIDTH];
+        const int result = read_row(pages, block_id, BLOCK_WIDTH, row);
+        if (result == 1)
+            *length = row[LENGTH];
+        return result;
+    }
+    PyObject *key = PyLong_FromLongLong(inode_id);
+    if (key == NULL)
+        return -1;
+    PyObject *block_ids = PyDict_GetItemWithError(PyTuple_GetItem(tables, BLOCK_LISTS), key);
+    Py_DECREF(key);
+    if (block_ids == NULL)
+        return PyErr_Occurred() ? -1 : 1;
+    Py_INCREF(block_ids);
+    const int result = add_lengths(pages, block_ids, length);
+    Py_DECREF(block_ids);
+    return result;
+}
+
+/* ---- a file's way ------------------------------------------------------------ */
+
+/* The path in a request that has nothing else. */
+static int
+read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t *bytes)
+{
+    if (end < 3 || data[0] != 0x0a)
+        return 0;
+    Py_ssize_t length = data[1], start = 2;
+    if (length >= 0x80) {
+        if (data[2] >= 0x80)
+            return 0;
+        length = (length & 0x7f) | (Py_ssize_t)data[2] << 7;
+        start = 3;
+    }
+    *path = data + start;
+    *bytes = length;
+    return start + length == end;
+}
+
+/* Where the last name begins in a path that is written as nearly all; 0 for others. */
+static Py_ssize_t
+name_in(const uint8_t *path, Py_ssize_t bytes)
+{
+    if (bytes < 2 || path[0] != '/' || path[bytes - 1] == '/')
+        return 0;
+    Py_ssize_t name = 0;
+    for (Py_ssize_t i = 0; i + 1 < bytes; i++) {
+        if (path[i] != '/')
+            continue;
+        if (path[i + 1] == '/' || path[i + 1] == '.')
+            return 0;
+        name = i + 1;
+    }
+    return name;
+}
+
+/* UTF-8 to a string; NULL without an error where it is none. */
+static PyObject *
+decode(const uint8_t *text, Py_ssize_t bytes)
+{
+    PyObject *made = PyUnicode_DecodeUTF8((const char *)text, bytes, "strict");
+    if (made == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))
+        PyErr_Clear();
+    return made;
+}
+
+/* What a directory's entries have under a name, as a file's id; 0 where there is nothing, and
+ * -1 for what is no plain file. */
+static int
+read_entry(PyObject *directory, PyObject *name, PyObject *features, int64_t *inode_id)
+{
+    PyObject *entries = PyObject_GetAttr(directory, names.entries);
+    if (entries == NULL)
+        return -1;
+    int result = -1;
+    if (!PyDict_Check(entries)) {
+        PyErr_SetString(PyExc_TypeError, "entries are a dictionary");
+        goto done;
+    }
+    PyObject *entry = PyDict_GetItemWithError(entries, name);
+    *inode_id = 0;
+    if (entry == NULL) {
+        result = PyErr_Occurred() ? -1 : 1;
+    } else if (!PyLong_Check(entry)) {
+        result = 0;
+    } else {
+        const int is_special = PyDict_Contains(features, entry);
+        result = is_special < 0 ? -1 : !is_special;
+        *inode_id = PyLong_AsLongLong(entry);
+        if (*inode_id == -1 && PyErr_Occurred())
+            result = -1;
+    }
+done:
+    Py_DECREF(entries);
+    return result;
+}
+
+/* 1 with the id of the plain file at the path, 0 as the id if nothing is there; 0 if others have
+ * to look, -1 with an error. */
+static int
+find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, int64_t *inode_id)
+{
+    PyObject *ways = args[1], *user = args[2], *groups = args[3], *tables = args[5];
+    const Py_ssize_t begin = name_in(path, bytes);
+    const int is_exempt = PyObject_IsTrue(args[4]);
+    if (is_exempt < 0)
+        return -1;
+    if (begin == 0)
+        return 0;
+    PyObject *head = decode(path, begin - 1), *way = NULL;
+    if (head != NULL) {
+        way = PyDict_GetItemWithError(ways, head);
+        Py_DECREF(head);
+    }
+    if (way == NULL)
+        return PyErr_Occurred() ? -1 : 0;
+    if (!PyTuple_Check(way) || PyTuple_Size(way) != 3) {
+        PyErr_SetString(PyExc_TypeError, "a way has names, a trail and an end");
+        return -1;
+    }
+    Py_INCREF(way);
+    int result = may_go(PyTuple_GetItem(way, 1), user, groups, is_exempt,
+                        PyTuple_GetItem(tables, NO_FEATURES));
+    if (result == 1) {
+        PyObject *name = decode(path + begin, bytes - begin);
+        if (name == NULL)
+            result = PyErr_Occurred() ? -1 : 0;
+        else
+            result = read_entry(PyTuple_GetItem(way, 2), name, PyTuple_GetItem(tables, FEATURES),
+                                inode_id);
+        Py_XDECREF(name);
+    }
+    Py_DECREF(way);
+    return result;
+}
+
+/* ---- file_info -------------------------------------------------------------- */
+
+enum { MAX_NAMES_BYTES = 160, MAX_STATUS_BYTES = 320 };
+
+typedef struct {
+    const char *owner, *group;
+    Py_ssize_t owner_bytes, group_bytes;
+    uint64_t mode, replication, block_size;
+} traits;
+
+/* Of a row: owner, group, mode, replication and block size. */
+static int
+read_traits(PyObject *list, int64_t number, traits *to)
+{
+    PyObject *found = PyList_GetItem(list, (Py_ssize_t)number);
+    if (found == NULL)
+        return -1;
+    if (!PyTuple_Check(found) || PyTuple_Size(found) != 5) {
+        PyErr_SetString(PyExc_TypeError, "traits are five");
+        return -1;
+    }
+    to->owner = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(found, 0), &to->owner_bytes);
+    if (to->owner == NULL)
+        return -1;
+    to->group = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(found, 1), &to->group_bytes);
+    if (to->group == NULL)
+        return -1;
+    uint64_t *const numbers[] = {&to->mode, &to->replication, &to->block_size};
+    for (Py_ssize_t i = 0; i < 3; i++) {
+        *numbers[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(found, 2 + i));
+        if (*numbers[i] == (uint64_t)-1 && PyErr_Occurred())
+            return -1;
+    }
+    return to->owner_bytes + to->group_bytes <= MAX_NAMES_BYTES;
+}
+
+static uint8_t *
+put_text(uint8_t *to, uint8_t tag, const char *text, Py_ssize_t bytes)
+{
+    to = put_field(to, tag, (uint64_t)bytes);
+    return put_bytes(to, text, (size_t)bytes);
+}
+
+/* HdfsFileStatusProto of a file; field numbers are those of Hadoop's hdfs.proto. */
+static size_t
+put_status(uint8_t *begin, int64_t inode_id, const int64_t *row, int64_t length, const traits *t)
+{
+    static const uint8_t START[] = {0x08, 2, 0x12, 0}; /* a file; its name empty */
+    static const uint8_t END[] = {0x70, 0, 0x80, 1, 0, 0x90, 1, 0}; /* children, policy, flags */
+    uint8_t *to = put_bytes(begin, START, sizeof START);
+    to = put_field(to, 0x18, (uint64_t)length);
+    to = put_field(to, 0x22, 1 + varint_bytes(t->mode));
+    to = put_field(to, 0x08, t->mode);
+    to = put_text(to, 0x2a, t->owner, t->owner_bytes);
+    to = put_text(to, 0x32, t->group, t->group_bytes);
+    to = put_field(to, 0x38, (uint64_t)row[MTIME]);
+    to = put_field(to, 0x40, (uint64_t)row[ATIME]);
+    to = put_field(to, 0x50, t->replication);
+    to = put_field(to, 0x58, t->block_size);
+    to = put_field(to, 0x68, (uint64_t)inode_id);
+    to = put_bytes(to, END, sizeof END);
+    return (size_t)(to - begin);
+}
+
+static int
+are_tables(PyObject *tables)
+{
+    if (!PyTuple_Check(tables) || PyTuple_Size(tables) != TABLES)
+        return 0;
+    for (Py_ssize_t i = 0; i < NO_FEATURES; i++) {
+        PyObject *table = PyTuple_GetItem(tables, i);
+        if (i == TRAITS_LIST ? !PyList_Check(table) : !PyDict_Check(table))
+            return 0;
+    }
+    return 1;
+}
+
+/* file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None */
+PyObject *
+howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    if (howdah_wrong_count("file_info", 6, nargs) || make_names() < 0)
+        return NULL;
+    char *request;
+    Py_ssize_t end, bytes;
+    if (PyBytes_AsStringAndSize(args[0], &request, &end) < 0)
+        return NULL;
+    if (!PyDict_Check(args[1]) || !PyUnicode_Check(args[2]) || !are_tables(args[5])) {
+        PyErr_SetString(PyExc_TypeError, "file_info takes ways, a user, and tables");
+        return NULL;
+    }
+    const uint8_t *path;
+    int64_t inode_id = 0, length = 0, row[FILE_WIDTH];
+    traits t;
+    int result = read_path((const uint8_t *)request, end, &path, &bytes);
+    if (result == 1)
+        result = find_file(path, bytes, args, &inode_id);
+    if (result == 1 && inode_id == 0)
+        return PyBytes_FromStringAndSize("", 0);
+    if (result == 1)
+        result = read_row(PyTuple_GetItem(args[5], FILES), inode_id, FILE_WIDTH, row);
+    if (result == 1)
+        result = (row[TRAITS] & 1) != 0;
+    if (result == 1)
+        result = read_length(args[5], inode_id, row[BLOCK], &length);
+    if (result == 1)
+        result = read_traits(PyTuple_GetItem(args[5], TRAITS_LIST), row[TRAITS] >> 1, &t);
+    if (result < 0)
+        return NULL;
+    if (result == 0)
+        Py_RETURN_NONE;
+    uint8_t status[MAX_STATUS_BYTES], answer[MAX_STATUS_BYTES + 8];
+    const size_t count = put_status(status, inode_id, row, length, &t);
+    uint8_t *to = put_field(answer, 0x0a, count);
+    to = put_bytes(to, status, count);
+    return PyBytes_FromStringAndSize((const char *)answer, to - answer);
+}

@@ -1,0 +1,169 @@
+"""A file's status from the rows of the tables to bytes (pure).
+
+`GetFileInfoResponseProto` with `HdfsFileStatusProto` (fields and numbers: hdfs.proto and
+ClientNamenodeProtocol.proto of Hadoop), as the handler of `getFileInfo` would write it. The
+functions here are the twins of the kernel's, which take their place where it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from howdah.namenode.inodes.block_table import LENGTH
+from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
+from howdah.namenode.inodes.columns import MASK, SHIFT, Page
+from howdah.namenode.inodes.directory import Directory, INode
+from howdah.namenode.inodes.features import NO_FEATURES, Features
+from howdah.namenode.inodes.files import ATIME, BLOCK, MTIME, TRAITS, WIDTH, FileTable, Traits
+from howdah.namenode.tree.ways import Way
+from howdah.native.loading import kernel
+from howdah.rpc.wire import varint
+
+_LONG_MASK: Final = (1 << 64) - 1
+_MAX_NAMES_BYTES: Final = 160
+"""Of owner and group together: with longer ones the kernel leaves the answer to others."""
+
+Tables = tuple[
+    Mapping[int, Page],
+    Sequence[Traits],
+    Mapping[int, Features],
+    Mapping[int, Sequence[int]],
+    Mapping[int, Page],
+    Features,
+]
+"""Of files: the pages of their rows, traits, features, block lists; the pages of blocks; and what
+stands for no features."""
+
+
+def tables_of(files: FileTable) -> Tables:
+    """What is looked at of a table of files."""
+    return (
+        files.rows.pages,
+        files.traits,
+        files.features,
+        files.block_lists,
+        files.blocks.rows.pages,
+        NO_FEATURES,
+    )
+
+
+def path_of(request: bytes) -> str | None:
+    """The path in a request that has nothing else: field 1. None for any other."""
+    if len(request) < 3 or request[0] != 0x0A:
+        return None
+    length, start = request[1], 2
+    if length >= 0x80:
+        if request[2] >= 0x80:
+            return None
+        length, start = length & 0x7F | request[2] << 7, 3
+    if start + length != len(request):
+        return None
+    return _decoded(request[start:])
+
+
+def _decoded(path: bytes) -> str | None:
+    """None for a path that is written in another way than nearly all."""
+    if not path.startswith(b"/") or path.endswith(b"/") or b"//" in path or b"/." in path:
+        return None
+    try:
+        return path.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def find(
+    path: str,
+    ways: Mapping[str, Way],
+    user: str,
+    groups: Sequence[str],
+    is_exempt: bool,
+    tables: Tables,
+) -> int | None:
+    """The inode id of the plain file at `path`; 0 if the directory, whose way is known, has
+    nothing of that name. None for all else: others look at it, or refuse it."""
+    head, _, name = path.rpartition("/")
+    way = ways.get(head)
+    if way is None:
+        return None
+    for directory in way.trail:
+        if not isinstance(directory, Directory) or not _is_plain(directory):
+            return None
+        if not (is_exempt or _may_enter(directory, user, groups)):
+            return None
+    entry: INode | int = way.end.entries.get(name, 0)
+    if not isinstance(entry, int):
+        return None
+    return None if entry in tables[2] else entry
+
+
+def _is_plain(directory: Directory) -> bool:
+    """Has no ACL, and no attributes, of which one may be a storage policy."""
+    features = directory.features
+    return features is NO_FEATURES or not (features.acl or features.xattrs)
+
+
+def _may_enter(directory: Directory, user: str, groups: Sequence[str]) -> bool:
+    if user == directory.owner:
+        return bool(directory.mode & 0o100)
+    if directory.group in groups:
+        return bool(directory.mode & 0o010)
+    return bool(directory.mode & 0o001)
+
+
+def length_of(inode_id: int, block_id: int, tables: Tables) -> int | None:
+    """In bytes, of all blocks; None if one is not in the table."""
+    if block_id == 0:
+        return 0
+    length = 0
+    block_ids = (block_id,) if block_id > 0 else tables[3].get(inode_id, ())
+    for each in block_ids:
+        page = tables[4].get(each >> SHIFT)
+        if page is None:
+            return None
+        length += page[(each & MASK) * BLOCK_WIDTH + LENGTH]
+    return length
+
+
+def file_info_here(
+    request: bytes,
+    ways: Mapping[str, Way],
+    user: str,
+    groups: Sequence[str],
+    is_exempt: bool,
+    tables: Tables,
+) -> bytes | None:
+    """The answer to `getFileInfo`. `is_exempt` is a user who may do anything."""
+    path = path_of(request)
+    inode_id = None if path is None else find(path, ways, user, groups, is_exempt, tables)
+    if not inode_id:
+        return None if inode_id is None else b""
+    page = tables[0].get(inode_id >> SHIFT)
+    at = (inode_id & MASK) * WIDTH
+    if page is None or not page[at + TRAITS] & 1:
+        return None
+    length = length_of(inode_id, page[at + BLOCK], tables)
+    traits = tables[1][page[at + TRAITS] >> 1]
+    owner, group = traits.owner.encode(), traits.group.encode()
+    if length is None or len(owner) + len(group) > _MAX_NAMES_BYTES:
+        return None
+    mode = b"\x08" + varint(traits.mode)
+    status = b"".join(
+        (
+            b"\x08\x02\x12\x00\x18",  # a file, its name empty, its length
+            varint(length & _LONG_MASK),
+            b"\x22" + varint(len(mode)) + mode,
+            b"\x2a" + varint(len(owner)) + owner,
+            b"\x32" + varint(len(group)) + group,
+            b"\x38" + varint(page[at + MTIME] & _LONG_MASK),
+            b"\x40" + varint(page[at + ATIME] & _LONG_MASK),
+            b"\x50" + varint(traits.replication),
+            b"\x58" + varint(traits.block_size_bytes),
+            b"\x68" + varint(inode_id),
+            b"\x70\x00\x80\x01\x00\x90\x01\x00",  # no children, no policy, no flags
+        )
+    )
+    return b"\x0a" + varint(len(status)) + status
+
+
+file_info: Final[Callable[..., bytes | None]] = getattr(kernel(), "file_info", file_info_here)
