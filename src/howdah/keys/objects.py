@@ -127,11 +127,17 @@ FS_S3A_CHANGE_DETECTION_SOURCE = choice(
     ("etag", "versionid"),
     "By what an open file is recognised: with `versionid` a reader stays with its version.",
 )
+FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED = boolean(
+    "fs.s3a.change.detection.version.required",
+    True,
+    "Whether a file without a version is refused with `versionid`; else its ETag counts.",
+)
 FS_S3A_CHANGE_DETECTION_MODE = choice(
     "fs.s3a.change.detection.mode",
     "server",
     ("server", "client", "warn", "none"),
-    "Who compares; `warn` says so in the log and reads on, `none` reads whatever is there.",
+    "Who compares, the store or the reader; `warn` says so in the log and reads on, `none` "
+    "reads whatever is there.",
 )
 FS_S3A_CREATE_CHECKSUM_ALGORITHM = choice(
     "fs.s3a.create.checksum.algorithm",

@@ -8,12 +8,19 @@ import pytest
 
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.testing.internal.objects.store import StoreServer, store_server
+from howdah.testing.internal.objects.trouble import Proxy, proxy_before
 
 
 @pytest.fixture(scope="session")
 def store() -> Iterator[StoreServer]:
     with store_server() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def proxy(store: StoreServer) -> Iterator[Proxy]:
+    with proxy_before(store.port) as made:
+        yield made
 
 
 @pytest.fixture

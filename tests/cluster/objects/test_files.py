@@ -16,18 +16,6 @@ from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
 from howdah.testing.internal.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer
 
-NAMES = [
-    "a b+c%41",
-    "é\u0301",
-    "x?y#z&=",
-    "{1}[2]*",
-    "tab\there",
-    "日本",
-    "..c",
-    "~",
-    "'\"",
-]
-
 
 def keys_in(store: StoreServer, bucket: str) -> list[str]:
     """The keys of a bucket, as another client sees them."""
@@ -51,25 +39,6 @@ def test_a_bucket_is_connected_to_by_either_scheme(store: StoreServer, bucket: s
             assert fs.open(f"/{scheme}/file").read() == scheme.encode()
             assert fs.qualify("/x") == f"{scheme}://{bucket}/x"
     assert keys_in(store, bucket) == ["s3/file", "s3a/file"]
-
-
-def test_a_name_may_have_anything_in_it(fs: S3FileSystem) -> None:
-    for name in NAMES:
-        put(fs, f"/d/{name}/{name}", name.encode())
-    assert sorted(each.name for each in fs.list_status("/d")) == sorted(NAMES)
-    fs.rename("/d", "/e")
-    for name in NAMES:
-        assert [each.path for each in fs.list_status(f"/e/{name}")] == [f"/e/{name}/{name}"]
-        assert fs.open(f"/e/{name}/{name}").read() == name.encode()
-    assert fs.delete("/e", recursive=True)
-    assert fs.list_status("/") == []
-
-
-def test_a_name_that_no_key_can_be_is_refused_in_one_line(fs: S3FileSystem) -> None:
-    with pytest.raises(errors.InvalidPath, match="1025 bytes"):
-        fs.create("/" + "x" * 1025)
-    with pytest.raises(errors.InvalidPath, match="not UTF-8"):
-        fs.exists("/\udc80")
 
 
 @pytest.mark.req("FS-190")

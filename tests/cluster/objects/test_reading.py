@@ -8,6 +8,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.testing.internal.objects.store import StoreServer
+from howdah.testing.internal.objects.trouble import Proxy
 
 DATA = bytes(range(256)) * 1000
 
@@ -31,15 +32,103 @@ def test_an_object_that_was_replaced_under_its_reader_is_told(fs: S3FileSystem) 
             stream.read()
 
 
+CHANGES = [
+    # source, mode, versioned: what a reader finds when its object was replaced
+    ("etag", "server", False, "told"),
+    ("etag", "client", False, "told"),
+    ("etag", "warn", False, "warned"),
+    ("etag", "none", False, "the other"),
+    ("etag", "server", True, "told"),
+    ("versionid", "server", True, "its own"),
+    ("versionid", "client", True, "told"),
+    ("versionid", "warn", True, "warned"),
+    ("versionid", "none", True, "the other"),
+    ("versionid", "none", False, "the other"),
+]
+
+
 @pytest.mark.req("FS-189")
-def test_a_reader_by_version_goes_on_with_its_version(store: StoreServer) -> None:
-    bucket = store.new_bucket(versioned=True)
-    with store.connect(bucket, change_detection_source="versionid") as fs:
+@pytest.mark.parametrize(("source", "mode", "versioned", "found"), CHANGES)
+def test_what_a_reader_finds_when_its_object_was_replaced(
+    store: StoreServer,
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    source: str,
+    mode: str,
+    versioned: bool,
+    found: str,
+) -> None:
+    bucket = store.new_bucket(versioned=versioned)
+    keys = {"change_detection_source": source, "change_detection_mode": mode}
+    with store.behind(proxy.port).connect(bucket, **keys) as fs:
         put(fs, "/file", DATA)
         with fs.open("/file") as stream:
-            put(fs, "/file", b"another")
-            assert stream.read() == DATA
-        assert fs.open("/file").read() == b"another"
+            put(fs, "/file", DATA[::-1])
+            proxy.plan()
+            caplog.clear()
+            if found == "told":
+                for read in (lambda: stream.pread(5, 5), stream.read):
+                    with pytest.raises(errors.FileChanged, match=r"^/file was replaced while"):
+                        read()
+            else:
+                expected = DATA if found == "its own" else DATA[::-1]
+                assert stream.pread(5, 5) == expected[5:10]
+                assert stream.read() == expected
+            warned = [each for each in caplog.messages if "/file was replaced" in each]
+            assert len(warned) == (1 if found == "warned" else 0)
+        first = proxy.headers[0]
+        assert ("if-match" in first) == (source == "etag" and mode == "server")
+        assert ("versionId=" in proxy.seen[0]) == (found == "its own")
+        with fs.open("/file") as stream:
+            assert stream.read() == DATA[::-1]
+
+
+@pytest.mark.req("FS-189")
+@pytest.mark.parametrize("mode", ["server", "client", "warn"])
+def test_who_reads_by_versions_needs_a_bucket_that_has_them(
+    store: StoreServer, bucket: str, mode: str
+) -> None:
+    keys = {"change_detection_source": "versionid", "change_detection_mode": mode}
+    with store.connect(bucket, **keys) as fs:
+        put(fs, "/file", DATA)
+        with pytest.raises(errors.UnsupportedOperation, match=f"^/file has no version.*{bucket}"):
+            fs.open("/file")
+    with store.connect(bucket, **keys, change_detection_version_required="false") as fs:
+        assert fs.open("/file").read() == DATA
+
+
+@pytest.mark.req("FS-188", "FS-189")
+def test_bytes_that_are_damaged_on_the_way_are_not_taken_for_the_files(
+    store: StoreServer, proxy: Proxy, bucket: str
+) -> None:
+    with store.behind(proxy.port).connect(bucket, retry_limit="0", part_bytes=1 << 17) as fs:
+        put(fs, "/file", DATA)
+        for read in (
+            lambda: fs.open("/file").read(),
+            lambda: fs.open("/file").pread(0, len(DATA)),
+            lambda: fs.open("/file").read(len(DATA)),
+        ):
+            proxy.plan({2: "answer damaged"})
+            with pytest.raises(errors.ChecksumMismatch, match=r"^/file: what was read has the"):
+                read()
+        # Of a part of a file the store has no checksum.
+        for data in (DATA, DATA[:100]):
+            proxy.plan(always="sent damaged")
+            with pytest.raises(errors.ChecksumMismatch, match=r"/new was damaged on the way"):
+                put(fs, "/new", data)
+            proxy.plan()
+            assert not fs.exists("/new")
+            assert fs.unfinished_uploads() == []
+    # What is damaged now and then is sent again.
+    with store.behind(proxy.port).connect(bucket, part_bytes=1 << 17) as fs:
+        for data in (DATA, DATA[:100]):
+            proxy.plan()
+            put(fs, "/counted", data)
+            for number in range(1, len(proxy.seen)):
+                proxy.plan({number: "sent damaged"})
+                put(fs, "/sent", data)
+                proxy.plan()
+                assert fs.open("/sent").read() == data
 
 
 @pytest.mark.req("FS-189")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 
@@ -16,16 +16,10 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.testing.internal.objects.store import SECRET_KEY, StoreServer
-from howdah.testing.internal.objects.trouble import Answer, Proxy, proxy_before
+from howdah.testing.internal.objects.trouble import Answer, Proxy
 
 Capture = pytest.CaptureFixture[str]
 NO_RETRIES = {"retry_limit": "0", "retry_throttle_limit": "0"}
-
-
-@pytest.fixture(scope="module")
-def proxy(store: StoreServer) -> Iterator[Proxy]:
-    with proxy_before(store.port) as made:
-        yield made
 
 
 REFUSALS = {

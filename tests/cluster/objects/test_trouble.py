@@ -13,19 +13,13 @@ from howdah.fs import capabilities
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.options import AbortableResult, FileRange
 from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import TROUBLES, Proxy, proxy_before
+from howdah.testing.internal.objects.trouble import TROUBLES, Proxy
 from howdah.testing.waiting import wait_until
 
 PART = 16 << 10
 DATA = bytes(range(256)) * 200
 """Three parts, and a piece."""
 FAILING = [each for each in TROUBLES if each != "slow"]
-
-
-@pytest.fixture(scope="module")
-def proxy(store: StoreServer) -> Iterator[Proxy]:
-    with proxy_before(store.port) as made:
-        yield made
 
 
 @pytest.fixture

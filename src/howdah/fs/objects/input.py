@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import read_vectored
 from howdah.client.tally import Count, Tally
@@ -71,6 +71,12 @@ class ObjectInput(RemoteInput):
         tally: Tally,
     ) -> None:
         super().__init__(path)
+        if settings.needs_version and info.version_id is None:
+            raise errors.UnsupportedOperation(
+                f"{path} has no version, as the bucket {settings.bucket} keeps none: set "
+                f"{keys.FS_S3A_CHANGE_DETECTION_SOURCE.name} to etag, or "
+                f"{keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED.name} to false"
+            ).about(path)
         self._store = store
         self._info = info
         self._settings = settings
@@ -165,7 +171,7 @@ class ObjectInput(RemoteInput):
         """The bytes of the object that was opened; raises `FileChanged` if it is no more."""
         settings = self._settings
         by_version = settings.by_version and self._info.version_id is not None
-        guards = settings.detects_changes and not settings.warns_of_changes and not by_version
+        guards = settings.is_compared_by_store and not by_version
         try:
             found, etag = self._store.get(
                 self._info.key,
@@ -183,11 +189,12 @@ class ObjectInput(RemoteInput):
                 f"{self._path} was deleted while it was open for reading"
             ).about(self._path) from error
         self._count(requests=1)
-        if settings.detects_changes and etag and etag != self._info.etag:
-            if not settings.warns_of_changes:
+        if etag and etag != self._info.etag:
+            if settings.detects_changes and not settings.warns_of_changes:
                 found.close(end - start)
                 raise self._changed()
-            log.warning("%s was replaced while it was open, and is read on", self._path)
+            if settings.warns_of_changes:
+                log.warning("%s was replaced while it was open, and is read on", self._path)
             self._info = replace(self._info, etag=etag, crc32c=None)
         return found
 

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote_plus
 
 from howdah import errors
 from howdah.forks import PerProcess
@@ -342,7 +342,7 @@ class S3Store:
         while True:
             page = self._page_of_uploads(prefix, more)
             # Unlike listings of objects, botocore leaves these as the store wrote them.
-            plain = unquote if page.get("EncodingType") == "url" else str
+            plain = unquote_plus if page.get("EncodingType") == "url" else str
             found += [
                 Upload(plain(each["Key"]), each["UploadId"], _ms(each.get("Initiated")))
                 for each in page.get("Uploads", ())

@@ -61,6 +61,16 @@ class Settings(Tuning):
     is_path_style: bool
     providers: tuple[str, ...]
     secrets: Secrets = field(compare=False)
+    compares_itself: bool
+    requires_version: bool
+
+    @property
+    def is_compared_by_store(self) -> bool:
+        return self.detects_changes and not (self.warns_of_changes or self.compares_itself)
+
+    @property
+    def needs_version(self) -> bool:
+        return self.requires_version
 
     @property
     def place(self) -> str:
@@ -98,6 +108,7 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
     endpoint = _endpoint(conf.get(keys.FS_S3A_ENDPOINT), secure)
     part_bytes = conf.get(keys.FS_S3A_MULTIPART_SIZE)
     mode = conf.get(keys.FS_S3A_CHANGE_DETECTION_MODE)
+    versioned = conf.get(keys.FS_S3A_CHANGE_DETECTION_SOURCE) == "versionid"
     providers: list[str] = conf.get(keys.FS_S3A_AWS_CREDENTIALS_PROVIDER)
     return Settings(
         bucket=bucket,
@@ -131,7 +142,13 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         vectored_read_bytes=conf.get(keys.FS_S3A_VECTORED_READ_MAX_MERGED_SIZE),
         detects_changes=mode != "none",
         warns_of_changes=mode == "warn",
-        by_version=conf.get(keys.FS_S3A_CHANGE_DETECTION_SOURCE) == "versionid",
+        compares_itself=mode == "client",
+        # Who asks for a version needs nothing compared. Where the reader is to compare, two
+        # versions with one ETag have the same bytes.
+        by_version=versioned and mode == "server",
+        requires_version=versioned
+        and mode != "none"
+        and conf.get(keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED),
         with_checksums=conf.get(keys.FS_S3A_CREATE_CHECKSUM_ALGORITHM) != "NONE",
     )
 

@@ -32,3 +32,14 @@ class Tuning:
     warns_of_changes: bool
     by_version: bool
     with_checksums: bool
+
+    @property
+    def is_compared_by_store(self) -> bool:
+        """Whether each request says which object it means, so that the store compares; else
+        its answers are compared."""
+        return self.detects_changes and not self.warns_of_changes
+
+    @property
+    def needs_version(self) -> bool:
+        """Whether a file without a version is not opened."""
+        return False

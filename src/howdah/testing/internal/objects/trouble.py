@@ -9,8 +9,9 @@ is planned for:
 - `answer cut`    the store does it, and half of the body of its answer arrives
 - `500`, `503`, `429`  the store never hears of it, and an error as S3 words it is the answer
 - `slow`          the answer comes late
-- `damaged`       a byte of the body is another one: of the answer, or of what is sent, of which
-  the store then says so if it came with a checksum
+- `sent damaged`  a byte of what is put is another one; the store says so if it came with a
+  checksum
+- `answer damaged`  a byte of what is read is another one
 - an `Answer`     the store never hears of it, and this is what comes back; `unless` it is signed
   for a region
 """
@@ -118,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         if isinstance(trouble, Answer) and trouble.unless and trouble.unless in str(headers):
             trouble = None
-        if trouble == "damaged" and body:
+        if trouble == "sent damaged" and body and self.command == "PUT":
             body = bytes((body[0] ^ 1,)) + body[1:]
             sent = headers.get("x-amz-checksum-crc32c")
             if sent and base64.b64decode(sent) != google_crc32c.value(body).to_bytes(4, "big"):
@@ -149,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer[: len(answer) // 2])
             self._cut()
             return
-        if trouble == "damaged" and self.command == "GET" and answer:
+        if trouble == "answer damaged" and self.command == "GET" and answer:
             answer = bytes((answer[0] ^ 1,)) + answer[1:]
         self.wfile.write(answer)
 
