@@ -226,6 +226,7 @@ def _result(ours: Run, cluster: MiniCluster, place: str) -> str:
 # --- our program, their datanode ---
 
 
+@pytest.mark.torture
 def test_our_program_evens_out_hadoops_datanode(
     mount: Callable[..., None], tmp_path: Path, ours: Run, hadoop_classpath: str
 ) -> None:

@@ -110,7 +110,12 @@ class Nodes:
         wait_until(listens, START_TIMEOUT_S, f"journal node {number} listens")
 
 
-@pytest.fixture(params=[("hadoop",) * 3, ("hadoop", "hadoop", "howdah")], ids=["hadoop", "mixed"])
+@pytest.fixture(
+    params=[
+        pytest.param(("hadoop", "hadoop", "howdah"), id="mixed"),
+        pytest.param(("hadoop",) * 3, id="hadoop", marks=pytest.mark.torture),
+    ]
+)
 def nodes(request: pytest.FixtureRequest, tmp_path: Path, hadoop_classpath: str) -> Iterator[Nodes]:
     started = Nodes(tmp_path, request.param, hadoop_classpath)
     yield started

@@ -1,4 +1,5 @@
-"""A file of a gibibyte there and back, by both clients, at the usual block sizes.
+"""A file of a gibibyte there and back, by both clients, at the usual block sizes; of a
+quarter of one, which still has more blocks than one, where every minute counts.
 
 What is compared are two checksums that share no code: Google's CRC32C of the local
 files, and the one that datanodes make of the chunks that they have on disk.
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import google_crc32c
@@ -29,6 +31,7 @@ pytestmark = pytest.mark.timeout(300)
 
 MIB = 1 << 20
 GIB = 1 << 30
+QUARTER = GIB // 4
 PIECE_BYTES = 4 * MIB
 COMMAND_TIMEOUT_S = 240
 MEMORY = Path("/dev/shm")
@@ -36,10 +39,10 @@ MEMORY = Path("/dev/shm")
 NEEDED_BYTES = 6 * GIB
 
 
-def pieces() -> Iterator[bytes]:
-    """A gibibyte that looks random, no two parts of it alike, made at memory's speed."""
+def pieces(size: int) -> Iterator[bytes]:
+    """Bytes that look random, no two parts of them alike, made at memory's speed."""
     base = random.Random(1).randbytes(PIECE_BYTES)
-    for number in range(GIB // PIECE_BYTES):
+    for number in range(size // PIECE_BYTES):
         turn = number * 8191 % PIECE_BYTES
         yield number.to_bytes(8, "big") + base[turn + 8 :] + base[:turn]
 
@@ -80,20 +83,25 @@ def fs(cluster: MiniCluster) -> Iterator[FileSystem]:
         yield fs
 
 
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local file, its length in bytes, and its CRC32C."""
+
+    path: Path
+    size: int
+    crc: bytes
+
+
 @pytest.fixture(scope="module")
-def local(place: Path) -> Path:
-    """The file."""
-    path = place / "local"
+def local(place: Path, request: pytest.FixtureRequest) -> Iterator[Local]:
+    """The file, of as many bytes as the test says."""
+    path, size = place / "local", request.param
     with path.open("wb", buffering=0) as file:
-        for piece in pieces():
+        for piece in pieces(size):
             file.write(piece)
-    assert path.stat().st_size == GIB
-    return path
-
-
-@pytest.fixture(scope="module")
-def local_crc(local: Path) -> bytes:
-    return crc_of(local)
+    assert path.stat().st_size == size
+    yield Local(path, size, crc_of(path))
+    path.unlink()
 
 
 Shell = Callable[..., subprocess.CompletedProcess[str]]
@@ -124,20 +132,21 @@ QUICK = [
     ("ours", "java", 3, 128),
 ]
 ALL = list(itertools.product(SHELLS, SHELLS, (1, 3), (1, 64, 128)))
-LONG = [case for case in ALL if case not in QUICK]
+CASES = [
+    *(pytest.param(QUARTER, *case) for case in QUICK),
+    *(pytest.param(GIB, *case, marks=pytest.mark.torture) for case in ALL),
+]
 
 
 @pytest.mark.req("FS-001", "FS-007", "FS-017", "OS-002")
 @pytest.mark.parametrize(
-    ("put", "get", "replication", "block_mib"),
-    [*QUICK, *(pytest.param(*case, marks=pytest.mark.torture) for case in LONG)],
+    ("local", "put", "get", "replication", "block_mib"), CASES, indirect=["local"]
 )
-def test_gibibyte_survives_put_and_get(
+def test_large_file_survives_put_and_get(
     cluster: MiniCluster,
     fs: FileSystem,
     place: Path,
-    local: Path,
-    local_crc: bytes,
+    local: Local,
     put: str,
     get: str,
     replication: int,
@@ -146,20 +155,20 @@ def test_gibibyte_survives_put_and_get(
     settings = ["-D", f"dfs.replication={replication}", "-D", f"dfs.blocksize={block_mib}m"]
     back = place / "back"
     try:
-        done = SHELLS[put](cluster, *settings, "-put", str(local), "/gib")
+        done = SHELLS[put](cluster, *settings, "-put", str(local.path), "/gib")
         assert (done.returncode, done.stderr) == (0, "")
         status = fs.get_file_status("/gib")
-        assert (status.length, status.replication) == (GIB, replication)
+        assert (status.length, status.replication) == (local.size, replication)
         assert [b.length for b in fs.block_locations("/gib")] == [block_mib * MIB] * (
-            GIB // (block_mib * MIB)
+            local.size // (block_mib * MIB)
         )
         checksum = fs.get_file_checksum("/gib", combine_mode="COMPOSITE_CRC")
         assert checksum is not None
-        assert checksum.bytes.startswith(local_crc)
+        assert checksum.bytes.startswith(local.crc)
         done = SHELLS[get](cluster, "-get", "/gib", str(back))
         assert (done.returncode, done.stderr) == (0, "")
-        assert back.stat().st_size == GIB
-        assert crc_of(back) == local_crc
+        assert back.stat().st_size == local.size
+        assert crc_of(back) == local.crc
     finally:
         back.unlink(missing_ok=True)
         fs.delete("/gib")

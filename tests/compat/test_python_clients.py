@@ -167,6 +167,7 @@ def test_huggingface_datasets_take_host_and_port_apart(
     assert datasets.load_from_disk(f"{top}/saved").num_rows == 2
 
 
+@pytest.mark.torture  # Ray starts a cluster of its own: fifteen seconds of CPU
 def test_ray_takes_the_filesystem(fs: Any, below: str, table: str) -> None:
     ray = pytest.importorskip("ray")
     data = pytest.importorskip("ray.data")

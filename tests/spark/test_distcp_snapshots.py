@@ -133,7 +133,7 @@ def test_target_goes_back_to_its_snapshot(pair: Any, spark_connect: Any) -> None
     assert pair.tree("dst") == BEFORE
 
 
-@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("back", [False, pytest.param(True, marks=pytest.mark.torture)])
 def test_stopped_run_is_gone_on_with(
     pair: Any,
     stopped_by: Callable[[str, int], None],

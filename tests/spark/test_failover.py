@@ -48,7 +48,11 @@ def when_there(fs: FileSystem, path: str, cluster: MiniCluster, how: trouble.Tro
 
 @pytest.mark.req("FS-048", "FS-057")
 @pytest.mark.parametrize(
-    "how", [trouble.kill_active, trouble.fail_over], ids=["killed", "graceful"]
+    "how",
+    [
+        pytest.param(trouble.kill_active, id="killed"),
+        pytest.param(trouble.fail_over, id="graceful", marks=pytest.mark.torture),
+    ],
 )
 def test_a_job_that_is_writing_goes_on(
     knowing: Any, cluster: MiniCluster, how: trouble.Trouble
