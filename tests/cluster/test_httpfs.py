@@ -48,7 +48,7 @@ class Front:
 
 @pytest.fixture(scope="module")
 def front() -> Iterator[Front]:
-    with MiniCluster(datanodes=1, conf={"dfs.blocksize": "1m"}) as cluster:
+    with MiniCluster(datanodes=1, conf={"dfs.blocksize": "1m", "dfs.ls.limit": 3}) as cluster:
         with cluster.connect() as fs, gateway(cluster) as address:
             assert isinstance(fs, HdfsFileSystem)
             yield Front(address, fs)
@@ -96,6 +96,17 @@ def test_statuses_are_those_of_httpfs(front: Front) -> None:
     assert told["RemoteException"]["exception"] == "AuthorizationException"
     status, told = front.ask("GET", "/d", "LISTSTATUS&filter=*")
     assert (status, told["RemoteException"]["exception"]) == (400, "UnsupportedOperationException")
+
+
+@pytest.mark.req("FS-255", "FS-258")
+def test_a_long_directory_is_listed_page_by_page(front: Front) -> None:
+    """With three names a page."""
+    names = [f"d{number}" for number in range(8)]
+    for name in names:
+        front.fs.mkdirs(f"/long/{name}")
+    status, found = front.ask("GET", "/long", "LISTSTATUS")
+    assert status == 200
+    assert [each["pathSuffix"] for each in found["FileStatuses"]["FileStatus"]] == names
 
 
 @pytest.mark.req("FS-255")

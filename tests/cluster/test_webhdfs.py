@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import re
@@ -381,7 +382,7 @@ def test_files_are_joined_cut_and_located(web: Web) -> None:
     assert web.ask("PUT", "/j", "SETREPLICATION&replication=1") == (200, FALSE)
 
 
-@pytest.mark.req("FS-216")
+@pytest.mark.req("FS-216", "FS-258")
 def test_long_directories_are_listed_whole_and_in_batches(web: Web) -> None:
     """With three names a page."""
     names = [f"d{number}" for number in range(8)]
@@ -389,6 +390,13 @@ def test_long_directories_are_listed_whole_and_in_batches(web: Web) -> None:
         web.fs.mkdirs(f"/l/{name}")
     _, found = web.ask("GET", "/l", "LISTSTATUS")
     assert [each["pathSuffix"] for each in found["FileStatuses"]["FileStatus"]] == names
+    target = f"/webhdfs/v1/l?op=LISTSTATUS&user.name={web.fs.user}"
+    status, headers, body = web.send("GET", web.address, target, **{"Accept-Encoding": "gzip"})
+    assert (status, headers["Transfer-Encoding"]) == (200, "chunked")
+    assert (headers["Content-Encoding"], headers["Vary"]) == ("gzip", "Accept-Encoding")
+    assert json.loads(gzip.decompress(body)) == found
+    status, headers, body = web.send("HEAD", web.address, target)
+    assert (status, headers["Content-Type"], body) == (200, "application/json", b"")
     _, found = web.ask("GET", "/l", "LISTSTATUS_BATCH&startafter=d2")
     page = found["DirectoryListing"]
     entries = page["partialListing"]["FileStatuses"]["FileStatus"]

@@ -32,6 +32,7 @@ from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.server import Exchange
+from howdah.web.text_out import TextOut
 from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
@@ -42,7 +43,7 @@ from howdah.web.webhdfs.parameters import (
     is_webhdfs,
 )
 from howdah.web.webhdfs.reads import READS
-from howdah.web.webhdfs.steps import Rpc, Target, driven
+from howdah.web.webhdfs.steps import Piece, Step, Target, driven
 
 log = logging.getLogger(__name__)
 audit = logging.getLogger("httpfsaudit")
@@ -110,7 +111,7 @@ class _Operation:
             audit.info("%s %s %s %s", request.peer, wanted.user, wanted.operation, wanted.path)
         except errors.HowdahError as error:
             if channel.has_begun:
-                # Its length is out: only the end of the connection can say that it broke off.
+                # Its head is out: only the end of the connection can say that it broke off.
                 log.warning("%s %s breaks off: %s", request.method, request.target, error)
                 channel.broken = True
                 return
@@ -147,7 +148,11 @@ class _Operation:
                 return TRANSFERS[wanted.operation](fs, wanted, channel, self._address(wanted, ""))
         with self._gateway.clients.of(user) as fs:
             steps = (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
-            return driven(steps, lambda step: _called(fs, step))
+            text = TextOut(channel, self._request, JSON_TYPE)
+            found = driven(steps, lambda step: _called(fs, step, text))
+            if text.has_begun:
+                text.end()
+            return found
 
     def _refusal(self, wanted: Asked) -> Response | None:
         """Of who says nothing of himself, and of what the mode of access forbids."""
@@ -185,7 +190,9 @@ class _Operation:
         return f"{scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
 
 
-def _called(fs: HdfsFileSystem, step: Rpc | Target) -> Message:
+def _called(fs: HdfsFileSystem, step: Step, text: TextOut) -> Message | bool:
+    if isinstance(step, Piece):
+        return text.send(step.text)
     if isinstance(step, Target):
         raise errors.UnsupportedOperation("a gateway sends nobody to a datanode")
     return fs.client.namenode.call(step.method, step.request, _ANSWERS[step.method])

@@ -18,6 +18,8 @@ LEAST_BYTES: Final = 1024
 _LEVEL: Final = 3
 """A listing of 5.7 MB takes 22 ms and becomes 0.67 MB; at level 6 it takes 53 ms, for 0.60."""
 _GZIP: Final = 16 + zlib.MAX_WBITS
+ENCODED: Final = {"Content-Encoding": "gzip"}
+VARYING: Final = {"Vary": "Accept-Encoding"}
 _TEXTS: Final = frozenset(
     (
         *("application/json", "application/xml", "application/javascript"),
@@ -55,16 +57,21 @@ def takes_gzip(accepted: str | None) -> bool:
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
+def squeeze() -> zlib._Compress:
+    """What makes gzip of the pieces of a text."""
+    return zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
+
+
 def encoded(response: Response) -> Response:
     """The same answer as gzip."""
-    squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    body = squeeze.compress(response.body) + squeeze.flush()
-    return Response(response.status, {**response.headers, "Content-Encoding": "gzip"}, body)
+    making = squeeze()
+    body = making.compress(response.body) + making.flush()
+    return Response(response.status, {**response.headers, **ENCODED}, body)
 
 
 def varying(response: Response) -> Response:
     """The same answer, which tells caches that others may get it in another form."""
-    return Response(response.status, {**response.headers, "Vary": "Accept-Encoding"}, response.body)
+    return Response(response.status, {**response.headers, **VARYING}, response.body)
 
 
 def unless_known(request: Request, response: Response) -> Response:

@@ -22,12 +22,13 @@ from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Run
+from howdah.web.text_out import TextOut
 from howdah.web.webhdfs.changes import CHANGES
-from howdah.web.webhdfs.faults import refused
+from howdah.web.webhdfs.faults import JSON_TYPE, refused
 from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
-from howdah.web.webhdfs.steps import Rpc, Steps, Target, driven
+from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, driven
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +59,9 @@ class WebHdfs:
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
 
-    def do(self, request: Request, has_left: Callable[[], bool]) -> Response:
-        """The answer to a request, on its connection's thread."""
+    def do(self, request: Request, channel: Channel) -> Response | None:
+        """The answer to a request, on its connection's thread; None where it is out."""
+        text = TextOut(channel, request, JSON_TYPE)
         try:
             check_origin(request)
             refusal = self._cross_site.refusal(request) if self._cross_site is not None else None
@@ -67,11 +69,19 @@ class WebHdfs:
                 return refusal
             wanted = asked(request, self._user_pattern)
             user = self._user(wanted)
-            return driven(
+            found = driven(
                 self._steps(wanted, user),
-                lambda step: self._one(step, user, request.peer, has_left),
+                lambda step: self._one(step, user, request.peer, channel.has_left, text),
             )
+            if text.has_begun:
+                text.end()
+            return found
         except errors.HowdahError as error:
+            if text.has_begun:
+                # Only the end of the connection can say that the answer broke off.
+                log.warning("%s %s breaks off: %s", request.method, request.target, error)
+                channel.broken = True
+                return None
             log.info(
                 "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
             )
@@ -92,10 +102,17 @@ class WebHdfs:
         return (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
 
     def _one(
-        self, step: Rpc | Target, user: str, address: str, has_left: Callable[[], bool]
+        self,
+        step: Step,
+        user: str,
+        address: str,
+        has_left: Callable[[], bool],
+        text: TextOut,
     ) -> object:
         if isinstance(step, Rpc):
             return self._calls.call(user, address, step, has_left)
+        if isinstance(step, Piece):
+            return text.send(step.text)
         return self._run(lambda: choose(self._core, step, address))
 
 
@@ -136,7 +153,7 @@ class _Operation:
         self._answer: Response | None = None
 
     def run(self, channel: Channel) -> None:
-        self._answer = self._pages.do(self._request, channel.has_left)
+        self._answer = self._pages.do(self._request, channel)
 
     def done(self) -> Response | None:
         return self._answer

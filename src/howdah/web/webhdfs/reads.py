@@ -15,7 +15,7 @@ from howdah.web.webhdfs import shown as to_json
 from howdah.web.webhdfs.faults import JSON_TYPE
 from howdah.web.webhdfs.names import xattr_named
 from howdah.web.webhdfs.parameters import LONG_MAX, Asked
-from howdah.web.webhdfs.steps import Rpc, Steps, shown
+from howdah.web.webhdfs.steps import Piece, Rpc, Steps, shown
 
 HOME_PREFIX: Final = "/user"
 
@@ -35,19 +35,29 @@ def file_link_status(asked: Asked, user: str) -> Steps:
 
 
 def list_status(asked: Asked, user: str) -> Steps:
-    """All of a directory. Each page is turned into text before the next one is asked for."""
-    pages = []
+    """All of a directory: a whole answer if it fits into one page of `getListing`, else a piece
+    for each, which is on its way before the next one is asked for."""
     start_after = b""
+    head = b'{"FileStatuses":{"FileStatus":[\n'
     while True:
         page = yield _listing(asked.path, start_after)
         _require_listing(page, asked.path)
         entries = page.dirList.partialListing
-        pages += [to_json.dumped(to_json.file_status(entry)) for entry in entries]
+        text = b",\n".join([to_json.dumped(to_json.file_status(entry)) for entry in entries])
         if not page.dirList.remainingEntries or not entries:
             break
+        wants_more = yield Piece(head + text)
+        if not wants_more:
+            return None
         start_after = entries[-1].path
-    body = b'{"FileStatuses":{"FileStatus":[\n' + b",\n".join(pages) + b"\n]}}\n"
-    return answer(200, body, JSON_TYPE)
+        head = b",\n"
+    if not entries and start_after:
+        head = b""  # those that were left have gone meanwhile
+    body = head + text + b"\n]}}\n"
+    if not start_after:
+        return answer(200, body, JSON_TYPE)
+    yield Piece(body)
+    return None
 
 
 def list_status_batch(asked: Asked, user: str) -> Steps:

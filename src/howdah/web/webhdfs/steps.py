@@ -1,7 +1,8 @@
 """How an operation is made of calls (pure).
 
 An operation is a generator: it yields a `Rpc` and gets the response, or yields `Target` and
-gets a datanode, and returns the answer. What a call raises is raised at its `yield`.
+gets a datanode, and returns the answer. What a call raises is raised at its `yield`. A long
+answer is yielded as one `Piece` after the other, and nothing is returned.
 """
 
 from __future__ import annotations
@@ -35,12 +36,21 @@ class Target:
     excluded: frozenset[str] = field(default_factory=frozenset)
 
 
-Steps = Generator[Rpc | Target, Any, Response]
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a long answer in JSON. What comes back says whether more are wanted."""
+
+    text: bytes
+
+
+Step = Rpc | Target | Piece
+Steps = Generator[Step, Any, Response | None]
 EMPTY: Final = Response(200, {"Content-Type": "application/octet-stream"})
 
 
-def driven(steps: Steps, one: Callable[[Rpc | Target], object]) -> Response:
-    """The answer of an operation, whose steps `one` does; what that raises is raised in it."""
+def driven(steps: Steps, one: Callable[[Step], object]) -> Response | None:
+    """The answer of an operation, whose steps `one` does; what that raises is raised in it.
+    None where its pieces were the answer."""
     try:
         step = next(steps)
         while True:
@@ -51,7 +61,7 @@ def driven(steps: Steps, one: Callable[[Rpc | Target], object]) -> Response:
             else:
                 step = steps.send(found)
     except StopIteration as end:
-        response: Response = end.value
+        response: Response | None = end.value
         return response
 
 

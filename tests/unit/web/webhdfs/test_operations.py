@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,7 +19,7 @@ from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.parameters import DEFAULT_USER_PATTERN, Asked, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import redirect
-from howdah.web.webhdfs.steps import Rpc, Steps, Target
+from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, Target, driven
 
 Answers = dict[str, Any]
 DEFAULTS = pb.GetServerDefaultsResponseProto(
@@ -76,7 +77,7 @@ def located(*nodes: types_pb2.DatanodeIDProto) -> pb.GetBlockLocationsResponsePr
     )
 
 
-def drive(steps: Steps, answer: Callable[[Rpc | Target], Any]) -> tuple[Response, list[Any]]:
+def drive(steps: Steps, answer: Callable[[Any], Any]) -> tuple[Any, list[Any]]:
     made: list[Any] = []
     try:
         step = next(steps)
@@ -151,13 +152,18 @@ def test_reader_without_a_replica_is_refused(answers: Answers, error: type[Excep
         location("GET", "OPEN&offset=5", answers)
 
 
-def test_listing_goes_on_behind_the_last_name() -> None:
-    pages = {
-        b"": (["a", "b"], 1),
-        b"b": (["c"], 0),
-    }
+Pages = dict[bytes, tuple[list[str], int]]
 
-    def page(step: Rpc | Target) -> pb.GetListingResponseProto:
+
+def listed(pages: Pages, most_pieces: int = 99) -> tuple[Response | None, list[bytes], int]:
+    """The answer, its pieces, and how often the namenode was asked. Who listens goes after
+    `most_pieces`."""
+    pieces: list[bytes] = []
+
+    def one(step: Step) -> object:
+        if isinstance(step, Piece):
+            pieces.append(step.text)
+            return len(pieces) < most_pieces
         assert isinstance(step, Rpc)
         assert isinstance(step.request, pb.GetListingRequestProto)
         names, remaining = pages[step.request.startAfter]
@@ -168,10 +174,80 @@ def test_listing_goes_on_behind_the_last_name() -> None:
             )
         )
 
-    found, made = drive(READS["LISTSTATUS"](ask("GET", "LISTSTATUS"), "ann"), page)
-    shown = json.loads(found.body)["FileStatuses"]["FileStatus"]
-    assert [each["pathSuffix"] for each in shown] == ["a", "b", "c"]
-    assert len(made) == 2
+    found, made = drive(READS["LISTSTATUS"](ask("GET", "LISTSTATUS"), "ann"), one)
+    return found, pieces, sum(isinstance(each, Rpc) for each in made)
+
+
+def names_in(text: bytes) -> list[str]:
+    return [each["pathSuffix"] for each in json.loads(text)["FileStatuses"]["FileStatus"]]
+
+
+def test_a_listing_of_one_page_is_a_whole_answer() -> None:
+    found, pieces, asked_for = listed({b"": (["a", "b"], 0)})
+    assert found is not None
+    assert (names_in(found.body), pieces, asked_for) == (["a", "b"], [], 1)
+
+
+@pytest.mark.req("FS-258")
+def test_a_listing_goes_on_behind_the_last_name_a_piece_for_each_page() -> None:
+    found, pieces, asked_for = listed(
+        {b"": (["a", "b"], 3), b"b": (["c", "d"], 1), b"d": (["e"], 0)}
+    )
+    assert found is None
+    assert names_in(b"".join(pieces)) == ["a", "b", "c", "d", "e"]
+    assert (len(pieces), asked_for) == (3, 3)
+
+
+def test_a_listing_whose_last_names_go_meanwhile_ends_with_those_before() -> None:
+    found, pieces, _ = listed({b"": (["a"], 1), b"a": ([], 0)})
+    assert found is None
+    assert names_in(b"".join(pieces)) == ["a"]
+
+
+def test_a_listing_that_nobody_listens_to_ends() -> None:
+    found, pieces, asked_for = listed({b"": (["a"], 2), b"a": (["b"], 1)}, most_pieces=1)
+    assert (found, len(pieces), asked_for) == (None, 1, 1)
+
+
+def test_a_directory_that_goes_while_it_is_listed_is_told() -> None:
+    steps = READS["LISTSTATUS"](ask("GET", "LISTSTATUS"), "ann")
+    next(steps)
+    page = types_pb2.DirectoryListingProto(partialListing=[status(b"a")], remainingEntries=1)
+    assert isinstance(steps.send(pb.GetListingResponseProto(dirList=page)), Piece)
+    assert isinstance(steps.send(True), Rpc)
+    with pytest.raises(errors.PathNotFound, match="File /a does not exist"):
+        steps.send(pb.GetListingResponseProto())
+
+
+@pytest.mark.req("FS-258")
+def test_a_huge_directory_is_listed_in_the_memory_of_a_few_pages() -> None:
+    """60,000 names are 14 MB of JSON."""
+    page_names, pages, listed_names = 1000, 60, 0
+
+    def one(step: Step) -> object:
+        nonlocal listed_names
+        if isinstance(step, Piece):
+            listed_names += step.text.count(b"pathSuffix")
+            return True
+        assert isinstance(step, Rpc)
+        assert isinstance(step.request, pb.GetListingRequestProto)
+        first = int(step.request.startAfter or b"-1") + 1
+        names = [b"%06d" % number for number in range(first, first + page_names)]
+        return pb.GetListingResponseProto(
+            dirList=types_pb2.DirectoryListingProto(
+                partialListing=map(status, names),
+                remainingEntries=page_names * pages - first - page_names,
+            )
+        )
+
+    tracemalloc.start()
+    try:
+        assert driven(READS["LISTSTATUS"](ask("GET", "LISTSTATUS"), "ann"), one) is None
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert listed_names == page_names * pages
+    assert peak_bytes < 5 << 20
 
 
 def test_each_truncate_is_a_client_of_its_own() -> None:
