@@ -24,12 +24,17 @@ Factory = Callable[[str, Configuration, str | None], "FileSystem"]
 """Takes authority, configuration and user; the scheme is known."""
 
 _BUILT_IN = {
+    "abfs": "howdah.fs.objects.azure.filesystem:AbfsFileSystem",
+    "abfss": "howdah.fs.objects.azure.filesystem:AbfssFileSystem",
+    "az": "howdah.fs.objects.azure.filesystem:AzureFileSystem",
     "file": "howdah.fs.local.filesystem:LocalFileSystem",
     "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
     "s3": "howdah.fs.objects.filesystem:S3FileSystem",
     "s3a": "howdah.fs.objects.filesystem:S3AFileSystem",
     "swebhdfs": "howdah.fs.webhdfs.filesystem:SWebHdfsFileSystem",
+    "wasb": "howdah.fs.objects.azure.filesystem:WasbFileSystem",
+    "wasbs": "howdah.fs.objects.azure.filesystem:WasbsFileSystem",
     "viewfs": "howdah.fs.viewfs.filesystem:ViewFileSystem",
     "webhdfs": "howdah.fs.webhdfs.filesystem:WebHdfsFileSystem",
 }

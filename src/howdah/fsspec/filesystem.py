@@ -20,10 +20,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import fsspec
 from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.core import has_magic
 from fsspec.spec import AbstractFileSystem
@@ -44,23 +42,6 @@ if TYPE_CHECKING:
 
 _COPY_BYTES = 4 * 1024 * 1024
 Info = dict[str, Any]
-
-
-def install(*, object_stores: bool = False) -> None:
-    """Let howdah serve `hdfs://`, `viewfs://`, `webhdfs://` and `swebhdfs://` in fsspec for the
-    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs. Paths
-    of universal_pathlib, if that is installed, keep host and port in the first four."""
-    fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
-    fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
-    fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)
-    fsspec.register_implementation("swebhdfs", HowdahSWebHdfsFileSystem, clobber=True)
-    if find_spec("upath") is not None:
-        from howdah.fsspec.upath import take_over
-
-        take_over("hdfs", "viewfs", "webhdfs", "swebhdfs")
-    if object_stores:
-        fsspec.register_implementation("s3", HowdahS3FileSystem, clobber=True)
-        fsspec.register_implementation("s3a", HowdahS3FileSystem, clobber=True)
 
 
 class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
@@ -536,18 +517,6 @@ class HowdahSWebHdfsFileSystem(HowdahWebHdfsFileSystem):
     protocol = ("swebhdfs",)
     _scheme = "swebhdfs"
     _own_protocol = "swebhdfs"
-
-
-class HowdahS3FileSystem(HowdahFileSystem):
-    """`s3://bucket/` and `s3a://bucket/` with Hadoop's keys `fs.s3a.*`, one bucket an object.
-
-    Paths begin below the bucket, unlike s3fs's. fsspec's own class for these schemes stays,
-    unless `install(object_stores=True)` puts this one in its place.
-    """
-
-    protocol = ("s3", "s3a")
-    _scheme = "s3"
-    _own_protocol = "s3"
 
 
 def _raise(error: errors.HowdahError) -> None:

@@ -22,6 +22,7 @@ from howdah.keys.balancer import *
 from howdah.keys.blocks import *
 from howdah.keys.caching import *
 from howdah.keys.client import *
+from howdah.keys.clouds.azure import *
 from howdah.keys.common import *
 from howdah.keys.datanode import *
 from howdah.keys.deprecated import DEPRECATED as DEPRECATED

@@ -1,12 +1,15 @@
-"""One object store for all modules here: moto's server, in a process of its own."""
+"""Object stores for all modules here, each in a process of its own: moto's server, and Azurite."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from howdah.fs.objects.filesystem import S3FileSystem
+from howdah.testing.internal.objects.azurite import Azurite, NoAzurite, azurite_server
+from howdah.testing.internal.objects.clouds import CloudServer
 from howdah.testing.internal.objects.store import StoreServer, store_server
 from howdah.testing.internal.objects.trouble import Proxy, proxy_before
 
@@ -34,3 +37,31 @@ def fs(store: StoreServer, bucket: str) -> Iterator[S3FileSystem]:
     """A filesystem in a bucket of its own, with the smallest parts that S3 takes."""
     with store.connect(bucket, multipart_size="5M", multipart_threshold="5M") as made:
         yield made
+
+
+_CACHE = Path(__file__).parents[3] / ".cache"
+_FIRST_TIMEOUT_S = 400
+CLOUDS = ["az"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test of Azurite's fetches it, once."""
+    for item in items:
+        if "cloud" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(_FIRST_TIMEOUT_S))
+
+
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[Azurite]:
+    try:
+        with azurite_server(_CACHE) as started:
+            yield started
+    except NoAzurite as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture(scope="session", params=CLOUDS)
+def cloud(request: pytest.FixtureRequest) -> CloudServer:
+    """Each store but S3's."""
+    found: CloudServer = request.getfixturevalue({"az": "azurite"}[request.param])
+    return found

@@ -1,4 +1,5 @@
-"""Objects of a store as files: `s3://BUCKET/path` and `s3a://BUCKET/path`.
+"""Objects of a store as files: `s3://BUCKET/path` and `s3a://BUCKET/path`, and, in a room of its
+own, Azure's containers.
 
 A store has keys and no directories, takes an object whole or not at all, and renames nothing.
 What that makes of a FileSystem:
@@ -26,5 +27,6 @@ Shells:
 - `failures`     errors of botocore as those of howdah
 - `retrying`     making a request again
 - `s3`           a store that speaks S3's protocol, through botocore
+- `rest`         requests to stores that are asked without a client of others
 - `input`, `output`, `tree`, `copying`, `filesystem`
 """

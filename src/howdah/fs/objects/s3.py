@@ -38,9 +38,10 @@ from howdah.fs.objects.store import (
     Reading,
     Stored,
     Upload,
+    joined_crc32c,
 )
 from howdah.fs.paths import shown
-from howdah.transfer.checksum import ChecksumType, combine, crc
+from howdah.transfer.checksum import ChecksumType, crc
 
 try:
     import botocore.session
@@ -295,7 +296,7 @@ class S3Store:
     def complete_upload(
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
     ) -> Stored:
-        joined = _joined(parts)
+        joined = joined_crc32c(parts)
         more: dict[str, Any] = _condition(exclusive)
         if joined is not None:
             more |= {"ChecksumCRC32C": _text(joined), "ChecksumType": "FULL_OBJECT"}
@@ -498,19 +499,6 @@ def _crc(found: dict[str, Any]) -> int | None:
     except ValueError:
         return None
     return int.from_bytes(raw, "big") if len(raw) == 4 else None
-
-
-def _joined(parts: Sequence[Part]) -> int | None:
-    """The CRC32C of all parts one after the other."""
-    total: int | None = None
-    for each in parts:
-        if each.crc32c is None:
-            return None
-        if total is None:
-            total = each.crc32c
-        else:
-            total = combine(ChecksumType.CRC32C, total, each.crc32c, each.length)
-    return total
 
 
 def _etag(found: dict[str, Any]) -> str:

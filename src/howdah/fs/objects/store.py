@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from howdah import errors
+from howdah.transfer.checksum import ChecksumType, combine
 
 Body = bytes | bytearray
 
@@ -81,6 +82,19 @@ class NotDeleted:
 
     key: str
     error: errors.HowdahError
+
+
+def joined_crc32c(parts: Sequence[Part]) -> int | None:
+    """The CRC32C of all parts one after the other; None if one of them has none."""
+    total: int | None = None
+    for each in parts:
+        if each.crc32c is None:
+            return None
+        if total is None:
+            total = each.crc32c
+        else:
+            total = combine(ChecksumType.CRC32C, total, each.crc32c, each.length)
+    return total
 
 
 class Reading(Protocol):

@@ -127,6 +127,7 @@ class Tree:
             yield self.status(Found(path, info))
             return
         is_first = True
+        told: set[str] = set()
         for page in self.pages(prefix, delimiter=True, on_page=first):
             if not is_first:
                 on_further_page()
@@ -136,8 +137,12 @@ class Tree:
             found += [
                 Found(path_of(each), None)
                 for each in page.prefixes
-                if each.removesuffix("/") not in files
+                if each.removesuffix("/") not in files and each not in told
             ]
+            # A store whose markers have no slash tells of a directory twice: by its marker, and
+            # where its slash would be, which may be a page further on.
+            last = max((*files, *page.prefixes), default="")
+            told = {each for each in (*told, *page.prefixes) if each > last or each == last}
             for each in sorted(found, key=lambda one: one.path):
                 if self._is_nameable(each.path[len(prefix) + 1 :], prefix):
                     yield self.status(each)

@@ -7,7 +7,8 @@ from typing import Final
 
 HIDDEN: Final = "<redacted>"
 _SECRET: Final = re.compile(
-    r"(access|secret|account|encryption|shared)\.?key(\..*)?$|session\.token$|passw(or)?d$|\.secret$",
+    r"(access|secret|account|encryption|shared)[.-]?key(\..*)?$|session\.token$|passw(or)?d$|"
+    r"\.secret(\..*)?$|refresh\.token(\..*)?$|^fs\.azure\.sas\.",
     re.IGNORECASE,
 )
 

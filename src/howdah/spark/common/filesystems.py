@@ -25,8 +25,12 @@ from howdah.fs.viewfs.loading import SCHEME
 ONE_PROCESS: Final = ("mem", "memory")
 """Schemes whose files no other process sees."""
 _OBJECT_STORES: Final = frozenset(
-    ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss", "obs", "tos", "hf", "r2")
+    (
+        *("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "wasb", "wasbs", "adl"),
+        *("oci", "oss", "obs", "tos", "hf", "r2"),
+    )
 )
+_OUR_OBJECT_STORES: Final = frozenset(("s3", "s3a", "abfs", "abfss", "az", "wasb", "wasbs"))
 
 _open: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], FileSystem] = {}
 _lock = threading.Lock()
@@ -40,7 +44,7 @@ def is_object_store(fs: FileSystem) -> bool:
 
 def keeps_directories(fs: FileSystem) -> bool:
     """Whether a directory without files is there: our own object stores mark it."""
-    return not is_object_store(fs) or fs.scheme in ("s3", "s3a")
+    return not is_object_store(fs) or fs.scheme in _OUR_OBJECT_STORES
 
 
 @dataclass(frozen=True, slots=True)

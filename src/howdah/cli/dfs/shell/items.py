@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from howdah.fs.status import FileStatus
 
 
-_SCHEMES = ("hdfs", "howdah", "s3", "s3a", "swebhdfs", "viewfs", "webhdfs")
+_SCHEMES = (
+    *("abfs", "abfss", "az", "hdfs", "howdah", "s3", "s3a", "swebhdfs", "viewfs", "wasb", "wasbs"),
+    "webhdfs",
+)
 
 
 class Style:

@@ -1,0 +1,147 @@
+"""What the Blob service reads and writes: listings, lists of blocks, batches, errors (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import unquote
+from xml.etree import ElementTree as xml
+from xml.sax.saxutils import escape
+
+from howdah import errors
+
+_STATUS: Final = re.compile(rb"HTTP/1\.1 (\d{3})")
+_CONTENT_ID: Final = re.compile(rb"^content-id:\s*(\d+)\s*$", re.IGNORECASE | re.MULTILINE)
+_CODE: Final = re.compile(rb"^x-ms-error-code:\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One of a listing."""
+
+    name: str
+    length: int
+    modified_ms: int
+    etag: str
+    metadata: Mapping[str, str]
+    is_directory: bool
+    """Of an account whose namespace is hierarchical."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """`marker` asks for the next page; empty at the end."""
+
+    blobs: tuple[Blob, ...]
+    prefixes: tuple[str, ...]
+    marker: str
+
+
+def _parsed(body: bytes, what: str) -> xml.Element:
+    try:
+        return xml.fromstring(body)
+    except xml.ParseError as error:
+        raise errors.ProtocolViolation(f"{what} is no XML: {error}") from None
+
+
+def _name(element: xml.Element) -> str:
+    found = element.find("Name")
+    if found is None or found.text is None:
+        raise errors.ProtocolViolation("a listing has an entry without a name")
+    return unquote(found.text) if found.get("Encoded") == "true" else found.text
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise errors.ProtocolViolation(f"a listing has the length {text!r}")
+    return int(text)
+
+
+def milliseconds(text: str | None) -> int:
+    """A time as HTTP writes it; 0 for none.
+
+    >>> milliseconds("Thu, 01 Jan 1970 00:00:02 GMT")
+    2000
+    """
+    if not text:
+        return 0
+    try:
+        return int(parsedate_to_datetime(text).timestamp() * 1000)
+    except ValueError as error:
+        raise errors.ProtocolViolation(f"{text!r} is no time: {error}") from error
+
+
+def listing(body: bytes) -> Listing:
+    """Raises `ProtocolViolation`."""
+    root = _parsed(body, "a listing")
+    blobs: list[Blob] = []
+    prefixes: list[str] = []
+    for each in root.iterfind("Blobs/*"):
+        if each.tag == "BlobPrefix":
+            prefixes.append(_name(each))
+            continue
+        properties = each.find("Properties")
+        if each.tag != "Blob" or properties is None:
+            continue
+        metadata = each.find("Metadata")
+        blobs.append(
+            Blob(
+                _name(each),
+                _number(properties.findtext("Content-Length") or "0"),
+                milliseconds(properties.findtext("Last-Modified")),
+                (properties.findtext("Etag") or "").strip('"'),
+                {} if metadata is None else {one.tag: one.text or "" for one in metadata},
+                properties.findtext("ResourceType") == "directory",
+            )
+        )
+    return Listing(tuple(blobs), tuple(prefixes), root.findtext("NextMarker") or "")
+
+
+def block_list(ids: Iterable[str]) -> bytes:
+    """What commits blocks in this order. A block that is committed already counts as well, so
+    that a request whose answer was lost can be made again."""
+    found = "".join(f"<Latest>{escape(each)}</Latest>" for each in ids)
+    return f'<?xml version="1.0" encoding="utf-8"?><BlockList>{found}</BlockList>'.encode()
+
+
+def refusal(body: bytes) -> tuple[str, str]:
+    """Code and first line of the message of an error; empty where there is none. What follows
+    the first line names the request, and may show what was signed."""
+    try:
+        root = xml.fromstring(body)
+    except xml.ParseError:
+        return "", ""
+    message = (root.findtext("Message") or "").strip()
+    return root.findtext("Code") or "", message.splitlines()[0] if message else ""
+
+
+def batch(boundary: str, heads: Iterable[str]) -> bytes:
+    """One request of several: each head is a request line and its headers."""
+    found = "".join(
+        f"--{boundary}\r\nContent-Type: application/http\r\n"
+        f"Content-Transfer-Encoding: binary\r\nContent-ID: {number}\r\n\r\n{head}\r\n"
+        for number, head in enumerate(heads)
+    )
+    return f"{found}--{boundary}--\r\n".encode()
+
+
+def batch_answers(body: bytes, content_type: str) -> dict[int, tuple[int, str]]:
+    """Status and error code of each request of a batch, by its number. Raises
+    `ProtocolViolation`."""
+    boundary = content_type.partition("boundary=")[2].partition(";")[0].strip().strip('"')
+    if not boundary:
+        raise errors.ProtocolViolation("the answer to a batch has no boundary")
+    found: dict[int, tuple[int, str]] = {}
+    for part in body.split(f"--{boundary}".encode())[1:]:
+        status = _STATUS.search(part)
+        if status is None:
+            continue
+        number, code = _CONTENT_ID.search(part), _CODE.search(part)
+        if number is None:
+            # The batch as a whole was refused.
+            raise errors.ProtocolViolation(f"a batch is answered with {int(status[1])} as a whole")
+        found[int(number[1])] = int(status[1]), code[1].decode() if code else ""
+    return found

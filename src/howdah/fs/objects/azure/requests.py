@@ -1,0 +1,106 @@
+"""Signed requests for one container, and their answers or errors (shell: it knows the time)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from email.utils import formatdate
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from howdah.errors import HowdahError
+from howdah.fs.objects.azure import documents, failures
+from howdah.fs.objects.azure.names import blob_of, encoded
+from howdah.fs.objects.azure.settings import AzureSettings
+from howdah.fs.objects.azure.signing import authorization, string_to_sign
+from howdah.fs.objects.rest import Answer, Request
+from howdah.fs.objects.store import Body
+from howdah.fs.paths import shown
+
+VERSION: Final = "2021-12-02"
+"""Of the service's protocol."""
+Query = Sequence[tuple[str, str]]
+
+
+class Signer:
+    """Makes requests for one container, with its key or its SAS."""
+
+    def __init__(self, settings: AzureSettings) -> None:
+        self._settings = settings
+        self._container = f"{settings.root}/{quote(settings.container)}"
+
+    def where(self, key: str | None) -> str:
+        """How messages name a blob, or the container."""
+        settings = self._settings
+        return shown(f"az://{settings.container}@{settings.account}/{key or ''}")
+
+    def path(self, key: str | None) -> str:
+        """The path of a request for a blob, or for the container."""
+        return self._container if key is None else f"{self._container}/{encoded(blob_of(key))}"
+
+    def url(self, key: str) -> str:
+        """Of a blob that the service itself is to read: with the SAS, which is no signature of
+        this request."""
+        sas = self._settings.secrets.sas
+        place = self._settings.place
+        return f"{place.scheme}://{place.header}{self.path(key)}" + (f"?{sas}" if sas else "")
+
+    def request(
+        self,
+        what: str,
+        method: str,
+        key: str | None,
+        query: Query = (),
+        headers: Mapping[str, str] | None = None,
+        body: Body = b"",
+        *,
+        about: str | None = None,
+    ) -> Request:
+        """`about` is what a request for the container is about."""
+        path = self.path(key)
+        lines = {"x-ms-version": VERSION, **(headers or {})}
+        if body:
+            lines["Content-Length"] = str(len(body))
+        signed = self._signed(method, path, query, lines)
+        return Request(
+            what, self.where(key or about), method, self._target(path, query), signed, body
+        )
+
+    def head_of_part(self, method: str, key: str, headers: Mapping[str, str]) -> str:
+        """A request within a batch: its line and its headers."""
+        path = self.path(key)
+        lines = self._signed(method, path, (), {**headers, "Content-Length": "0"})
+        text = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        return f"{method} {self._target(path, ())} HTTP/1.1\r\n{text}"
+
+    def _signed(
+        self, method: str, path: str, query: Query, headers: Mapping[str, str]
+    ) -> dict[str, str]:
+        secrets = self._settings.secrets
+        found = {"x-ms-date": formatdate(usegmt=True), **headers}
+        if secrets.key is not None:
+            account = self._settings.account
+            text = string_to_sign(method, account, path, query, found)
+            found["Authorization"] = authorization(account, secrets.key, text)
+        return found
+
+    def _target(self, path: str, query: Query) -> str:
+        found = urlencode(query, quote_via=quote)
+        parts = [each for each in (found, self._settings.secrets.sas) if each]
+        return f"{path}?{'&'.join(parts)}" if parts else path
+
+    def raise_for(self, answer: Answer, key: str | None) -> Answer:
+        """The answer, if it is no error."""
+        if answer.status < 300:
+            return answer
+        code, message = documents.refusal(answer.body)
+        raise self.error(answer.status, answer.headers.get("x-ms-error-code") or code, message, key)
+
+    def error(self, status: int, code: str, message: str, key: str | None) -> HowdahError:
+        return failures.translated(
+            status,
+            code,
+            message,
+            where=self.where(key),
+            place=str(self._settings.place),
+            container=self._settings.container,
+        )

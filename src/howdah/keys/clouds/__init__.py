@@ -1,0 +1,1 @@
+"""Keys of object stores of Azure's and Google's, by Hadoop's names."""
