@@ -108,7 +108,10 @@ class Crowd:
         return left
 
 
-def resident_bytes(pid: int) -> int:
+def resident_of(cluster: MiniCluster, server: str) -> int:
+    """Bytes that a server's process takes."""
+    pid = cluster.process(server).pid
+    assert pid is not None
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) << 10
@@ -136,34 +139,38 @@ def is_healthy(address: tuple[str, int]) -> bool:
     return False
 
 
-def trouble(number: int) -> None:
-    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+def trouble(number: int, idle: str, *, at_both: bool) -> None:
+    """`number` of bad connections to each server, one server after the other unless `at_both`.
+    `idle`: how long a connection may say nothing between two requests."""
+    conf = {"hadoop.http.idle_timeout.ms": idle}
+    with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
         fs.mkdirs("/there")
         wait_until(lambda: len(fs.datanode_report("live")) == 1, timeout_s=60)
-        for server, address in web_addresses(cluster).items():
-            pid = cluster.process(server).pid
-            assert pid is not None
-            assert is_healthy(address)
-            before = resident_bytes(pid)
-            crowd = Crowd(address, number)
+        addresses = web_addresses(cluster)
+        for servers in [list(addresses)] if at_both else [[each] for each in addresses]:
+            before = {each: resident_of(cluster, each) for each in servers}
+            crowds = {each: Crowd(addresses[each], number) for each in servers}
             # A caller and a browser are answered while all of them are there.
             assert fs.get_file_status("/there").is_directory
-            wait_until(lambda: is_healthy(address), timeout_s=60)  # noqa: B023
-            assert resident_bytes(pid) - before < MAY_GROW_BYTES, server
-            assert crowd.end() == 0, f"{server} has ended not all"
-            assert any(crowd.heard[name] for name in ANSWERED), crowd.heard
-            assert crowd.heard["a pipeline"], crowd.heard
-            wait_until(lambda: is_healthy(address), timeout_s=60)  # noqa: B023
+            for server in servers:
+                wait_until(lambda: is_healthy(addresses[server]), timeout_s=60)  # noqa: B023
+                assert resident_of(cluster, server) - before[server] < MAY_GROW_BYTES, server
+            for server, crowd in crowds.items():
+                assert crowd.end() == 0, f"{server} has ended not all"
+                assert any(crowd.heard[name] for name in ANSWERED), crowd.heard
+                assert crowd.heard["a pipeline"], crowd.heard
             assert fs.get_file_status("/there").is_directory
-            assert resident_bytes(pid) - before < MAY_GROW_BYTES, server
+            for server in servers:
+                wait_until(lambda: is_healthy(addresses[server]), timeout_s=60)  # noqa: B023
+                assert resident_of(cluster, server) - before[server] < MAY_GROW_BYTES, server
 
 
 @pytest.mark.timeout(300)
 def test_hundreds_of_bad_connections_are_answered_or_dropped(
     fd_limit: Callable[[int], None],
 ) -> None:
-    fd_limit(FEW + 200)
-    trouble(FEW)
+    fd_limit(2 * FEW + 200)
+    trouble(FEW, "10s", at_both=True)
 
 
 @pytest.mark.torture
@@ -172,4 +179,4 @@ def test_ten_thousand_bad_connections_are_answered_or_dropped(
     fd_limit: Callable[[int], None],
 ) -> None:
     fd_limit(MANY + 500)
-    trouble(MANY)
+    trouble(MANY, "30s", at_both=False)

@@ -16,6 +16,7 @@ from howdah.gateway.httpfs import HttpFs
 from howdah.storage.atomic import replace_file
 from howdah.tls.places import Place
 from howdah.tls.server import ServerTls
+from howdah.web.channel import Patience
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -32,9 +33,11 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         signal.signal(number, told)
     try:
         gateway = HttpFs(conf)
+        timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
         server = HttpServer(
             gateway.answer,
-            timeout_s=conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS),
+            timeout_s=timeout_s,
+            patience=Patience.of(timeout_s),
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
         host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)

@@ -160,7 +160,8 @@ HADOOP_HTTP_IDLE_TIMEOUT_MS = duration(
     "hadoop.http.idle_timeout.ms",
     "60000",
     "ms",
-    "How long a gateway waits for the other side within a request.",
+    "How long the web of a server waits for the next request of a connection, and a gateway also "
+    "for the other side within one.",
 )
 HADOOP_HTTP_MAX_THREADS = integer(
     "hadoop.http.max.threads", 1000, "Connections that a gateway serves at once.", minimum=1

@@ -14,7 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from io import FileIO
 from typing import Final, NoReturn
@@ -43,16 +43,13 @@ from howdah.web.http import (
 
 log = logging.getLogger(__name__)
 
-HEAD_TIMEOUT_S: Final = 10.0
-"""From its first byte to its last one, and for the first one of a connection."""
-IDLE_TIMEOUT_S: Final = 30.0
-"""Between two requests."""
 RECEIVE_BYTES: Final = 256 * 1024
 _HEAD_PIECE_BYTES: Final = 16 * 1024
 """Room that each connection takes while it waits for its head."""
 UNREAD_BYTES: Final = 1 << 20
 """So much of a body that nobody wants is read, that its sender sees the answer."""
 LINGER_S: Final = 2.0
+FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
 
 _ALWAYS: Final = (
@@ -69,6 +66,21 @@ _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
 
 def _escaped(found: re.Match[bytes]) -> bytes:
     return b"%%%02X" % ord(found[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a server waits for requests."""
+
+    head_s: float = 10.0
+    """From the first byte of a head to its last one, and for the first one of a connection."""
+    idle_s: float = 30.0
+    """Between two requests."""
+
+    @classmethod
+    def of(cls, idle_s: float) -> Patience:
+        """As it is configured; 0 is for ever. Whoever may not be silent for long may not drip."""
+        return cls(min(cls().head_s, idle_s or FOREVER_S), idle_s or FOREVER_S)
 
 
 class Malformed(Exception):
@@ -92,7 +104,13 @@ class _Piece:
 class Channel:
     """A connection and, while one is answered, its request."""
 
-    def __init__(self, connection: socket.socket, peer: str, timeout_s: float) -> None:
+    def __init__(
+        self,
+        connection: socket.socket,
+        peer: str,
+        timeout_s: float,
+        patience: Patience = Patience(),
+    ) -> None:
         self.peer = peer
         self.silent_since_s: float | None = time.monotonic()
         """Since when nothing of a request has come, while none is being answered."""
@@ -104,6 +122,7 @@ class Channel:
         """Headers of the answer to this request, beside those that it has itself."""
         self._socket = connection
         self._timeout_s = timeout_s
+        self._patience = patience
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._is_first = True
         self._is_head = False
@@ -141,8 +160,8 @@ class Channel:
         Raises Malformed, OSError.
         """
         now_s = time.monotonic()
-        patience_s = HEAD_TIMEOUT_S if self._is_first else IDLE_TIMEOUT_S
-        deadline_s = now_s + patience_s
+        patience = self._patience
+        deadline_s = now_s + (patience.head_s if self._is_first else patience.idle_s)
         received = b""
         event: object
         begun = bool(self._h11.trailing_data[0])
@@ -160,7 +179,7 @@ class Channel:
                 if data and not begun:
                     begun, self.silent_since_s = True, None
                     self.head_since_s = time.monotonic()
-                    deadline_s = self.head_since_s + HEAD_TIMEOUT_S
+                    deadline_s = self.head_since_s + patience.head_s
                 if len(received) < 16:
                     received += data[:16]
                     if data and not may_be_request(received):
@@ -172,7 +191,7 @@ class Channel:
                 self._h11.receive_data(data)
         except TimeoutError:
             if begun:
-                log.info("%s sent no whole request within %g s", self.peer, HEAD_TIMEOUT_S)
+                log.info("%s sent no whole request within %g s", self.peer, patience.head_s)
             return None
         except h11.RemoteProtocolError as error:
             self._refuse(error.error_status_hint, str(error))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.kinds import Address, Key
 from howdah.tls.places import is_http_served, is_https_served
 from howdah.tls.server import ServerTls
+from howdah.web.channel import Patience
 from howdah.web.server import HttpServer
 
 
@@ -62,7 +63,8 @@ def tls_of(conf: Configuration) -> ServerTls | None:
 
 
 def listen(server: HttpServer, conf: Configuration, web: WebKeys) -> WebPorts:
-    """Raises InvalidConfiguration, OSError."""
+    """With the patience that is configured. Raises InvalidConfiguration, OSError."""
+    server.patience = Patience.of(conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS))
     tls = tls_of(conf)
     http = _listen(server, conf, web.http, web.http_bind, None) if is_http_served(conf) else None
     https = None if tls is None else _listen(server, conf, web.https, web.https_bind, tls)

@@ -33,7 +33,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
-from howdah.web.channel import Channel, Gone, Malformed
+from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Request, Response, plain
 
@@ -51,7 +51,6 @@ _MAX_ENCODING: Final = 2
 _ACCEPT_PAUSE_S: Final = 0.1
 _LOOK_S: Final = 1.0
 _BACKLOG: Final = 256
-_FOREVER_S: Final = 1e6
 
 
 @runtime_checkable
@@ -158,13 +157,15 @@ class HttpServer:
         run: Run = here,
         max_connections: int = MAX_CONNECTIONS,
         beside: Mapping[str, Callable[[Request], Response]] | None = None,
+        patience: Patience = Patience(),  # noqa: B008 - it does not change
     ) -> None:
         """`timeout_s`: so long one read or write within a request may wait for the other side;
-        0 is for ever. `beside` answers some paths on the connection's thread, also while a
-        loop does not turn."""
+        0 is for ever. `patience` is for those who have not asked yet. `beside` answers some
+        paths on the connection's thread, also while a loop does not turn."""
         self.handler = handler
         self._beside = beside or {}
-        self.timeout_s = timeout_s or _FOREVER_S
+        self.timeout_s = timeout_s or FOREVER_S
+        self.patience = patience
         self._run = run
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
@@ -228,7 +229,7 @@ class HttpServer:
             self._begin(connection, str(address[0]), tls)
 
     def _begin(self, connection: socket.socket, peer: str, tls: ServerTls | None) -> None:
-        channel = Channel(connection, peer, self.timeout_s)
+        channel = Channel(connection, peer, self.timeout_s, self.patience)
         if not self._admit(channel):
             log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
             if tls is None:

@@ -17,12 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah import daemons, defects
+from howdah import daemons, defects, keys
+from howdah.config import Configuration
 from howdah.testing.waiting import wait_until
 from howdah.web import channel as channel_module
-from howdah.web.channel import Channel
+from howdah.web.channel import Channel, Patience
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain
+from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
 GET = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -236,18 +238,29 @@ def test_no_bytes_harm_the_server(sent: bytes) -> None:
 @pytest.mark.parametrize("sent", [b"", b"GET / HT"])
 @pytest.mark.req("FS-219")
 @pytest.mark.kind("caller")
-def test_who_says_too_little_is_sent_away(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(channel_module, "HEAD_TIMEOUT_S", 0.05)
-    with serving(path_of) as port, dial(port) as connection:
+def test_who_says_too_little_is_sent_away(sent: bytes) -> None:
+    with serving(path_of, patience=Patience(head_s=0.05)) as port, dial(port) as connection:
         connection.sendall(sent)
         assert all_of(connection) == b""
 
 
-def test_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channel_module, "IDLE_TIMEOUT_S", 0.05)
-    with serving(path_of) as port, dial(port) as connection:
+def test_idle_connection_is_closed() -> None:
+    with serving(path_of, patience=Patience(idle_s=0.05)) as port, dial(port) as connection:
         connection.sendall(GET % b"/a")
         assert all_of(connection).endswith(b"/a\n")
+
+
+def test_patience_is_configured_and_is_for_dripping_too() -> None:
+    assert Patience.of(60) == Patience(head_s=10, idle_s=60)
+    assert Patience.of(2) == Patience(head_s=2, idle_s=2)
+    assert Patience.of(0).idle_s > 86400
+    server = HttpServer(path_of, timeout_s=10)
+    conf = Configuration(
+        {"hadoop.http.idle_timeout.ms": "1500", "dfs.datanode.http.address": "127.0.0.1:0"}
+    )
+    listen(server, conf, WebKeys(keys.DFS_DATANODE_HTTP_ADDRESS, keys.DFS_DATANODE_HTTPS_ADDRESS))
+    server.stop()
+    assert server.patience == Patience(head_s=1.5, idle_s=1.5)
 
 
 def test_body_that_breaks_off_is_over(caplog: pytest.LogCaptureFixture) -> None:
