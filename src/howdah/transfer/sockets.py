@@ -177,9 +177,14 @@ class Connection:
         if sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _stop_pacing(sock)
-        self._ahead = memoryview(b"")
-        self._read_timeout_s = -1.0
-        self.set_read_timeout(read_timeout_s)
+        # What was read ahead is _room[_start:_end].
+        self._room = memoryview(b"")
+        self._start = self._end = 0
+        self._is_lent = False
+        self._expected_bytes = 0
+        self._read_timeout_s = read_timeout_s
+        self._set_timeout(socket.SO_RCVTIMEO, read_timeout_s)
+        self._kernels_timeout_s = read_timeout_s
         self._set_timeout(socket.SO_SNDTIMEO, write_timeout_s)
         self._write_timeout_s = write_timeout_s
         self.peer = _name(sock, peer=True)
@@ -208,14 +213,16 @@ class Connection:
         self._sock.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(whole, micros))
 
     def set_read_timeout(self, timeout_s: float) -> None:
-        """Longest silence that is waited for; 0 waits for ever."""
-        if timeout_s != self._read_timeout_s:
-            self._set_timeout(socket.SO_RCVTIMEO, timeout_s)
-            self._read_timeout_s = timeout_s
+        """Longest silence that is waited for; 0 waits for ever. The kernel hears of it with the
+        next read that may have to wait: bytes are often here already."""
+        self._read_timeout_s = timeout_s
 
     # --- reading ---
 
     def _recv_into(self, view: memoryview) -> int:
+        if self._read_timeout_s != self._kernels_timeout_s:
+            self._set_timeout(socket.SO_RCVTIMEO, self._read_timeout_s)
+            self._kernels_timeout_s = self._read_timeout_s
         try:
             if self._takes_descriptors:
                 count = self._recv_with_descriptors(view)
@@ -235,12 +242,13 @@ class Connection:
 
     def recv_some_into(self, view: memoryview) -> int:
         """At least one byte into `view`; how many. `PeerClosed` at the end of the stream."""
-        if self._ahead:
-            count = min(len(view), len(self._ahead))
-            view[:count] = self._ahead[:count]
-            self._ahead = self._ahead[count:]
-            return count
-        return self._recv_into(view)
+        start = self._start
+        if start == self._end:
+            return self._recv_into(view)
+        count = min(len(view), self._end - start)
+        self._start = start + count
+        view[:count] = self._room[start : start + count]
+        return count
 
     def recv_into_exactly(self, view: memoryview) -> None:
         """Fill `view`."""
@@ -250,38 +258,81 @@ class Connection:
 
     def recv_exactly(self, count: int) -> bytes:
         """`count` bytes; short ones through the read-ahead buffer."""
-        while len(self._ahead) < count:
+        start = self._start
+        if self._end - start < count:
             if count > READ_AHEAD_BYTES:
                 out = bytearray(count)
                 self.recv_into_exactly(memoryview(out))
                 return bytes(out)
-            room = bytearray(READ_AHEAD_BYTES)
-            kept = len(self._ahead)
-            room[:kept] = self._ahead
-            received = self._recv_into(memoryview(room)[kept:])
-            self._ahead = memoryview(room)[: kept + received]
-        taken = bytes(self._ahead[:count])
-        self._ahead = self._ahead[count:]
-        return taken
+            self._read_ahead(count)
+            start = self._start
+        self._start = start + count
+        return bytes(self._room[start : start + count])
+
+    def look_ahead(self) -> None:
+        """Have the begin of what comes next, and leave it there. What this raises was not read:
+        it can be called again."""
+        if self._start == self._end:
+            self._read_ahead(1)
+
+    def expect(self, count: int) -> None:
+        """About so many bytes will come together: the next time it reads ahead by as many."""
+        self._expected_bytes = count
+
+    def lend(self, count: int) -> memoryview | None:
+        """The next `count` bytes where they lie, if they were read ahead or will fit behind what
+        was; they stay as they are. None: they are to be received elsewhere."""
+        if len(self._room) - self._start < count:
+            return None
+        self._read_ahead(count)
+        start = self._start
+        self._start = start + count
+        self._is_lent = True
+        return self._room[start : start + count]
+
+    def _read_ahead(self, count: int) -> None:
+        """Have `count` bytes there."""
+        kept = self._end - self._start
+        if len(self._room) - self._start < count or (not kept and self._expected_bytes):
+            self._make_room(max(READ_AHEAD_BYTES, self._expected_bytes, count))
+            self._expected_bytes = 0
+        while self._end - self._start < count:
+            self._end += self._recv_into(self._room[self._end :])
+
+    def _make_room(self, count: int) -> None:
+        kept = self._end - self._start
+        if self._is_lent or len(self._room) != count:
+            room = memoryview(bytearray(count))
+            room[:kept] = self._room[self._start : self._end]
+            self._room, self._is_lent = room, False
+        else:
+            self._room[:kept] = bytes(self._room[self._start : self._end])
+        self._start, self._end = 0, kept
 
     @property
     def has_read_ahead(self) -> bool:
         """True when the next message, or its begin, is already here."""
-        return bool(self._ahead)
+        return self._start < self._end
 
     @property
     def has_input(self) -> bool:
         """True when a read would not wait, also where it would find the end."""
-        if self._ahead:
+        if self._start < self._end:
             return True
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return bool(poll.poll(0))
+        try:
+            self._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def push_back(self, data: bytes) -> None:
         """Return bytes that belong to what is read next."""
         if data:
-            self._ahead = memoryview(data + bytes(self._ahead))
+            rest = bytes(self._room[self._start : self._end])
+            self._room, self._is_lent = memoryview(bytearray(data + rest)), False
+            self._start, self._end = 0, len(self._room)
 
     # --- descriptors ---
 

@@ -9,10 +9,18 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent, connect
+from howdah.transfer.sockets import (
+    READ_AHEAD_BYTES,
+    Connection,
+    PeerClosed,
+    PeerSilent,
+    connect,
+)
 from howdah.transfer.varint import encode_varint, read_delimited
 
 
@@ -42,6 +50,150 @@ def test_bytes_pushed_back_are_read_first(pair: tuple[Connection, socket.socket]
     assert connection.recv_exactly(1) == b"x"
     connection.push_back(b"ab")
     assert connection.recv_exactly(4) == b"abyz"
+
+
+def test_what_is_expected_is_received_with_its_message_and_lent(
+    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, far = pair
+    data = os.urandom(60_000)
+    far.sendall(b"head" + data + b"tail")
+    received: list[int] = []
+    really = Connection._recv_into
+
+    def counted(self: Connection, view: memoryview) -> int:
+        received.append(really(self, view))
+        return received[-1]
+
+    monkeypatch.setattr(Connection, "_recv_into", counted)
+    connection.expect(len(data) + 100)
+    assert connection.recv_exactly(4) == b"head"
+    lent = connection.lend(len(data))
+    assert lent == data
+    assert connection.recv_exactly(4) == b"tail"
+    assert received == [len(data) + 8]
+    assert not connection.has_read_ahead
+
+
+def test_what_was_lent_stays_as_it_was(pair: tuple[Connection, socket.socket]) -> None:
+    connection, far = pair
+    pieces = [os.urandom(5000) for _ in range(20)]
+    lent = []
+    for piece in pieces:
+        far.sendall(piece + b"!")
+        connection.expect(6000)
+        assert connection.recv_exactly(100) == piece[:100]
+        lent.append(connection.lend(4900))
+        assert connection.recv_exactly(1) == b"!"
+    assert [view if view is None else bytes(view) for view in lent] == [p[100:] for p in pieces]
+
+
+def test_what_does_not_fit_is_not_lent_and_comes_all_the_same(
+    pair: tuple[Connection, socket.socket],
+) -> None:
+    connection, far = pair
+    data = os.urandom(READ_AHEAD_BYTES + 500)
+    far.sendall(data)
+    assert connection.recv_exactly(1) == data[:1]
+    assert connection.lend(READ_AHEAD_BYTES) is None
+    rest = memoryview(bytearray(len(data) - 1))
+    connection.recv_into_exactly(rest)
+    assert rest == data[1:]
+
+
+@given(
+    st.binary(max_size=40_000),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["exactly", "into", "lend", "expect", "push back", "look"]),
+            st.integers(0, 20_000),
+        ),
+        max_size=40,
+    ),
+)
+def test_however_bytes_are_read_they_come_once_and_in_order(
+    data: bytes, steps: list[tuple[str, int]]
+) -> None:
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=5) as connection, right:
+        sender = threading.Thread(target=right.sendall, args=(data,))
+        sender.start()
+        at = 0
+        lent: list[tuple[int, memoryview]] = []
+        for step, number in steps:
+            count = min(number, len(data) - at)
+            match step:
+                case "exactly":
+                    assert connection.recv_exactly(count) == data[at : at + count]
+                    at += count
+                case "into":
+                    view = memoryview(bytearray(count))
+                    connection.recv_into_exactly(view)
+                    assert view == data[at : at + count]
+                    at += count
+                case "lend":
+                    found = connection.lend(count)
+                    if found is not None:
+                        lent.append((at, found))
+                        at += count
+                case "push back":
+                    connection.push_back(data[max(at - number, 0) : at])
+                    at = max(at - number, 0)
+                case "look" if at < len(data):
+                    connection.look_ahead()
+                    assert connection.has_read_ahead
+                case "expect":
+                    connection.expect(number)
+        assert connection.recv_exactly(len(data) - at) == data[at:]
+        for begin, found in lent:
+            assert found == data[begin : begin + len(found)]
+        sender.join(30)
+
+
+def test_a_look_that_comes_too_early_can_be_had_again() -> None:
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=0.05) as connection, right:
+        with pytest.raises(PeerSilent):
+            connection.look_ahead()
+        connection.set_read_timeout(30)
+        sender = threading.Timer(0.1, right.sendall, (b"abc",))
+        sender.start()
+        connection.look_ahead()
+        assert connection.recv_exactly(3) == b"abc"
+        sender.join(30)
+
+
+def test_the_kernel_hears_of_a_time_out_when_it_may_have_to_wait(
+    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, far = pair
+    told: list[float] = []
+    monkeypatch.setattr(Connection, "_set_timeout", lambda self, what, value: told.append(value))
+    far.sendall(b"abcdef")
+    connection.set_read_timeout(7)
+    assert told == []
+    assert connection.recv_exactly(1) == b"a"
+    connection.set_read_timeout(8)
+    connection.set_read_timeout(7)
+    assert connection.recv_exactly(5) == b"bcdef"
+    far.sendall(b"g")
+    assert connection.recv_exactly(1) == b"g"
+    assert told == [7]
+
+
+def test_whether_there_is_input_is_told_and_nothing_taken(
+    pair: tuple[Connection, socket.socket],
+) -> None:
+    connection, far = pair
+    assert not connection.has_input
+    far.sendall(b"ab")
+    assert connection.has_input
+    assert connection.recv_exactly(1) == b"a"
+    assert connection.has_input
+    assert connection.recv_exactly(1) == b"b"
+    assert not connection.has_input
+    far.close()
+    assert connection.has_input
 
 
 def test_the_end_of_the_stream_is_an_error_that_names_the_peer(

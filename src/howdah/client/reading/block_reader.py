@@ -25,6 +25,7 @@ from howdah.transfer import sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.ops import ReadBlock, encode_request
 from howdah.transfer.packets import (
+    HEADER_BYTES,
     LENGTHS_BYTES,
     PacketHeader,
     check_lengths,
@@ -36,6 +37,12 @@ from howdah.transfer.status import Status
 
 _log = logging.getLogger(__name__)
 _SCRATCH_BYTES = 64 * 1024
+_SHORT_BYTES = 128 * 1024
+"""A range up to this is received with all that belongs to it, as far as it comes together, and
+copied from there: one system call costs more than the copy."""
+_PACKET_EXTRA_BYTES = 256
+"""More than the answer, a packet's header and the empty packet take."""
+_USUAL_CHUNK_BYTES = 512
 _MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
 
 
@@ -65,6 +72,7 @@ class BlockReader:
         self._path = request.path
         self._block = request.block.block
         self._end = request.offset + request.length_bytes
+        self._is_short = request.length_bytes <= _SHORT_BYTES
         self._sums = memoryview(b"")
         self._packet_left = 0
         self._carry = memoryview(b"")
@@ -95,7 +103,8 @@ class BlockReader:
                 )
             )
         )
-        self.source = ReadSource.LOCAL if _is_local(self._connection) else ReadSource.REMOTE
+        near = self._connection.is_same_machine
+        self.source = ReadSource.LOCAL if near else ReadSource.REMOTE
         try:
             # The range begins with a whole chunk, whose first bytes nobody asked for.
             self._checksum, self._stream_position = self._take_response(response)
@@ -131,6 +140,8 @@ class BlockReader:
         try:
             self._watch(connection)
             connection.send_all(request)
+            if self._is_short:
+                connection.expect(self._response_bytes())
             response = read_response(connection)
             if self._cancellation is not None:
                 self._cancellation.is_answered = True
@@ -139,6 +150,11 @@ class BlockReader:
             self._let_go()
             connection.close()
             raise
+
+    def _response_bytes(self) -> int:
+        """About what a datanode sends for the range: whole chunks, with their checksums."""
+        chunks = (self._end - 1) // _USUAL_CHUNK_BYTES - self.position // _USUAL_CHUNK_BYTES + 1
+        return chunks * (_USUAL_CHUNK_BYTES + 4) + _PACKET_EXTRA_BYTES
 
     def _watch(self, waited_for: Interruptible) -> None:
         """Whoever cancels the read ends this wait."""
@@ -189,7 +205,7 @@ class BlockReader:
         if not wanted:
             return 0
         if not self._carry:
-            direct = self._direct_bytes(wanted)
+            direct = 0 if self._is_short else self._direct_bytes(wanted)
             if direct:
                 self._receive(buffer[:direct])
                 self.position += direct
@@ -215,6 +231,11 @@ class BlockReader:
         """Some whole chunks, in a buffer of their own."""
         if not self._packet_left:
             self._next_packet()
+        if self._is_short:
+            piece = self._connection.lend(self._packet_left)
+            if piece is not None:
+                self._check(piece)
+                return piece
         chunk = self._checksum.bytes_per_checksum
         count = min(self._packet_left, max(_SCRATCH_BYTES // chunk, 1) * chunk)
         piece = memoryview(bytearray(count))
@@ -224,6 +245,10 @@ class BlockReader:
     def _receive(self, target: memoryview) -> None:
         """Fill `target` with the next chunks of the packet, and check them."""
         self._connection.recv_into_exactly(target)
+        self._check(target)
+
+    def _check(self, target: memoryview) -> None:
+        """The next chunks of the packet, which have come."""
         count = self._checksum.sums_length(len(target))
         sums, self._sums = self._sums[:count], self._sums[count:]
         bad = verify_chunks(self._checksum, target, sums)
@@ -253,13 +278,17 @@ class BlockReader:
                 f"offset {header.offset_in_block} of {self._block.name}, "
                 f"expected was offset {self._stream_position}"
             )
-        self._sums = memoryview(self._connection.recv_exactly(sums))
+        lent = self._connection.lend(sums) if self._is_short else None
+        self._sums = memoryview(self._connection.recv_exactly(sums)) if lent is None else lent
         self._packet_left = header.data_length_bytes
 
     def _read_header(self) -> tuple[PacketHeader, int]:
-        header_bytes, payload = decode_lengths(self._connection.recv_exactly(LENGTHS_BYTES))
-        header = decode_header(self._connection.recv_exactly(header_bytes), 0, header_bytes)
-        return header, payload
+        # No header is shorter: its fields have to be there, and have fixed widths.
+        head = self._connection.recv_exactly(LENGTHS_BYTES + HEADER_BYTES)
+        header_bytes, payload = decode_lengths(head)
+        if header_bytes > HEADER_BYTES:
+            head += self._connection.recv_exactly(header_bytes - HEADER_BYTES)
+        return decode_header(head, LENGTHS_BYTES, header_bytes), payload
 
     def view(self, count: int) -> memoryview | None:
         """Never: what comes over a connection lies nowhere yet."""
@@ -322,9 +351,3 @@ def _span_of(request: ReadRequest) -> Span:
         },
         kind=Kind.CLIENT,
     )
-
-
-def _is_local(connection: sockets.Connection) -> bool:
-    """Whether the datanode is on this machine."""
-    peer, here = (name.rpartition(":")[0] for name in (connection.peer, connection.local))
-    return peer == here or peer.startswith("127.")

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -92,6 +90,23 @@ class Cancellation:
                 self._connection.shutdown()
 
 
+class OpenRead:
+    """One of `OpenReads`, as long as the context lasts."""
+
+    __slots__ = ("_all", "_own")
+
+    def __init__(self, reads: OpenReads, own: Cancellation) -> None:
+        self._all = reads
+        self._own = own
+
+    def __enter__(self) -> Cancellation:
+        self._all.enter(self._own)
+        return self._own
+
+    def __exit__(self, *_: object) -> None:
+        self._all.leave(self._own)
+
+
 class OpenReads:
     """The positioned reads of a stream that are under way, which end with it. Thread-safe."""
 
@@ -100,19 +115,19 @@ class OpenReads:
         self._under_way: set[Cancellation] = set()
         self._cancelled = False
 
-    @contextmanager
-    def begin(self, cancellation: Cancellation | None = None) -> Iterator[Cancellation]:
+    def begin(self, cancellation: Cancellation | None = None) -> OpenRead:
         """Within, the read may be cancelled; `ReadCancelled` if all are already."""
-        read = Cancellation() if cancellation is None else cancellation
+        return OpenRead(self, Cancellation() if cancellation is None else cancellation)
+
+    def enter(self, read: Cancellation) -> None:
         with self._lock:
             if self._cancelled:
                 raise ReadCancelled("the stream is closed")
             self._under_way.add(read)
-        try:
-            yield read
-        finally:
-            with self._lock:
-                self._under_way.discard(read)
+
+    def leave(self, read: Cancellation) -> None:
+        with self._lock:
+            self._under_way.discard(read)
 
     def cancel(self) -> None:
         """End what is under way, and whatever would begin."""

@@ -10,10 +10,9 @@ no lock.
 from __future__ import annotations
 
 import mmap
-import struct
 import threading
 
-_WORD = struct.Struct("=q")
+_WORD_BYTES = 8
 _CONNECTIONS, _COPIES, _LOCKED, _FIRST_FIGURE = 0, 1, 2, 3
 FIGURES = 64
 """Words for figures that only grow; what they mean is said by `memory.figures`, from 0, and
@@ -36,14 +35,13 @@ class Gauges:
         self._adding = threading.Lock()
         self._first_volume_figure = _FIRST_VOLUME + self.volumes
         words = self._first_volume_figure + VOLUME_FIGURES * self.volumes
-        self._memory = mmap.mmap(-1, words * _WORD.size)
+        self._words = memoryview(mmap.mmap(-1, words * _WORD_BYTES)).cast("q")
 
     def _get(self, index: int) -> int:
-        value: int = _WORD.unpack_from(self._memory, index * _WORD.size)[0]
-        return value
+        return self._words[index]
 
     def _set(self, index: int, value: int) -> None:
-        _WORD.pack_into(self._memory, index * _WORD.size, value)
+        self._words[index] = value
 
     @property
     def connections(self) -> int:
@@ -75,7 +73,7 @@ class Gauges:
         assert 0 <= number < VOLUME_FIGURES, f"there is no figure {number} of a volume"
         index = self._first_volume_figure + VOLUME_FIGURES * volume + number
         with self._adding:
-            self._set(index, self._get(index) + change)
+            self._words[index] += change
 
     @property
     def locked_bytes(self) -> int:
@@ -92,4 +90,4 @@ class Gauges:
         """Any thread, of the one process that this figure is of."""
         assert 0 <= number < FIGURES, f"there is no figure {number}"
         with self._adding:
-            self._set(_FIRST_FIGURE + number, self._get(_FIRST_FIGURE + number) + change)
+            self._words[_FIRST_FIGURE + number] += change

@@ -10,6 +10,7 @@ error, and the connection lives on.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -114,13 +115,13 @@ class Operations:
         connection, settings = self._connection, self._settings
         connection.set_read_timeout(settings.keepalive_s if served else settings.socket_timeout_s)
         try:
-            first = connection.recv_exactly(1)
+            connection.look_ahead()
         except (PeerClosed, PeerSilent):
             if served:
                 return None
             raise
         connection.set_read_timeout(settings.socket_timeout_s)
-        op = decode_op_header(first + connection.recv_exactly(OP_HEADER_BYTES - 1))
+        op = decode_op_header(connection.recv_exactly(OP_HEADER_BYTES))
         return decode_request(op, read_delimited(connection))
 
     def _serve(self, request: Request) -> bool:
@@ -251,8 +252,15 @@ class Operations:
 
     def _verdict(self, request: ReadBlock) -> bool:
         """The reader's; it, and the next operation, may be here already."""
-        connection = self._connection
+        connection, settings = self._connection, self._settings
         try:
+            if settings.keepalive_s > 0:
+                # Most come at once: the kernel need not hear of another time-out and, for the
+                # next operation, of this one again.
+                connection.set_read_timeout(settings.keepalive_s)
+                with contextlib.suppress(PeerSilent):
+                    connection.look_ahead()
+            connection.set_read_timeout(settings.socket_timeout_s)
             status = decode_read_status(read_delimited(connection))
         except PeerClosed:
             # Readers that have what they want just hang up.

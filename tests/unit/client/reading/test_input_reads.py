@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.client.reading import block_reader
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.options import FileRange
 from howdah.transfer.ops import CachingHints
+from howdah.transfer.sockets import Connection
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)
@@ -154,6 +154,29 @@ def test_a_hint_that_changes_nothing_keeps_the_connection(filled: FakeCluster) -
     assert filled.datanodes[0].connections == 1
 
 
+@pytest.mark.parametrize(
+    ("offset", "length"),
+    [(0, BLOCK), (1, BLOCK - 1), (511, 513), (70_000, 1), (BLOCK, 30_000), (200_000, 1)],
+)
+def test_a_short_read_and_all_that_belongs_to_it_is_received_together(
+    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, offset: int, length: int
+) -> None:
+    """Whatever it is that comes together: nothing is received in small pieces."""
+    sizes: list[int] = []
+    really = Connection._recv_into
+
+    def counted(self: Connection, view: memoryview) -> int:
+        count = really(self, view)
+        if threading.current_thread() is threading.main_thread():
+            sizes.append(len(view))
+        return count
+
+    monkeypatch.setattr(Connection, "_recv_into", counted)
+    with filled.open() as stream:
+        assert stream.pread(offset, length) == DATA[offset : offset + length]
+    assert sizes[0] >= length
+
+
 # --- statistics -------------------------------------------------------------------------
 
 
@@ -165,7 +188,8 @@ def test_a_stream_counts_what_it_read_and_from_where(
         stream.pread(0, 1000)
         stream.pread(100_000, 500)
         assert stream.statistics() == ReadStatistics(total_bytes=1500, local_bytes=1500)
-        monkeypatch.setattr(block_reader, "_is_local", lambda _: False)
+        far = property(lambda _: False, lambda _, value: None)
+        monkeypatch.setattr(Connection, "is_same_machine", far, raising=False)
         stream.pread(100_000, 70)
     assert stream.statistics() == ReadStatistics(
         total_bytes=1570, local_bytes=1500, remote_bytes=70
