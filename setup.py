@@ -1,4 +1,4 @@
-"""The one native kernel (checksums, rows of tables); everything else is in pyproject.toml.
+"""The one native kernel (checksums, tables, edits); everything else is in pyproject.toml.
 
 The extension is optional: where there is no C compiler the build goes on, and
 what it does is done in Python, by `google-crc32c` and by `zlib`.
@@ -16,6 +16,7 @@ setup(
                 "src/howdah/_kernel_calls.c",
                 "src/howdah/_kernel_answers.c",
                 "src/howdah/_kernel_reads.c",
+                "src/howdah/_kernel_journal.c",
             ],
             depends=["src/howdah/_kernel_calls.h", "src/howdah/_kernel_messages.h"],
             extra_compile_args=["-O3"],

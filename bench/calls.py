@@ -59,9 +59,10 @@ class _Log:
         self.last_txid = self.durable_txid = last_txid
         self.written_bytes = 0
 
-    def append(self, records: Sequence[bytes]) -> None:
+    def append(self, records: Sequence[bytes], *, now: bool) -> bool:
         self.written_bytes += len(b"".join(records))
         self.last_txid += len(records)
+        return False
 
 
 class Subject:

@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 2 };
+enum { REVISION = 4 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -640,6 +640,9 @@ PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 uint32_t howdah_crc32(const void *data, size_t length);
 
+/* In _kernel_journal.c. */
+PyObject *howdah_direct_writer(PyObject *module);
+
 /* Of records: they are short. */
 uint32_t
 howdah_crc32(const void *data, size_t length)
@@ -702,6 +705,13 @@ exec_module(PyObject *module)
     if (PyModule_AddStringConstant(module, "CRC32_METHOD", crc32_algorithm.method) < 0)
         return -1;
     if (PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
+        return -1;
+    PyObject *direct_writer = howdah_direct_writer(module);
+    const int added = direct_writer == NULL
+                          ? -1
+                          : PyModule_AddObjectRef(module, "DirectWriter", direct_writer);
+    Py_XDECREF(direct_writer);
+    if (added < 0)
         return -1;
     return PyModule_AddStringConstant(module, "CRC32C_METHOD", crc32c_algorithm.method);
 }

@@ -77,6 +77,24 @@ def poster(loop: asyncio.AbstractEventLoop) -> Callable[[Callable[[], None]], No
     return post
 
 
+def watcher(
+    loop: asyncio.AbstractEventLoop,
+) -> Callable[[int, Callable[[], None]], Callable[[], None]]:
+    """What calls back on a loop whenever a descriptor can be read. It is called on the loop, and
+    so is what it returns, which ends that."""
+
+    def watch(descriptor: int, act: Callable[[], None]) -> Callable[[], None]:
+        loop.add_reader(descriptor, act)
+
+        def end() -> None:
+            if not loop.is_closed():
+                loop.remove_reader(descriptor)
+
+        return end
+
+    return watch
+
+
 def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """A callback of the loop failed (`howdah.defects`, rule 5)."""
     error = context.get("exception")

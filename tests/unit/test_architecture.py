@@ -104,6 +104,7 @@ SHELLS = {
         "ha.log_writer",
         "ha.tailing",
         "ha.transitions",
+        "journal.direct",
         "journal.directories",
         "journal.directory_journal",
         "journal.edit_log",

@@ -20,6 +20,8 @@ TESTS = [
     HERE / "test_calls.py",
     HERE / "test_answers.py",
     HERE / "test_reads.py",
+    HERE / "test_journal.py",
+    HERE.parent / "namenode/journal/test_direct.py",
     HERE.parent / "namenode/protocols/test_quick_reads.py",
     HERE.parent / "transfer/test_checksum.py",
 ]

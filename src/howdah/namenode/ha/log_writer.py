@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.barrier import DurableBarrier
+from howdah.namenode.journal.direct import DirectLog, direct_log
 from howdah.namenode.journal.directories import DirectorySet
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.journal import Journal
@@ -33,6 +34,7 @@ class _Begun:
     log: EditLog
     directories: DirectorySet
     shared: SharedJournal | None
+    direct: DirectLog | None
 
 
 class LogWriter:
@@ -45,15 +47,20 @@ class LogWriter:
         make_journal: Callable[[Callable[[], None]], DirectorySet],
         post: Callable[[Callable[[], None]], object],
         fail: Callable[[str], None],
+        watch: Callable[[int, Callable[[], None]], Callable[[], None]] | None = None,
     ) -> None:
         """`make_journal` takes what is to be called, on any thread, when a directory waits for
         a roll to take part again; `post` calls back on the loop, from any thread; `fail` ends
-        the namenode, because its log is lost."""
+        the namenode, because its log is lost. `watch` calls back on the loop whenever a
+        descriptor can be read, until what it returns is called; without it the log is written
+        by a thread of Python."""
         self._core = core
         self._barrier = barrier
         self._make_journal = make_journal
         self._post = post
         self._fail = fail
+        self._watch = watch
+        self._unwatch: Callable[[], None] = lambda: None
         self._log: EditLog | None = None
         self._prepared: _Begun | None = None
         self._segment_txid = 0
@@ -93,6 +100,8 @@ class LogWriter:
         """There will be no `open`. On any thread."""
         if self._prepared is not None:
             self._prepared.log.abandon()
+            if self._prepared.direct is not None:
+                self._prepared.direct.close()
             self._prepared = None
 
     def open(self) -> None:
@@ -101,6 +110,7 @@ class LogWriter:
         begun, self._prepared = self._prepared or self._begin(None), None
         assert begun.log.last_txid == self._core.last_txid + 1, "no edit came in between"
         self._log = self._barrier.log = begun.log
+        self._listen(begun)
         self.journal = begun.directories
         self.shared = self._barrier.lease = begun.shared
         self._core.last_txid = self._segment_txid = begun.log.last_txid
@@ -118,14 +128,28 @@ class LogWriter:
         def failed(why: str) -> None:
             self._post(lambda: self._failed(written, why))
 
+        direct = None if self._watch is None else direct_log()
         written = EditLog(
             journal,
             self._core.last_txid,
             on_durable=durable,
             on_failure=failed,
             figures=self.figures,
+            direct=direct,
         )
-        return _Begun(written, directories, shared)
+        return _Begun(written, directories, shared, direct)
+
+    def _listen(self, begun: _Begun) -> None:
+        direct, watch = begun.direct, self._watch
+        if direct is None or watch is None:
+            return
+        unwatch = watch(direct.bell, lambda: self._durable(begun.log, direct.durable_txid()))
+
+        def end() -> None:
+            unwatch()
+            direct.close()
+
+        self._unwatch = end
 
     def hand_over(self) -> None:
         """Everything that was committed is with the log."""
@@ -144,6 +168,8 @@ class LogWriter:
             self.hand_over()
             self.end()
         self._has_ended = False
+        self._unwatch()
+        self._unwatch = lambda: None
         written = self._written()
         self._core.last_txid = written.last_txid
         self._barrier.durable(written.durable_txid, is_alone=True)

@@ -1,8 +1,9 @@
 """The edit log of a namenode: written, read, mended, watched.
 
 `journal` says what a journal is; `directory_journal` and `journal_set` are two. `edit_log`
-writes to one; `choosing` and `reading` find the log again without a trace; `recovery` and
-`restoring` mend it for the one who writes. `shared_log` says what a log is that several
-namenodes share, and `shared_directory` is one. Hands out edits, and knows no namespace. Arrows:
-`watching, manifest -> reading -> choosing`, `edit_log -> journal`, `recovery -> reading`.
+writes to one, by `direct` where it can; `choosing` and `reading` find the log again without a
+trace; `recovery` and `restoring` mend it for the one who writes. `shared_log` says what a log is
+that several namenodes share, and `shared_directory` is one. Hands out edits, and knows no
+namespace. Arrows: `watching, manifest -> reading -> choosing`, `edit_log -> direct -> journal`,
+`recovery -> reading`.
 """

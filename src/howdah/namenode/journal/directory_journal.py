@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 
 from howdah import errors
 from howdah.namenode.journal.choosing import SegmentCopy
-from howdah.namenode.journal.journal import Batch
+from howdah.namenode.journal.journal import Batch, SegmentFile
 from howdah.namenode.journal.segment_files import STALE, copy_beginning, set_aside
 from howdah.storage.edits.segment_scan import HEADER_BYTES, last_record
 from howdah.storage.edits.segments import (
@@ -74,6 +74,12 @@ class DirectoryJournal:
         assert last_txid == self._next_txid - 1, "a segment ends with its last record"
         self._open_writer().finalize(last_txid)
         self._writer = None
+
+    def lend(self) -> list[SegmentFile] | None:
+        return None if self._writer is None else [self._writer]
+
+    def take_back(self, durable_txid: int) -> None:
+        self._next_txid = durable_txid + 1
 
     def close(self) -> None:
         if self._writer is not None:

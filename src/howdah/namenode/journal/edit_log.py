@@ -12,6 +12,9 @@ The steps are those of docs/how-it-works/journal.md:
 
 What the journal is, a directory or a set of journals, is not known here. When it fails, the
 namenode cannot keep a promise any more, and `on_failure` ends it.
+
+Steps 1 to 4 are taken by a `DirectLog`, in the kernel, while there is nothing else to do and
+the journal is nothing but files of this machine. Then the loop learns of step 4 by the bell.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.figures.times import Times
+from howdah.namenode.journal.direct import DURABLE, REFUSED, DirectLog
 from howdah.namenode.journal.journal import Batch, Journal
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
@@ -45,9 +49,33 @@ class LogFigures:
     """What was written since the start of the process. The writing thread adds."""
 
     def __init__(self) -> None:
-        self.transactions = 0
-        self.syncs = Times()
+        self._transactions = 0
+        self._syncs = Times()
+        self._direct: list[Callable[[], tuple[int, Times]]] = []
+
+    @property
+    def transactions(self) -> int:
+        return self._transactions + sum(read()[0] for read in self._direct)
+
+    @property
+    def syncs(self) -> Times:
         """From the taking of a batch until it is durable in every journal."""
+        total = Times()
+        for times in (self._syncs, *(read()[1] for read in self._direct)):
+            total.count += times.count
+            total.total_ns += times.total_ns
+            total.buckets = [a + b for a, b in zip(total.buckets, times.buckets, strict=True)]
+        return total
+
+    def include(self, direct: Callable[[], tuple[int, Times]]) -> None:
+        """What is written without this thread counts, too."""
+        self._direct.append(direct)
+
+    def written(self, transactions: int) -> None:
+        self._transactions += transactions
+
+    def synced(self, took_ns: int) -> None:
+        self._syncs.add(took_ns)
 
 
 class EditLog:
@@ -61,14 +89,20 @@ class EditLog:
         on_durable: Callable[[int], None],
         on_failure: Callable[[str], None],
         figures: LogFigures | None = None,
+        direct: DirectLog | None = None,
     ) -> None:
         """Begin a new segment behind `last_txid`, durably.
 
         `on_durable(txid)` and `on_failure(why)` are called on the writing thread. The journal
         belongs to the log from here on. Raises OSError if it cannot begin. `figures` count
-        what is written.
+        what is written. Of what becomes durable by `direct` its bell tells, and not `on_durable`;
+        who opened it closes it.
         """
         self._figures = figures or LogFigures()
+        self._direct = direct
+        self._is_direct = False
+        if direct is not None:
+            self._figures.include(direct.figures)
         self.last_txid = last_txid
         self.durable_txid = last_txid
         self._journal = journal
@@ -77,6 +111,7 @@ class EditLog:
         self._wake = threading.Condition()
         self._stopping = False
         self._pending: list[Batch | _Roll] = []
+        self._written_txid = last_txid
         try:
             self._begin(last_txid + 1)
             journal.make_durable()
@@ -87,12 +122,29 @@ class EditLog:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, records: Sequence[bytes]) -> None:
-        """Queue encoded edits, which take the next transaction ids in order (step 1)."""
-        with self._wake:
-            self._pending.append(Batch(self.last_txid + 1, len(records), b"".join(records)))
-            self.last_txid += len(records)
-            self._wake.notify()
+    def append(self, records: list[bytes], *, now: bool = False) -> bool:
+        """Queue encoded edits, which take the next transaction ids in order (step 1).
+
+        True if they are durable on return. They may be if `now` says that there is nothing
+        else to do meanwhile; the call takes as long as the sync then.
+        """
+        first_txid = self.last_txid + 1
+        last_txid = self.last_txid + len(records)
+        took = self._put(records, last_txid, now)
+        if took == REFUSED:
+            with self._wake:
+                # It may have been lent meanwhile.
+                took = self._put(records, last_txid, now=False)
+                if took == REFUSED:
+                    self._pending.append(Batch(first_txid, len(records), b"".join(records)))
+                    self._wake.notify()
+        self.last_txid = last_txid
+        return took == DURABLE
+
+    def _put(self, records: list[bytes], last_txid: int, now: bool) -> int:
+        if self._direct is None or not self._is_direct:
+            return REFUSED
+        return self._direct.put(records, last_txid, now)
 
     def roll(self) -> int:
         """End the segment and begin another; its first transaction (steps 5 and 6).
@@ -103,8 +155,16 @@ class EditLog:
             end = self.last_txid + 1
             self._pending += [_end_record(end), _Roll(end)]
             self.last_txid = end + 1
-            self._wake.notify()
+            self._interrupt()
             return end + 1
+
+    def _interrupt(self) -> None:
+        """With the lock: the thread has something else to do."""
+        self._wake.notify()
+        if self._direct is not None and self._is_direct:
+            # What comes now comes after what is pending.
+            self._is_direct = False
+            self._direct.interrupt()
 
     def close(self) -> None:
         """End the segment in order: everything appended becomes durable and named.
@@ -131,7 +191,7 @@ class EditLog:
     def _stop(self) -> None:
         with self._wake:
             self._stopping = True
-            self._wake.notify()
+            self._interrupt()
         self._thread.join()
 
     # On the writing thread.
@@ -149,16 +209,42 @@ class EditLog:
 
     def _write_batch(self) -> bool:
         """Make what is there durable (steps 2 to 4); False when it is time to stop."""
+        is_lent = False
         with self._wake:
-            while not self._pending and not self._stopping:
-                self._wake.wait()
-            if self._stopping:
+            while not self._pending and not self._stopping and not is_lent:
+                is_lent = self._lend()
+                if not is_lent:
+                    self._wake.wait()
+            if self._stopping and not is_lent:
                 return False
-            target = self.last_txid
-            batches = self._take()
-        self._write(batches)
-        self._on_durable(target)
+            pieces = [] if is_lent else self._take()
+        if is_lent:
+            self._write_directly()
+        else:
+            self._write(pieces)
+            self._on_durable(self._written_txid)
         return True
+
+    def _lend(self) -> bool:
+        """With the lock: what is appended from now on becomes durable without this thread."""
+        if self._direct is None:
+            return False
+        files = self._journal.lend()
+        self._is_direct = files is not None and self._direct.open(files, self._written_txid)
+        return self._is_direct
+
+    def _write_directly(self) -> None:
+        """Steps 2 to 4, until there is something else to do. What was put until then and is
+        not durable comes before what is pending."""
+        assert self._direct is not None, "it was lent to that"
+        self._direct.run()
+        with self._wake:
+            self._is_direct = False
+            durable_txid, rest = self._direct.give_back()
+            if rest is not None:
+                self._pending.insert(0, rest)
+        self._journal.take_back(durable_txid)
+        self._written_txid = durable_txid
 
     def _take(self) -> list[Batch | _Roll]:
         batches, self._pending = self._pending, []
@@ -172,14 +258,16 @@ class EditLog:
                 self._begin(piece.last_txid + 1)
             else:
                 self._journal.append(piece)
-                self._figures.transactions += piece.count
+                self._written_txid = piece.last_txid
+                self._figures.written(piece.count)
         self._journal.make_durable()
-        self._figures.syncs.add(time.perf_counter_ns() - began_ns)
+        self._figures.synced(time.perf_counter_ns() - began_ns)
 
     def _begin(self, first_txid: int) -> None:
         self._journal.begin_segment(first_txid)
         record = encode_record(first_txid, edits.StartLogSegmentOp())
         self._journal.append(Batch(first_txid, 1, record))
+        self._written_txid = first_txid
 
 
 def _joined(pieces: Iterable[Batch | _Roll]) -> Iterator[Batch | _Roll]:

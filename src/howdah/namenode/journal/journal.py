@@ -15,6 +15,7 @@ The calls come in this order, from one thread; docs/how-it-works/journal.md has 
 
     [truncate_to] -> begin_segment -> (append* make_durable)* -> end_segment -> begin_segment …
 
+Between two of them `lend` and `take_back` may come, where the files are written without them.
 To roll is to end a segment and begin the next one. A journal that raises OSError has failed.
 It gets no call but `close` until it begins a segment again.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from howdah.namenode.journal.choosing import SegmentCopy
@@ -41,6 +43,24 @@ class Batch:
     @property
     def last_txid(self) -> int:
         return self.first_txid + self.count - 1
+
+
+class SegmentFile(Protocol):
+    """An open segment that somebody else writes for a while: `storage`'s SegmentWriter."""
+
+    @property
+    def path(self) -> Path: ...
+
+    def lend(self) -> tuple[int, int, int] | None:
+        """Its descriptor, how many bytes are durable, and for how many there is space; None
+        while some are not."""
+        ...
+
+    def take_back(self, written_bytes: int, allocated_bytes: int) -> None: ...
+
+    def has_failed(self, error: OSError) -> None:
+        """It could not be written or synced: the next sync raises this."""
+        ...
 
 
 class Journal(Protocol):
@@ -74,6 +94,16 @@ class Journal(Protocol):
     def end_segment(self, last_txid: int) -> None:
         """Make the rest durable, and name the segment after its last transaction. Raises
         OSError."""
+        ...
+
+    def lend(self) -> list[SegmentFile] | None:
+        """The open segments, all durable, to be written without this journal until `take_back`;
+        None where more belongs to it than files of this machine. Between an `append` and its
+        `make_durable` there is nothing to lend."""
+        ...
+
+    def take_back(self, durable_txid: int) -> None:
+        """Every segment that was lent has the transactions up to this one, or has failed."""
         ...
 
     def truncate_to(self, last_txid: int) -> None:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from howdah.namenode.journal.journal import Batch, Journal
+from howdah.namenode.journal.journal import Batch, Journal, SegmentFile
 
 log = logging.getLogger(__name__)
 
@@ -145,6 +145,19 @@ class JournalSet(Generic[J]):
     def end_segment(self, last_txid: int) -> None:
         self._each(lambda journal: journal.end_segment(last_txid))
         self._has_ended = True
+
+    def lend(self) -> list[SegmentFile] | None:
+        lent: list[SegmentFile] = []
+        for journal in self._working:
+            files = journal.lend()
+            if files is None:
+                return None
+            lent += files
+        return lent
+
+    def take_back(self, durable_txid: int) -> None:
+        for journal in self._working:
+            journal.take_back(durable_txid)
 
     def truncate_to(self, last_txid: int) -> None:
         self._each(lambda journal: journal.truncate_to(last_txid))

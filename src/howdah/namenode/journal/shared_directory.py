@@ -202,6 +202,9 @@ class SharedDirectoryJournal(DirectoryJournal):
         super().__init__(current)
         self._lock = lock
 
+    def lend(self) -> None:
+        """It lies on a mount, which may hang."""
+
     def lease_until_ms(self) -> int | None:
         return None
 

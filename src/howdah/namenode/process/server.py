@@ -171,13 +171,13 @@ class Namenode:
 
         # The log, images and directories.
         barrier = DurableBarrier(
-            core,
-            loop.call_soon,
+            *(core, loop.call_soon),
             later=loop.call_later,
             boottime_ms=boottime_ms,
             patience_ms=LEASES_OF_PATIENCE * round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000),
         )
-        self.log_writer = LogWriter(core, barrier, self._journal, daemons.poster(loop), self._fail)
+        post, watch = daemons.poster(loop), daemons.watcher(loop)
+        self.log_writer = LogWriter(core, barrier, self._journal, post, self._fail, watch)
         self._observer_reads = ObserverReads(
             self.context, lambda: core.last_txid, core.clock.monotonic_ms
         )

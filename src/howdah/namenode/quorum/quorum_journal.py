@@ -104,6 +104,12 @@ class QuorumJournal:
     def end_segment(self, last_txid: int) -> None:
         self._run(self._sender.end(last_txid))
 
+    def lend(self) -> None:
+        """Nodes are no files of this machine."""
+
+    def take_back(self, durable_txid: int) -> None:
+        raise AssertionError("nothing is ever lent")
+
     def truncate_to(self, last_txid: int) -> None:
         """The quorum has decided where the log ends; nothing is cut here. Raises CorruptEditLog
         if it ends elsewhere than the caller believes."""

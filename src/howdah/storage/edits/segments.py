@@ -171,6 +171,7 @@ class SegmentWriter:
         self._synced_bytes = 0
         self._allocated_bytes = 0
         self._failure: OSError | None = None
+        self._untold: OSError | None = None
         try:
             self._descriptor: int | None = disk.open_file(
                 self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL
@@ -247,6 +248,26 @@ class SegmentWriter:
         self.close()
         return finished
 
+    def lend(self) -> tuple[int, int, int] | None:
+        """The descriptor, how many bytes are durable, and for how many there is space: for one
+        who writes behind them until `take_back`. None while something is pending here."""
+        if self._descriptor is None or self._failure is not None or self._pending:
+            return None
+        if self._synced_bytes != self._written_bytes:
+            return None
+        return self._descriptor, self._written_bytes, self._allocated_bytes
+
+    def take_back(self, written_bytes: int, allocated_bytes: int) -> None:
+        """So much is durable, and there is space for so much. What lies between may be
+        anything: it is written next."""
+        assert written_bytes >= self._written_bytes, "a segment only grows"
+        self._written_bytes = self._synced_bytes = written_bytes
+        self._allocated_bytes = allocated_bytes
+
+    def has_failed(self, error: OSError) -> None:
+        """Whom it was lent to could not write or sync. The next `sync` raises the error."""
+        self._failure = self._untold = error
+
     def close(self) -> None:
         """Closes the file and leaves it as it is, in progress; what is pending is lost."""
         if self._descriptor is not None:
@@ -255,6 +276,9 @@ class SegmentWriter:
 
     def _usable(self) -> int:
         if self._failure is not None:
+            if self._untold is not None:
+                error, self._untold = self._untold, None
+                raise error
             raise OSError(
                 self._failure.errno,
                 f"Edit log segment {self.path} is unusable since a write failed: {self._failure}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from howdah.namenode.ha.barrier import DurableBarrier
+from howdah.namenode.ha.barrier import LONE, DurableBarrier
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
@@ -20,10 +20,14 @@ class FakeJournal:
     def __init__(self, last_txid: int) -> None:
         self.last_txid = self.durable_txid = last_txid
         self.batches: list[int] = []
+        self.at_once: list[bool] = []
+        self.is_quick = False
 
-    def append(self, records: list[bytes]) -> None:
+    def append(self, records: list[bytes], *, now: bool) -> bool:
         self.batches.append(len(records))
         self.last_txid += len(records)
+        self.at_once.append(now)
+        return now and self.is_quick
 
 
 class Unlogged(InMemoryNamenode):
@@ -156,6 +160,55 @@ def test_journal_that_never_gets_on_lets_nothing_out(world: World) -> None:
     for _ in range(3):
         world.answer("look")
     assert world.sent == []
+
+
+def alone(world: World, calls: int) -> None:
+    """So many changes, each of which is answered before the next one is asked for."""
+    for number in range(calls):
+        world.change(f"alone{number}")
+        world.end_turn()
+        world.barrier.durable(world.journal.last_txid)
+
+
+@pytest.mark.req("FS-030")
+def test_the_only_caller_has_its_edits_made_durable_at_once(world: World) -> None:
+    world.journal.is_quick = True
+    alone(world, LONE + 1)
+    assert world.journal.at_once == [False] * LONE + [True]
+    sent = len(world.sent)
+    world.change("b")
+    world.end_turn()
+    assert world.journal.durable_txid == world.journal.last_txid
+    assert world.sent[sent:] == ["b"], "its answer needs no word of the journal's thread"
+
+
+def test_where_several_wait_the_loop_goes_on_meanwhile(world: World) -> None:
+    alone(world, LONE + 1)
+    world.change("b")
+    world.change("c")
+    world.end_turn()
+    assert world.journal.at_once[-2:] == [True, False]
+    world.barrier.durable(world.journal.last_txid)
+    world.change("d")
+    world.end_turn()
+    assert not world.journal.at_once[-1], "one alone says nothing yet"
+
+
+def test_an_edit_that_cannot_be_durable_at_once_waits_as_others_do(world: World) -> None:
+    alone(world, LONE)
+    sent = len(world.sent)
+    world.change("b")
+    world.end_turn()
+    assert world.journal.at_once[-1]
+    assert world.sent[sent:] == []
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent[sent:] == ["b"]
+
+
+def test_under_a_lease_the_loop_never_waits_for_the_log(world: World) -> None:
+    world.barrier.lease = FakeLease(until_ms=None)
+    alone(world, LONE + 2)
+    assert not any(world.journal.at_once)
 
 
 def test_late_word_about_an_earlier_transaction_changes_nothing(world: World) -> None:
