@@ -83,8 +83,6 @@ EXCUSED = [
     ("NameNode", "RetryCache*", r".*", NOT_COUNTED),
     ("NameNode", "BlockStats", r".*", "the status has no figures by storage type yet"),
     ("NameNode", "NNTopUserOpCounts", r".*", "TopUserOpCounts says it"),
-    ("NameNode", "StartupProgress", r"\w+(Count|ElapsedTime|Total)|ElapsedTime",
-     "pages are there when loading has ended"),
     ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "there is no erasure coding"),
     ("NameNode", "FSNamesystem*", r"ReconstructionQueuesInitProgress|PendingDataNodeMessageCount|"
      r"TransactionsSinceLastLogRoll|NumActiveClients|MillisSinceLastLoadedEdits|BlockCapacity|"

@@ -117,6 +117,7 @@ SHELLS = {
         "journal.shared_directory",
         "journal.watching",
         "lifeline.server",
+        "monitoring.starting",
         "monitoring.watch",
         "nameservice",
         "quorum.channel",

@@ -103,7 +103,6 @@ def beans(status: NamenodeStatus) -> list[Bean]:
                 "Snapshots": status.snapshots,
             },
         ),
-        _bean("StartupProgress", "StartupProgress", _startup(status)),
         _bean("HowdahDefects", "howdah.defects", _defects(status)),
     ]
 
@@ -111,15 +110,6 @@ def beans(status: NamenodeStatus) -> list[Bean]:
 def _number(status: NamenodeStatus) -> int:
     """The state as Hadoop's HAServiceState numbers it; what is none of these is 0."""
     return {"active": 1, "standby": 2, "observer": 3, "stopping": 4}.get(status.ha_state, 0)
-
-
-def _startup(status: NamenodeStatus) -> Bean:
-    """The pages are there when image and edits are loaded: what is left is safe mode."""
-    done: Bean = {"tag.Context": "dfs", "PercentComplete": 0.75 if status.safe_mode else 1.0}
-    for phase in ("LoadingFsImage", "LoadingEdits", "SavingCheckpoint"):
-        done[f"{phase}PercentComplete"] = 1.0
-    done["SafeModePercentComplete"] = 0.0 if status.safe_mode else 1.0
-    return done
 
 
 def _bean(name: str, kind: str, attributes: Bean) -> Bean:

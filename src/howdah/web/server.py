@@ -28,6 +28,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
@@ -146,6 +147,15 @@ def _least_missed(channels: Iterable[Channel]) -> Channel | None:
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """Who answers, and where."""
+
+    handler: Handler
+    run: Run
+    beside: Mapping[str, Callable[[Request], Response]]
+
+
 class HttpServer:
     """Answers requests until it is stopped."""
 
@@ -162,11 +172,9 @@ class HttpServer:
         """`timeout_s`: so long one read or write within a request may wait for the other side;
         0 is for ever. `patience` is for those who have not asked yet. `beside` answers some
         paths on the connection's thread, also while a loop does not turn."""
-        self.handler = handler
-        self._beside = beside or {}
+        self._serving = _Serving(handler, run, beside or {})
         self.timeout_s = timeout_s or FOREVER_S
         self.patience = patience
-        self._run = run
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
         # Beside those that count there are those that made room, and have not noticed yet.
@@ -202,6 +210,16 @@ class HttpServer:
                 target=self._accept, args=(listening, tls), name="http accept", daemon=True
             ).start()
         return port
+
+    def serve_by(
+        self,
+        handler: Handler,
+        run: Run = here,
+        beside: Mapping[str, Callable[[Request], Response]] | None = None,
+    ) -> None:
+        """Another one answers what comes from now on, as those of `__init__` did. What is under
+        way ends where it began."""
+        self._serving = _Serving(handler, run, beside or {})
 
     def stop(self) -> None:
         """Listen no more, and break off what is under way. Does not wait for it."""
@@ -295,9 +313,13 @@ class HttpServer:
             self._threads.release()
 
     def _answer(self, channel: Channel, request: Request) -> None:
-        beside = self._beside.get(request.path)
+        serving = self._serving
+        beside = serving.beside.get(request.path)
         try:
-            found = self._run(lambda: self.handler(request)) if beside is None else beside(request)
+            if beside is None:
+                found = serving.run(lambda: serving.handler(request))
+            else:
+                found = beside(request)
         except Gone:
             raise
         except Exception as error:  # noqa: BLE001 - the client gets an answer
@@ -306,9 +328,9 @@ class HttpServer:
         if isinstance(found, Response):
             self._respond(channel, request, found)
         elif isinstance(found, Exchange):
-            self._exchange(channel, request, found)
+            self._exchange(channel, request, found, serving.run)
         else:
-            self._stream(channel, found)
+            self._stream(channel, found, serving.run)
 
     def _respond(self, channel: Channel, request: Request, response: Response) -> None:
         response = unless_known(request, response)
@@ -324,7 +346,7 @@ class HttpServer:
             response = varying(response)
         channel.respond(response)
 
-    def _exchange(self, channel: Channel, request: Request, exchange: Exchange) -> None:
+    def _exchange(self, channel: Channel, request: Request, exchange: Exchange, run: Run) -> None:
         broken: OSError | None = None
         try:
             exchange.run(channel)
@@ -333,7 +355,7 @@ class HttpServer:
         except Exception as error:  # noqa: BLE001 - the client gets an answer
             defects.note(f"{request.method} {request.path}", error, "this transfer ends")
             channel.broken = True
-        last = self._run(exchange.done)
+        last = run(exchange.done)
         if last is not None and not channel.has_begun:
             self._respond(channel, request, last)
             if broken is not None:
@@ -341,13 +363,13 @@ class HttpServer:
         if broken is not None:
             raise broken
 
-    def _stream(self, channel: Channel, stream: Stream) -> None:
+    def _stream(self, channel: Channel, stream: Stream, run: Run) -> None:
         pieces: SimpleQueue[tuple[bytes | None, bool]] = SimpleQueue()
         try:
             channel.begin(stream.head.status, stream.head.headers)
             is_last = False
             while not is_last:
-                self._run(lambda: stream.next(lambda piece, last: pieces.put((piece, last))))
+                run(lambda: stream.next(lambda piece, last: pieces.put((piece, last))))
                 data, is_last = self._awaited(channel, pieces)
                 if data is None:
                     channel.broken = True
@@ -356,7 +378,7 @@ class HttpServer:
             if not channel.broken:
                 channel.end()
         finally:
-            self._run(stream.stop)
+            run(stream.stop)
 
     def _awaited(
         self, channel: Channel, pieces: SimpleQueue[tuple[bytes | None, bool]]

@@ -81,7 +81,6 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
         "ReplicatedBlocksState",
         "ECBlockGroupsState",
         "SnapshotInfo",
-        "StartupProgress",
         "HowdahDefects",
     ]
 

@@ -188,9 +188,12 @@ def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
 # Reading.
 
 
-def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemRecord]:
+def read_image(
+    source: Source, name: str, began: Callable[[Namespace, int], None] = lambda *_: None
+) -> tuple[Namespace, rec.NamesystemRecord]:
     """A namespace from an image, and the image's counters.
 
+    `began` is told of the namespace, while it is empty, and of the inodes that are to come.
     Raises CorruptImage for what cannot be, UnsupportedOperation for what the
     namespace does not know, IncorrectVersion.
     """
@@ -203,6 +206,7 @@ def read_image(source: Source, name: str) -> tuple[Namespace, rec.NamesystemReco
     namespace.rolling_upgrade.start_ms = counters.rolling_upgrade_start_ms
     namespace.erasure_coding_policies = reader.erasure_coding()
     try:
+        began(namespace, reader.inode_count())
         filling = Filling(namespace.inodes, reader.permission)
         for found in reader.inodes_in_bulk():
             if isinstance(found, FileColumns):

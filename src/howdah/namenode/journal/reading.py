@@ -61,6 +61,14 @@ class StoredLog:
         self.sound: dict[int, SegmentCopy] = {}
         """By first transaction, a copy that was read to the segment's end."""
 
+    @property
+    def edit_count(self) -> int:
+        """How many edits there are, as far as that is known before they are read."""
+        return sum(
+            max(0, part.last_txid + 1 - max(part.first_txid, self._from_txid))
+            for part in self.parts
+        )
+
     def edits(self) -> Iterator[Found]:
         """Every edit once, in order (14).
 

@@ -24,6 +24,7 @@ from howdah.namenode.monitoring.activity import (
     operation_of,
 )
 from howdah.namenode.monitoring.families import of_status, of_top
+from howdah.namenode.monitoring.startup import Phase, StartupProgress, bean
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response
@@ -45,8 +46,15 @@ class Watch:
         context: HAContext,
         log: LogFigures,
         trouble: Callable[[], str],
+        startup: StartupProgress,
     ) -> None:
         """`trouble` says why the namenode should not be the active one."""
+        self.startup = startup
+        startup.counts(
+            Phase.SAFE_MODE,
+            lambda: core.safe_mode.safe_blocks,
+            lambda: core.safe_mode.needed_blocks,
+        )
         self._log = log
         self._rates = Rates()
         self._core = core
@@ -102,11 +110,11 @@ class Watch:
     def _beans(
         self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int
     ) -> list[jmx.Bean]:
-        found = jmx.beans(status)
+        found = [*jmx.beans(status), bean(self.startup.see())]
         extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
-        for bean in found:
-            if str(bean["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):
-                bean |= extras
+        for each in found:
+            if str(each["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):
+                each |= extras
         rpc = self._rpc
         found.append(
             activity(

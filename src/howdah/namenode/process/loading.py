@@ -36,6 +36,7 @@ from howdah.namenode.journal.reading import StoredLog
 from howdah.namenode.journal.recovery import recover
 from howdah.namenode.journal.restoring import fill
 from howdah.namenode.journal.shared_log import SharedLog
+from howdah.namenode.monitoring.startup import Phase, StartupProgress
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import transitions
 from howdah.storage.edits import edits
@@ -47,6 +48,8 @@ from howdah.storage.image.files import (
     remove_unfinished,
 )
 from howdah.storage.image.files import set_aside as set_image_aside
+from howdah.storage.image.records import NamesystemRecord
+from howdah.storage.image.sections import Source
 from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 
@@ -80,8 +83,10 @@ def load(
     of_secondary: bool = False,
     upgrades: bool = False,
     shared_log: Callable[[NamenodeVersion], SharedLog] | None = None,
+    progress: StartupProgress | None = None,
 ) -> Loaded:
-    """Lock, check, replay, mend. On an error every lock is given back.
+    """Lock, check, replay, mend. On an error every lock is given back. `progress` is told of
+    each phase, up to the begin of safe mode.
 
     With a `shared_log` the namenode is about to stand by: nothing is mended. In directories
     `of_secondary` nobody says how far the log should reach: Hadoop's has no `seen_txid`. Those
@@ -89,6 +94,8 @@ def load(
     InconsistentStorage, IncorrectVersion, StorageLocked, CorruptEditLog.
     """
     locks: list[StorageLock] = []
+    progress = progress or StartupProgress(lambda: 0)
+    progress.begin(Phase.IMAGE)
     try:
         roots = list(dict.fromkeys([*name_directories, *edits_directories]))
         storages = [StorageDirectory(root) for root in roots]
@@ -111,17 +118,25 @@ def load(
             )
         seen = 0 if of_secondary else _seen_txid(logs)
         namespace, image_txid = _load_image(
-            [storage.current for storage in formatted if storage.root in name_directories], version
+            [storage.current for storage in formatted if storage.root in name_directories],
+            version,
+            progress,
         )
+        progress.end(Phase.IMAGE)
+        progress.begin(Phase.EDITS)
         current = [StorageDirectory(root).current for root in edits_directories]
         images = [StorageDirectory(root).current for root in name_directories]
         loaded = Loaded(namespace, version, image_txid or 0, images, current, locks, image_txid)
+        from_txid = loaded.last_txid + 1
         if shared_log is not None:
             shared = loaded.shared = shared_log(version)
+            # How far it reaches is known when it was read.
+            _watch_edits(progress, shared.name, loaded, from_txid, 0)
             _replay_shared(shared, loaded)
         else:
             sources = [DirectorySource(storage.current) for storage in logs]
-            stored = StoredLog(sources, loaded.last_txid + 1)
+            stored = StoredLog(sources, from_txid)
+            _watch_edits(progress, str(logs[0].root), loaded, from_txid, stored.edit_count)
             _replay(stored, loaded)
             if loaded.last_txid < seen - 1:
                 raise errors.CorruptEditLog(
@@ -132,6 +147,10 @@ def load(
         _end_rolling_upgrade(loaded)
         _fill(empty, logs)
         namespace.reap(len(namespace.inodes) * 2 + 1)
+        progress.end(Phase.EDITS)
+        progress.begin(Phase.CHECKPOINT)  # which a start does not make
+        progress.end(Phase.CHECKPOINT)
+        progress.begin(Phase.SAFE_MODE)
         return loaded
     except BaseException:
         for lock in locks:
@@ -156,8 +175,49 @@ def _end_transitions(storages: Sequence[StorageDirectory]) -> None:
         transitions.recover(storages)
 
 
+def _watch_edits(
+    progress: StartupProgress, name: str, loaded: Loaded, from_txid: int, total: int
+) -> None:
+    progress.reads(Phase.EDITS, name, None, None)
+    progress.counts(Phase.EDITS, lambda: loaded.last_txid + 1 - from_txid, lambda: total)
+
+
+class _Watched:
+    """A file that says how far it was read."""
+
+    def __init__(self, file: Source) -> None:
+        self._file = file
+        self.position = 0
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self.position = self._file.seek(offset, whence)
+        return self.position
+
+    def read(self, count: int, /) -> bytes:
+        data = self._file.read(count)
+        self.position += len(data)
+        return data
+
+
+def _read_image(path: Path, progress: StartupProgress) -> tuple[Namespace, NamesystemRecord]:
+    """One image. Raises CorruptImage, UnsupportedOperation, OSError."""
+    size_bytes = path.stat().st_size
+    progress.reads(Phase.IMAGE, str(path), size_bytes, None)
+    check_image(path)
+    with open(path, "rb", buffering=0) as file:
+        watched = _Watched(file)
+
+        def began(namespace: Namespace, total: int) -> None:
+            # From here on it is read from front to end, inodes first, and then what is in which
+            # directory.
+            progress.counts(Phase.IMAGE, namespace.inodes.__len__, lambda: total)
+            progress.reads(Phase.IMAGE, str(path), size_bytes, lambda: watched.position)
+
+        return read_image(watched, str(path), began)
+
+
 def _load_image(
-    directories: Sequence[Path], version: NamenodeVersion
+    directories: Sequence[Path], version: NamenodeVersion, progress: StartupProgress
 ) -> tuple[Namespace, int | None]:
     """The newest sound image of all directories; an empty namespace if there is no image.
 
@@ -169,9 +229,7 @@ def _load_image(
     damaged: list[Path] = []
     for image in images:
         try:
-            check_image(image.path)
-            with open(image.path, "rb", buffering=0) as file:
-                namespace, counters = read_image(file, str(image.path))
+            namespace, counters = _read_image(image.path, progress)
         except errors.CorruptImage as error:
             log.error("cannot use %s: %s", image.path, error)
             damaged.append(image.path)

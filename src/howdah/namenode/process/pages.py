@@ -15,6 +15,7 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAContext
+from howdah.namenode.monitoring import startup
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
@@ -94,6 +95,8 @@ class Pages:
             return self._images(request)
         if request.path == fsck_pages.PATH and request.method == "GET":
             return self._fsck.answer(request)
+        if request.path == startup.PATH and request.method in ("GET", "HEAD"):
+            return startup.respond(self._watch.startup.see())
         found = self._site.answer(request)
         if found is not None:
             return found

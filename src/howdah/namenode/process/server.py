@@ -54,6 +54,8 @@ from howdah.namenode.journal.directories import (
     failed_directories,
 )
 from howdah.namenode.lifeline.server import LifelineServer
+from howdah.namenode.monitoring.starting import Starting
+from howdah.namenode.monitoring.startup import Phase
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.nameservice.high_availability import (
     HighAvailability,
@@ -104,17 +106,10 @@ from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
 from howdah.storage.retention import Retention
 from howdah.web.monitoring.health import HEALTH_PATH
-from howdah.web.ports import WebKeys, listen
-from howdah.web.server import HttpServer, on_loop
+from howdah.web.server import on_loop
 
 log = logging.getLogger(__name__)
 
-WEB_KEYS = WebKeys(
-    keys.DFS_NAMENODE_HTTP_ADDRESS,
-    keys.DFS_NAMENODE_HTTPS_ADDRESS,
-    keys.DFS_NAMENODE_HTTP_BIND_HOST,
-    keys.DFS_NAMENODE_HTTPS_BIND_HOST,
-)
 TICK_S = 0.25
 SWITCH_S = 0.0005
 """So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
@@ -135,9 +130,12 @@ class Namenode:
         loaded: Loaded,
         stranger_warning: str = "",
         peers: Peers | None = None,
+        starting: Starting | None = None,
     ) -> None:
         """`conf` has the keys of this namenode plain. `stranger_warning` is shown on the
-        status page. `peers` are the other namenodes of a shared log."""
+        status page. `peers` are the other namenodes of a shared log. `starting` has the web
+        port; without it that is opened when calls are taken."""
+        self.starting = starting = starting or Starting(conf)
         self._conf = conf
         self._loaded = loaded
         self._loop = loop = asyncio.get_running_loop()
@@ -276,7 +274,10 @@ class Namenode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
-        self._watch = Watch(conf, core, self.context, self.log_writer.figures, self._trouble)
+        self._watch = Watch(
+            *(conf, core, self.context, self.log_writer.figures, self._trouble),
+            starting.progress,
+        )
         self._watch.serve(self._rpc)
         images = ImageServer(
             cluster.storage_text(),
@@ -313,13 +314,6 @@ class Namenode:
             ),
             loop,
             self._on_loop,
-        )
-        timeout_s = conf.get(keys.DFS_IMAGE_TRANSFER_TIMEOUT)
-        self._http = HttpServer(
-            self._pages.answer,
-            timeout_s=timeout_s,
-            run=self._on_loop,
-            beside={HEALTH_PATH: self._watch.pages.health},
         )
 
         # What happens by itself: in every role, and in each.
@@ -373,7 +367,7 @@ class Namenode:
                 except TimeoutError:
                     continue
         finally:
-            self._http.stop()
+            self.starting.http.stop()
             if self._lifeline is not None:
                 self._lifeline.stop()
 
@@ -385,6 +379,8 @@ class Namenode:
         self._observer_reads.tick()
         self.resources.tick()
         self.core.note_room(self.resources.trouble)
+        if not self.core.safe_mode.on:
+            self.starting.progress.end(Phase.SAFE_MODE)
         shared = self.log_writer.shared
         if shared is not None and shared.lost is not None:
             self._fail(f"another namenode writes the shared log: {shared.lost}")
@@ -504,7 +500,10 @@ class Namenode:
                 (bind, lifeline[1]), self.core.lifelines, self.core.clock.monotonic_ms, backlog
             )
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
-        web = listen(self._http, self._conf, WEB_KEYS)
+        self.starting.listen()
+        beside = {HEALTH_PATH: self._watch.pages.health}
+        self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
+        web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
         if ready_file is not None:
             ready = {
@@ -560,10 +559,18 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         addresses = [check(endpoint) for endpoint in endpoints(conf)]
         name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
         edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
-        loaded = load(name_directories, edits_directories, shared_log=shared_log_of(place))
+        starting = Starting(conf)
+        starting.listen()
+        shared_log, progress = shared_log_of(place), starting.progress
+        loaded = load(name_directories, edits_directories, shared_log=shared_log, progress=progress)
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot start: %s", error)
         return 1
+
+    async def serve() -> int:
+        parts = conf, loaded, stranger_warning, Peers(place.others), starting
+        return await Namenode(*parts).serve(ready_file)
+
     gc.freeze()
     gc.set_threshold(*YOUNG_ONLY)
     gc.enable()
@@ -578,9 +585,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(
-                _serve(conf, loaded, ready_file, stranger_warning, Peers(place.others))
-            )
+            return runner.run(serve())
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot go on: %s", error)
         return 1
@@ -589,13 +594,3 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             loaded.shared.close()
         for lock in loaded.locks:
             lock.release()
-
-
-async def _serve(
-    conf: Configuration,
-    loaded: Loaded,
-    ready_file: Path | None,
-    stranger_warning: str,
-    peers: Peers,
-) -> int:
-    return await Namenode(conf, loaded, stranger_warning, peers).serve(ready_file)

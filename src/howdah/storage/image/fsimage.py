@@ -263,6 +263,10 @@ class ImageReader:
     def last_inode_id(self) -> int:
         return self._headed("INODE", pb.INodeSection)[1].lastInodeId
 
+    def inode_count(self) -> int:
+        """How many inodes it announces."""
+        return self._headed("INODE", pb.INodeSection)[1].numInodes
+
     def inodes(self) -> Iterator[rec.InodeRecord]:
         messages, header = self._headed("INODE", pb.INodeSection)
         count = 0

@@ -139,7 +139,7 @@ def run(pair: Pair, scenario: Callable[[Pair], Awaitable[T]]) -> T:
                     namenode.roles.become(HAState.STOPPING)
                 if namenode.ha is not None:
                     await namenode.ha.tailing.stop()
-                namenode._http.stop()
+                namenode.starting.http.stop()
                 await namenode._rpc.stop()
                 for lock in loaded.locks:
                     lock.release()

@@ -135,6 +135,8 @@ def figures(place: Place, deadline_s: float, tls: ClientTls) -> Mapping[str, Any
     found: dict[str, Any] = {}
     for name in _BEANS:
         found[name] = _bean(place, f"qry={_PREFIX}{name}", deadline_s, tls)
+        if found[name].get("State") == "initializing":
+            raise HTTPException("it is starting: its image and log are being loaded")
     info: dict[str, Any] = {}
     for attribute in ("Safemode", "SoftwareVersion", "ClusterId"):
         query = f"get={_PREFIX}NameNodeInfo::{attribute}"

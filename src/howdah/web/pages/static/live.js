@@ -24,7 +24,13 @@
   }
 
   function exchange(page) {
-    for (const part of document.querySelectorAll("[data-live][id]")) {
+    const parts = [...document.querySelectorAll("[data-live][id]")];
+    // Another page is there by now: a server that was starting serves.
+    if (parts.length && !parts.some((part) => page.getElementById(part.id))) {
+      location.reload();
+      return;
+    }
+    for (const part of parts) {
       const fresh = page.getElementById(part.id);
       if (!fresh || fresh.innerHTML === part.innerHTML) continue;
       // Not under the hand of somebody who is in it.
