@@ -44,6 +44,7 @@ SCRIPTS = (
     "blocks",
     "transfer",
     "webhdfs",
+    "objects",
     "sync",
     "recovery",
     "failover",

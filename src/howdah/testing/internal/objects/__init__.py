@@ -1,6 +1,7 @@
 """An object store for tests: moto's server in a process of its own, and a proxy with troubles.
 
 - `server`   the process; it ends when its standard input does
-- `store`    starting it, and what a test says to connect to it
+- `stub`     a quick one that does less: for measuring, and for streams longer than memory
+- `store`    starting them, and what a test says to connect to it
 - `trouble`  a proxy that cuts, delays and refuses requests by number
 """

@@ -38,9 +38,10 @@ def _client(endpoint: str) -> Any:
 
 @dataclass(frozen=True)
 class StoreServer:
-    """A store that runs; `port` is its own or a proxy's."""
+    """A store that runs; `port` is its own or a proxy's, `pid` its process's."""
 
     port: int
+    pid: int = 0
 
     @property
     def endpoint(self) -> str:
@@ -48,7 +49,7 @@ class StoreServer:
 
     def behind(self, port: int) -> StoreServer:
         """The same store, reached through a proxy."""
-        return StoreServer(port)
+        return StoreServer(port, self.pid)
 
     def keys(self, **more: str) -> dict[str, str]:
         """Hadoop's keys to reach it; `more` are `fs.s3a.` keys with `_` for dots."""
@@ -96,24 +97,36 @@ class StoreServer:
 @contextmanager
 def store_server() -> Iterator[StoreServer]:
     """A store in a process of its own, for as long as the context lasts."""
+    more = {"S3_UPLOAD_PART_MIN_SIZE": "1", "MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(4 << 20)}
+    with _process("server", env=more) as (process, port):
+        yield StoreServer(port, process.pid)
+
+
+@contextmanager
+def stub_server(*, is_sink: bool = False) -> Iterator[StoreServer]:
+    """The same with a quick one that does less (`howdah.testing.internal.objects.stub`)."""
+    with _process("stub", *["--sink"][: int(is_sink)]) as (process, port):
+        yield StoreServer(port, process.pid)
+
+
+@contextmanager
+def _process(
+    name: str, *words: str, env: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "howdah.testing.internal.objects.server"],
+        [sys.executable, "-m", f"howdah.testing.internal.objects.{name}", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={
-            **os.environ,
-            "S3_UPLOAD_PART_MIN_SIZE": "1",
-            "MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(4 << 20),
-        },
+        env=os.environ | (env or {}),
     )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
         if not line.strip().isdigit():
-            raise RuntimeError(f"moto's server said {line!r} instead of its port")
-        yield StoreServer(int(line))
+            raise RuntimeError(f"the store said {line!r} instead of its port")
+        yield process, int(line)
     finally:
         process.stdin.close()
         process.stdout.close()

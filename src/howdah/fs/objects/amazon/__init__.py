@@ -1,0 +1,4 @@
+"""What S3's protocol costs most time for, done without botocore.
+
+- `listing`  pages of keys (pure)
+"""

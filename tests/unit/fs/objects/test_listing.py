@@ -1,0 +1,64 @@
+"""A page of keys is read as S3 writes it, and anything else is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah import errors
+from howdah.fs.objects.amazon.listing import page_of
+from howdah.fs.objects.store import ObjectInfo, Page
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+AMAZON = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+ENTRY = """
+  <Contents><Key>a%2F%01+%2B.txt</Key><LastModified>2026-11-24T03:47:00.500Z</LastModified>
+    <ETag>&quot;abc-2&quot;</ETag><Size>5</Size><StorageClass>STANDARD</StorageClass></Contents>
+  <CommonPrefixes><Prefix>d+1%2F</Prefix></CommonPrefixes>"""
+
+
+@pytest.mark.req("FS-190")
+@pytest.mark.parametrize("top", [AMAZON, "<ListBucketResult>"])
+def test_a_page_is_read_as_amazon_and_others_write_it(top: str) -> None:
+    text = f"""{HEAD}{top}<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>
+        <NextContinuationToken>to+ken/=</NextContinuationToken>{ENTRY}</ListBucketResult>"""
+    assert page_of(text.encode()) == Page(
+        (ObjectInfo("a/\x01 +.txt", 5, 1_795_492_020_500, "abc-2"),), ("d 1/",), "to+ken/="
+    )
+    plain = text.replace("<EncodingType>url</EncodingType>", "").replace("true", "false")
+    found = page_of(plain.encode())
+    assert (found.objects[0].key, found.prefixes[0]) == ("a%2F%01+%2B.txt", "d+1%2F")
+    assert found.token is None
+
+
+@pytest.mark.req("FS-190")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "<ListBucketResult>",
+        "<html/>",
+        "<Error><Code>x</Code></Error>",
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Size>x</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Size>1</Size><LastModified>x</LastModified></Contents>"
+        "</ListBucketResult>",
+    ],
+)
+def test_what_is_no_page_is_refused(text: str) -> None:
+    with pytest.raises(errors.ProtocolViolation, match=r"^a listing of the store"):
+        page_of(text.encode())
+
+
+@given(
+    st.binary(max_size=300) | st.text(alphabet="<>/ListBucketResult 0", max_size=60).map(str.encode)
+)
+def test_any_bytes_are_a_page_or_refused(data: bytes) -> None:
+    for document in (data, b"<ListBucketResult>" + data + b"</ListBucketResult>"):
+        try:
+            assert isinstance(page_of(document), Page)
+        except errors.ProtocolViolation:
+            continue
