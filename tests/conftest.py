@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
@@ -33,10 +35,20 @@ ARCHIVE_TIMEOUT_S = 500
 # comes with Spark Connect's client, would start its threads anew there, miss them, and abort.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
+_NO_CONSTANTS = providers.Constants(
+    integers=SortedSet(), floats=SortedSet(), bytes=SortedSet(), strings=SortedSet()
+)
+
 # The machine is shared, with the servers under test for a start: a slow example is
 # no bug. Examples are the same in every run, so that a failure can be had again.
 settings.register_profile("howdah", deadline=None, derandomize=True)
 settings.load_profile("howdah")
+
+# Hypothesis takes constants for its examples from all modules of ours that happen to be loaded:
+# which ones, and so which examples, would depend on the tests that came before. It has no option
+# for it. To parse them all costs each worker seven seconds, too.
+assert callable(providers._get_local_constants)
+providers._get_local_constants = lambda: _NO_CONSTANTS
 
 
 @pytest.fixture(autouse=True)
