@@ -17,8 +17,13 @@ setup(
                 "src/howdah/_kernel_answers.c",
                 "src/howdah/_kernel_reads.c",
                 "src/howdah/_kernel_journal.c",
+                "src/howdah/_kernel_locations.c",
             ],
-            depends=["src/howdah/_kernel_calls.h", "src/howdah/_kernel_messages.h"],
+            depends=[
+                "src/howdah/_kernel_calls.h",
+                "src/howdah/_kernel_messages.h",
+                "src/howdah/_kernel_reads.h",
+            ],
             extra_compile_args=["-O3"],
             # Python 3.11's, the first with buffers: one wheel serves all that come later.
             define_macros=[("Py_LIMITED_API", "0x030B0000")],

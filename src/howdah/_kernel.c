@@ -635,6 +635,9 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 /* In _kernel_reads.c. */
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_locations.c. */
+PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_calls.c. */
 PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -673,6 +676,9 @@ static PyMethodDef methods[] = {
      "began_ns) -> (what was answered, frames, where they end)"},
     {"file_info", (PyCFunction)(void (*)(void))howdah_file_info, METH_FASTCALL,
      "file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None"},
+    {"block_locations", (PyCFunction)(void (*)(void))howdah_block_locations, METH_FASTCALL,
+     "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
+     "is lacking"},
     {NULL, NULL, 0, NULL},
 };
 

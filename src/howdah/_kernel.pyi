@@ -39,6 +39,16 @@ def file_info(
     tables: tuple[object, ...],
     /,
 ) -> bytes | None: ...
+def block_locations(
+    request: bytes,
+    ways: dict[str, tuple[list[str], list[object], object]],
+    user: str,
+    groups: Sequence[str],
+    is_exempt: bool,
+    tables: tuple[object, ...],
+    view: tuple[object, ...],
+    /,
+) -> object: ...
 def pack_record(opcode: int, txid: int, codes: bytes, values: list[object], /) -> bytes: ...
 def take_rows(pages: Mapping[int, Buffer], ids: Buffer, shift: int, width: int, /) -> bytes: ...
 def frame_files(

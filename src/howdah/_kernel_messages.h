@@ -2,6 +2,8 @@
 #ifndef HOWDAH_KERNEL_MESSAGES_H
 #define HOWDAH_KERNEL_MESSAGES_H
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,6 +39,13 @@ put_field(uint8_t *to, uint8_t tag, uint64_t number)
 {
     *to++ = tag;
     return put_varint(to, number);
+}
+
+static inline uint8_t *
+put_text(uint8_t *to, uint8_t tag, const char *text, Py_ssize_t bytes)
+{
+    to = put_field(to, tag, (uint64_t)bytes);
+    return put_bytes(to, text, (size_t)bytes);
 }
 
 #endif

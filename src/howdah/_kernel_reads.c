@@ -13,18 +13,11 @@
 
 #include "_kernel_calls.h"
 #include "_kernel_messages.h"
+#include "_kernel_reads.h"
 
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- tables ----------------------------------------------------------------- */
-
-/* Of `howdah.namenode.inodes`: columns, files and block_table. */
-enum { SHIFT = 6, MASK = 63 };
-enum { FILE_WIDTH = 5, TRAITS = 1, MTIME = 2, ATIME = 3, BLOCK = 4 };
-enum { BLOCK_WIDTH = 4, LENGTH = 1 };
-
-/* What `tables_of` returns. */
-enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, NO_FEATURES, TABLES };
 
 /* Names of attributes; made once, for good. */
 static struct {
@@ -82,8 +75,8 @@ is_plain(PyObject *directory, PyObject *no_features)
     return is;
 }
 
-static int
-is_same(PyObject *directory, PyObject *name, PyObject *text)
+int
+howdah_is_same(PyObject *directory, PyObject *name, PyObject *text)
 {
     PyObject *found = PyObject_GetAttr(directory, name);
     if (found == NULL)
@@ -97,7 +90,7 @@ static int
 may_enter(PyObject *directory, PyObject *user, PyObject *groups)
 {
     long bit = 0100;
-    int is = is_same(directory, names.owner, user);
+    int is = howdah_is_same(directory, names.owner, user);
     if (is == 0) {
         PyObject *group = PyObject_GetAttr(directory, names.group);
         if (group == NULL)
@@ -138,9 +131,8 @@ may_go(PyObject *trail, PyObject *user, PyObject *groups, int is_exempt, PyObjec
     return may;
 }
 
-/* Numbers of a row of a page, copied: 1 if the page is there. */
-static int
-read_row(PyObject *pages, int64_t id, unsigned width, int64_t *row)
+int
+howdah_read_row(PyObject *pages, int64_t id, unsigned width, int64_t *row)
 {
     PyObject *key = PyLong_FromLongLong(id >> SHIFT);
     if (key == NULL)
@@ -177,7 +169,7 @@ add_lengths(PyObject *pages, PyObject *block_ids, int64_t *length)
     for (Py_ssize_t at = 0; result == 1 && at + 8 <= view.len; at += 8) {
         int64_t id, row[BLOCK_WIDTH];
         memcpy(&id, (const char *)view.buf + at, 8);
-        result = read_row(pages, id, BLOCK_WIDTH, row);
+        result = howdah_read_row(pages, id, BLOCK_WIDTH, row);
         if (result == 1)
             sum += (uint64_t)row[LENGTH];
     }
@@ -195,7 +187,7 @@ read_length(PyObject *tables, int64_t inode_id, int64_t block_id, int64_t *lengt
     PyObject *pages = PyTuple_GetItem(tables, BLOCKS);
     if (block_id > 0) {
         int64_t row[BLOCK_WIDTH];
-        const int result = read_row(pages, block_id, BLOCK_WIDTH, row);
+        const int result = howdah_read_row(pages, block_id, BLOCK_WIDTH, row);
         if (result == 1)
             *length = row[LENGTH];
         return result;
@@ -215,9 +207,9 @@ read_length(PyObject *tables, int64_t inode_id, int64_t block_id, int64_t *lengt
 
 /* ---- a file's way ------------------------------------------------------------ */
 
-/* The path in a request that has nothing else. */
-static int
-read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t *bytes)
+int
+howdah_read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t *bytes,
+                 Py_ssize_t *behind)
 {
     if (end < 3 || data[0] != 0x0a)
         return 0;
@@ -230,7 +222,8 @@ read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t 
     }
     *path = data + start;
     *bytes = length;
-    return start + length == end;
+    *behind = start + length;
+    return *behind <= end;
 }
 
 /* Where the last name begins in a path that is written as nearly all; 0 for others. */
@@ -291,15 +284,13 @@ done:
     return result;
 }
 
-/* 1 with the id of the plain file at the path, 0 as the id if nothing is there; 0 if others have
- * to look, -1 with an error. */
-static int
-find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, int64_t *inode_id)
+int
+howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, int64_t *inode_id)
 {
-    PyObject *ways = args[1], *user = args[2], *groups = args[3], *tables = args[5];
+    PyObject *ways = args[WAYS], *user = args[USER], *groups = args[GROUPS], *tables = args[TABLES_ARG];
     const Py_ssize_t begin = name_in(path, bytes);
-    const int is_exempt = PyObject_IsTrue(args[4]);
-    if (is_exempt < 0)
+    const int is_exempt = PyObject_IsTrue(args[IS_EXEMPT]);
+    if (is_exempt < 0 || make_names() < 0)
         return -1;
     if (begin == 0)
         return 0;
@@ -366,13 +357,6 @@ read_traits(PyObject *list, int64_t number, traits *to)
     return to->owner_bytes + to->group_bytes <= MAX_NAMES_BYTES;
 }
 
-static uint8_t *
-put_text(uint8_t *to, uint8_t tag, const char *text, Py_ssize_t bytes)
-{
-    to = put_field(to, tag, (uint64_t)bytes);
-    return put_bytes(to, text, (size_t)bytes);
-}
-
 /* HdfsFileStatusProto of a file; field numbers are those of Hadoop's hdfs.proto. */
 static size_t
 put_status(uint8_t *begin, int64_t inode_id, const int64_t *row, int64_t length, const traits *t)
@@ -394,8 +378,8 @@ put_status(uint8_t *begin, int64_t inode_id, const int64_t *row, int64_t length,
     return (size_t)(to - begin);
 }
 
-static int
-are_tables(PyObject *tables)
+int
+howdah_are_tables(PyObject *tables)
 {
     if (!PyTuple_Check(tables) || PyTuple_Size(tables) != TABLES)
         return 0;
@@ -412,26 +396,27 @@ PyObject *
 howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("file_info", 6, nargs) || make_names() < 0)
+    if (howdah_wrong_count("file_info", READ_ARGS, nargs))
         return NULL;
     char *request;
-    Py_ssize_t end, bytes;
+    Py_ssize_t end, bytes, behind;
     if (PyBytes_AsStringAndSize(args[0], &request, &end) < 0)
         return NULL;
-    if (!PyDict_Check(args[1]) || !PyUnicode_Check(args[2]) || !are_tables(args[5])) {
+    if (!PyDict_Check(args[1]) || !PyUnicode_Check(args[2]) || !howdah_are_tables(args[5])) {
         PyErr_SetString(PyExc_TypeError, "file_info takes ways, a user, and tables");
         return NULL;
     }
     const uint8_t *path;
     int64_t inode_id = 0, length = 0, row[FILE_WIDTH];
     traits t;
-    int result = read_path((const uint8_t *)request, end, &path, &bytes);
+    int result = howdah_read_path((const uint8_t *)request, end, &path, &bytes, &behind);
+    result = result && behind == end;
     if (result == 1)
-        result = find_file(path, bytes, args, &inode_id);
+        result = howdah_find_file(path, bytes, args, &inode_id);
     if (result == 1 && inode_id == 0)
         return PyBytes_FromStringAndSize("", 0);
     if (result == 1)
-        result = read_row(PyTuple_GetItem(args[5], FILES), inode_id, FILE_WIDTH, row);
+        result = howdah_read_row(PyTuple_GetItem(args[5], FILES), inode_id, FILE_WIDTH, row);
     if (result == 1)
         result = (row[TRAITS] & 1) != 0;
     if (result == 1)

@@ -22,6 +22,7 @@ TESTS = [
     HERE / "test_reads.py",
     HERE / "test_journal.py",
     HERE.parent / "namenode/journal/test_direct.py",
+    HERE / "test_locations.py",
     HERE.parent / "namenode/protocols/test_quick_reads.py",
     HERE.parent / "transfer/test_checksum.py",
 ]

@@ -230,7 +230,7 @@ class Datanode:
         self.must_report = False
         """It is to be told to report in full, though it has done so."""
         self.to_transfer: deque[Transfer] = deque()
-        self.shown: tuple[object, object] | None = None
+        self.shown: tuple[tuple[object, ...], object, bytes] | None = None
         """What clients are shown of it, kept by `messages` from heartbeat to heartbeat."""
 
     def storage(self, storage_id: str, storage_type: int) -> Storage:

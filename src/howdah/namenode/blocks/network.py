@@ -28,6 +28,8 @@ class Dice(Protocol):
 
     def randrange(self, stop: int, /) -> int: ...
 
+    def getrandbits(self, k: int, /) -> int: ...
+
 
 class Pool:
     """Datanodes by rack."""

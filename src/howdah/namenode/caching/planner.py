@@ -22,7 +22,7 @@ any more; it is repeated after `retry_ms`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
@@ -234,6 +234,11 @@ class CachePlanner:
     def cached_on(self, block_id: int) -> Iterable[CachingNode]:
         """The datanodes that have reported it as cached."""
         return self._cached_on.get(block_id, ())
+
+    @property
+    def cached_blocks(self) -> Container[int]:
+        """By their ids: those of which a datanode has a cached replica."""
+        return self._cached_on
 
     @property
     def caches_something(self) -> bool:

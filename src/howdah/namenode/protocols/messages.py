@@ -147,8 +147,20 @@ def datanode_info(node: Datanode) -> types_pb2.DatanodeInfoProto:
 
 def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
     """The same, as it was at the last heartbeat: each answer with locations has three or
-    six of them, and to make one takes 10 µs, to copy one 1 µs."""
-    now = (
+    six of them, and to make one takes 10 µs, to copy one 1 µs. Its bytes are kept along with it,
+    for answers that are made of bytes (`quick.locations`)."""
+    shown = node.shown
+    if shown is None or shown[0] != _shown_by(node):
+        shown = describe(node)
+    info = shown[1]
+    assert isinstance(info, types_pb2.DatanodeInfoProto)
+    return info
+
+
+def _shown_by(node: Datanode) -> tuple[object, ...]:
+    """As long as these are the same, so is what clients are shown of the datanode. The kernel
+    reads them as well."""
+    return (
         node.last_heartbeat_ms,
         node.registrations,
         node.location,
@@ -156,12 +168,13 @@ def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
         node.admin_state,
         node.upgrade_domain,
     )
-    shown = node.shown
-    if shown is None or shown[0] != now:
-        shown = node.shown = (now, datanode_info(node))
-    info = shown[1]
-    assert isinstance(info, types_pb2.DatanodeInfoProto)
-    return info
+
+
+def describe(node: Datanode) -> tuple[tuple[object, ...], object, bytes]:
+    """Keep anew what clients are shown of a datanode: by what, as a message and as its bytes."""
+    info = datanode_info(node)
+    node.shown = (_shown_by(node), info, info.SerializeToString())
+    return node.shown
 
 
 def datanode_description(node: Datanode, now_ms: int, wall_ms: int) -> types_pb2.DatanodeInfoProto:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -10,18 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.namenode.protocols.quick import rows
+from howdah.namenode.blocks.admin_states import AdminState
+from howdah.namenode.protocols.quick import locations, rows
 from howdah.namenode.protocols.quick.reads import QuickReads
 from howdah.native.loading import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.quick import Quick
-from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
+from howdah.testing.in_memory import SUPERUSER, InMemoryDatanode, InMemoryNamenode
 
 GROUPS: Final = {"alice": ("staff",), "bob": ("staff", "others"), "carol": ()}
 USERS: Final = (SUPERUSER, *GROUPS, "nobody")
 CLIENT: Final = "DFSClient_1"
 ADDRESS: Final = "10.9.9.9"
+BLOCK: Final = 1 << 20
 KERNELS: Final = pytest.mark.parametrize("native", [True, False], ids=["kernel", "twin"])
 
 
@@ -63,12 +67,39 @@ def create(world: InMemoryNamenode, path: str) -> None:
     end(world, path)
 
 
+def write(
+    world: InMemoryNamenode, path: str, sizes: list[int], nodes: list[InMemoryDatanode]
+) -> types_pb2.ExtendedBlockProto | None:
+    """Add blocks to an open file, which these nodes have. The last one."""
+    last: types_pb2.ExtendedBlockProto | None = None
+    for size in sizes:
+        answer = world.call(
+            "addBlock", pb.AddBlockRequestProto(src=path, clientName=CLIENT, previous=last)
+        )
+        assert isinstance(answer, pb.AddBlockResponseProto)
+        last = answer.block.b
+        last.numBytes = size
+        for node in nodes:
+            node.store(last.blockId, last.generationStamp, size)
+    return last
+
+
+def written(
+    world: InMemoryNamenode, path: str, sizes: list[int], nodes: list[InMemoryDatanode]
+) -> None:
+    begin(world, path)
+    last = write(world, path, sizes, nodes)
+    world.call("complete", pb.CompleteRequestProto(src=path, clientName=CLIENT, last=last))
+
+
 def quick_of(world: InMemoryNamenode, method: str, *, native: bool = True) -> Quick:
     """What answers by bytes, by the kernel or by its twin."""
-    if native and (kernel() is None or not hasattr(kernel(), "file_info")):
+    if native and not hasattr(kernel(), "block_locations"):
         pytest.skip("the kernel is not built here")
     reads = QuickReads(world.core)
-    reads.file_info_by = rows.file_info if native else rows.file_info_here
+    if not native:
+        reads.file_info_by = rows.file_info_here
+        reads.block_locations_by = locations.block_locations_here
     return reads.methods[method]
 
 
@@ -118,16 +149,7 @@ def test_a_file_of_several_blocks_has_the_length_of_all(native: bool) -> None:
     world = namenode()
     nodes = [world.join(f"dn{n}") for n in range(3)]
     begin(world, "/f")
-    last: types_pb2.ExtendedBlockProto | None = None
-    for size in (1 << 20, 1 << 20, 77):
-        answer = world.call(
-            "addBlock", pb.AddBlockRequestProto(src="/f", clientName=CLIENT, previous=last)
-        )
-        assert isinstance(answer, pb.AddBlockResponseProto)
-        last = answer.block.b
-        last.numBytes = size
-        for node in nodes:
-            node.store(last.blockId, last.generationStamp, size)
+    last = write(world, "/f", [BLOCK, BLOCK, 77], nodes)
     handlers, quick = both(world, "/f", native=native)
     assert handlers is not None
     assert quick is None, "somebody writes it"
@@ -135,7 +157,7 @@ def test_a_file_of_several_blocks_has_the_length_of_all(native: bool) -> None:
     handlers, quick = both(world, "/f", native=native)
     assert quick is not None
     assert quick == handlers
-    assert pb.GetFileInfoResponseProto.FromString(quick).fs.length == (2 << 20) + 77
+    assert pb.GetFileInfoResponseProto.FromString(quick).fs.length == 2 * BLOCK + 77
 
 
 @KERNELS
@@ -269,7 +291,7 @@ def test_any_history_is_told_as_the_handler_tells_it(
 ) -> None:
     """By the kernel and by its twin, who agree on what is left to the handler."""
     world = namenode()
-    native = kernel() is not None and hasattr(kernel(), "file_info")
+    native = hasattr(kernel(), "block_locations")
     quicks = [quick_of(world, "getFileInfo", native=one) for one in {native, False}]
     for step in [*steps, ("none",)]:
         take(world, step)
@@ -279,3 +301,256 @@ def test_any_history_is_told_as_the_handler_tells_it(
             said = {quick(body, user, ADDRESS) for quick in quicks}
             assert len(said) == 1
             assert said <= {None, by_handler(world, "getFileInfo", request, user)}
+
+
+# Where blocks are.
+
+
+def where(path: str, offset: int = 0, length: int = 1 << 40) -> pb.GetBlockLocationsRequestProto:
+    mask = (1 << 64) - 1
+    return pb.GetBlockLocationsRequestProto(src=path, offset=offset & mask, length=length & mask)
+
+
+def sorted_places(answer: bytes | None) -> pb.GetBlockLocationsResponseProto | None:
+    """With the places of each block in one order, since equals are shuffled."""
+    if answer is None:
+        return None
+    shown = pb.GetBlockLocationsResponseProto.FromString(answer)
+    for block in [*shown.locations.blocks, shown.locations.lastBlock]:
+        order = sorted(range(len(block.locs)), key=lambda n: block.locs[n].id.datanodeUuid)
+        for places in (block.locs, block.isCached, block.storageTypes, block.storageIDs):
+            kept = [places[n] for n in order]
+            del places[:]
+            places.extend(kept)
+    return shown
+
+
+def uuids(answer: bytes | None) -> list[list[str]]:
+    assert answer is not None
+    shown = pb.GetBlockLocationsResponseProto.FromString(answer).locations
+    return [[place.id.datanodeUuid for place in block.locs] for block in shown.blocks]
+
+
+def located(
+    world: InMemoryNamenode,
+    request: pb.GetBlockLocationsRequestProto,
+    user: str = SUPERUSER,
+    *,
+    native: bool = True,
+    address: str = ADDRESS,
+) -> tuple[bytes | None, bytes | None]:
+    """The handler's answer, and the one by bytes; they say the same, if both are given."""
+    handlers = by_handler(world, "getBlockLocations", request, user)
+    quick = quick_of(world, "getBlockLocations", native=native)
+    said = quick(request.SerializeToString(), user, address)
+    if said is not None:
+        assert sorted_places(said) == sorted_places(handlers)
+        assert handlers is not None
+        assert len(said) == len(handlers)
+    return handlers, said
+
+
+def cluster() -> tuple[InMemoryNamenode, list[InMemoryDatanode]]:
+    world = namenode()
+    racks = ["/a", "/a", "/b"]
+    return world, [world.join(f"dn{n}", rack=rack) for n, rack in enumerate(racks)]
+
+
+@KERNELS
+def test_an_empty_file_has_no_blocks(native: bool) -> None:
+    world = namenode()
+    create(world, "/d/f")
+    handlers, quick = located(world, where("/d/f"), native=native)
+    assert quick is not None
+    assert quick == handlers
+
+
+@KERNELS
+@pytest.mark.parametrize(
+    ("offset", "length", "blocks"),
+    [
+        (0, 1 << 40, 3),
+        (0, 1, 1),
+        (0, 0, 0),
+        (BLOCK, BLOCK, 1),
+        (BLOCK - 1, 2, 2),
+        (2 * BLOCK + 76, 1, 1),
+        (2 * BLOCK + 77, 1, 0),
+        (1 << 62, (1 << 63) - 1, 0),
+    ],
+)
+def test_blocks_of_a_range_are_told_and_the_last_one(
+    offset: int, length: int, blocks: int, native: bool
+) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [BLOCK, BLOCK, 77], nodes)
+    _, quick = located(world, where("/d/f", offset, length), native=native)
+    assert quick is not None
+    shown = pb.GetBlockLocationsResponseProto.FromString(quick).locations
+    assert len(shown.blocks) == blocks
+    assert (shown.lastBlock.offset, shown.isLastBlockComplete) == (2 * BLOCK, True)
+
+
+@KERNELS
+@pytest.mark.parametrize(("offset", "length"), [(-1, 1), (0, -1)])
+def test_what_is_below_zero_is_left_to_the_handler(offset: int, length: int, native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/f", [7], nodes)
+    assert located(world, where("/f", offset, length), native=native) == (None, None)
+
+
+@KERNELS
+@pytest.mark.req("FS-089")
+def test_the_nearest_comes_first_and_who_was_not_heard_of_last(native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [7], nodes)
+    at = [node.ip for node in nodes]
+    for address, first in ((at[0], "dn0"), (at[1], "dn1"), (at[2], "dn2")):
+        _, quick = located(world, where("/d/f"), native=native, address=address)
+        assert uuids(quick)[0][0] == first
+    _, quick = located(world, where("/d/f"), native=native, address=at[0])
+    assert uuids(quick) == [["dn0", "dn1", "dn2"]]
+    world.clock.advance(world.core.datanodes.stale_ms + 1)
+    for node in nodes[1:]:
+        node.heartbeat()
+    _, quick = located(world, where("/d/f"), native=native, address=at[0])
+    assert uuids(quick) == [["dn1", "dn2", "dn0"]]
+
+
+@KERNELS
+def test_equals_come_in_any_order(native: bool) -> None:
+    world = namenode()
+    nodes = [world.join(f"dn{n}") for n in range(3)]
+    written(world, "/d/f", [7], nodes)
+    orders = {tuple(uuids(located(world, where("/d/f"), native=native)[1])[0]) for _ in range(200)}
+    assert len(orders) == 6
+
+
+@KERNELS
+def test_a_datanode_is_shown_as_it_is_now(native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [7], nodes)
+    located(world, where("/d/f"), native=native)
+    for capacity in (5, 6):
+        nodes[0].capacity_bytes = capacity << 30
+        world.clock.advance(1)
+        nodes[0].heartbeat()
+        _, quick = located(world, where("/d/f"), native=native, address=nodes[0].ip)
+        assert quick is not None
+        block = pb.GetBlockLocationsResponseProto.FromString(quick).locations.blocks[0]
+        assert block.locs[0].capacity == capacity << 30
+    nodes[0].known.upgrade_domain = "ud7"
+    _, quick = located(world, where("/d/f"), native=native, address=nodes[0].ip)
+    assert quick is not None
+    assert b"ud7" in quick
+
+
+@KERNELS
+def test_an_access_time_that_is_due_is_left_to_the_handler(native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [7], nodes)
+    create(world, "/d/empty")
+    world.clock.advance(world.settings.atime_precision_ms + 1)
+    for node in nodes:
+        node.heartbeat()
+    for path in ("/d/f", "/d/empty"):
+        quick = quick_of(world, "getBlockLocations", native=native)
+        assert quick(where(path).SerializeToString(), SUPERUSER, ADDRESS) is None
+        _, said = located(world, where(path), native=native)
+        assert said is not None, "the handler has set it"
+
+
+@KERNELS
+def test_who_may_not_read_is_left_to_the_handler(native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [7], nodes)
+    world.call(
+        "setOwner", pb.SetOwnerRequestProto(src="/d/f", username="alice", groupname="others")
+    )
+    for mode, readers in ((0o400, {"alice"}), (0o040, {"bob"}), (0o004, {"carol", "nobody"})):
+        world.call("setPermission", pb.SetPermissionRequestProto(src="/d/f", permission=perm(mode)))
+        for user in (*GROUPS, "nobody"):
+            _, quick = located(world, where("/d/f"), user, native=native)
+            assert (quick is not None) is (user in readers), (oct(mode), user)
+
+
+def lose_one(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+    nodes[0].known.admin_state = AdminState.DECOMMISSION_INPROGRESS
+    world.core.blocks.redundancy.out_of_service.add(nodes[0].known)
+
+
+def lose_all(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+    world.clock.advance(world.core.datanodes.expiry_ms + 1)
+    world.tick()
+
+
+def corrupt(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+    shown = by_handler(world, "getBlockLocations", where("/d/f"), SUPERUSER)
+    block = pb.GetBlockLocationsResponseProto.FromString(shown or b"").locations.blocks[0]
+    world.call("reportBadBlocks", pb.ReportBadBlocksRequestProto(blocks=[block]))
+
+
+def write_on(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+    world.call("append", pb.AppendRequestProto(src="/d/f", clientName=CLIENT))
+
+
+def follow(world: InMemoryNamenode, nodes: list[InMemoryDatanode]) -> None:
+    world.core.writable = False
+
+
+@KERNELS
+@pytest.mark.parametrize("happens", [lose_one, lose_all, corrupt, write_on, follow])
+def test_what_is_rare_is_left_to_the_handler(
+    happens: Callable[[InMemoryNamenode, list[InMemoryDatanode]], None], native: bool
+) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [7], nodes)
+    assert located(world, where("/d/f"), native=native)[1] is not None
+    happens(world, nodes)
+    assert located(world, where("/d/f"), native=native)[1] is None
+
+
+@KERNELS
+def test_many_blocks_are_left_to_the_handler(native: bool) -> None:
+    world, nodes = cluster()
+    written(world, "/d/f", [BLOCK] * 65, nodes)
+    assert located(world, where("/d/f"), native=native)[1] is None
+    assert located(world, where("/d/f", BLOCK), native=native)[1] is not None
+
+
+@given(
+    sizes=st.lists(st.integers(1, BLOCK), max_size=4),
+    asked=st.lists(
+        st.tuples(st.integers(-1, 4 * BLOCK), st.integers(-1, 4 * BLOCK)), min_size=1, max_size=4
+    ),
+    silent=st.lists(st.integers(0, 3), max_size=2),
+    caller=st.integers(0, 4),
+    cut=st.integers(0, 12),
+)
+@settings(max_examples=60, deadline=None)
+def test_kernel_and_twin_say_the_same_of_any_cluster(
+    sizes: list[int], asked: list[tuple[int, int]], silent: list[int], caller: int, cut: int
+) -> None:
+    """To the byte, where the dice fall alike."""
+    world, nodes = cluster()
+    nodes.append(world.join("dn3", rack="/c/d"))
+    written(world, "/d/f", sizes, nodes[: 1 + caller % 3])
+    world.clock.advance(world.core.datanodes.stale_ms + 1)
+    for number, node in enumerate(nodes):
+        if number not in silent:
+            node.heartbeat()
+    address = [*[node.ip for node in nodes], ADDRESS][caller]
+    quicks = [
+        quick_of(world, "getBlockLocations", native=native)
+        for native in {False, hasattr(kernel(), "block_locations")}
+    ]
+    for offset, length in asked:
+        request = where("/d/f", offset, length)
+        located(world, request)
+        body = request.SerializeToString()
+        for data in (body, body[:-cut] if cut else body + b"\0"):
+            said = set()
+            for quick in quicks:
+                world.core.dice = Random(7)
+                said.add(quick(data, SUPERUSER, address))
+            assert len(said) == 1

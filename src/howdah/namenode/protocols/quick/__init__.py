@@ -1,7 +1,7 @@
 """What clients ask most, answered from the request's bytes to the answer's bytes (pure).
 
 `howdah.rpc.quick` says how such calls are served beside their handlers, `reads` which they are;
-`rows` finds a file and writes what the tables have of it, and is the twin of the kernel's. None of
-it decides anything: whatever is not plain is left to the handlers in `client_queries`, and the same
-tests ask both.
+`rows` finds a file and writes its status, `locations` where its blocks are: twins of the kernel's
+functions. None of it decides anything: whatever is not plain is left to the handlers in
+`client_queries`, and the same tests ask both.
 """

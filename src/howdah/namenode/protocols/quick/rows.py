@@ -48,8 +48,9 @@ def tables_of(files: FileTable) -> Tables:
     )
 
 
-def path_of(request: bytes) -> str | None:
-    """The path in a request that has nothing else: field 1. None for any other."""
+def path_of(request: bytes) -> tuple[str, int] | None:
+    """The path with which a request begins, its field 1, and where that ends. None for any other,
+    and for a path that is not written as nearly all are."""
     if len(request) < 3 or request[0] != 0x0A:
         return None
     length, start = request[1], 2
@@ -57,9 +58,8 @@ def path_of(request: bytes) -> str | None:
         if request[2] >= 0x80:
             return None
         length, start = length & 0x7F | request[2] << 7, 3
-    if start + length != len(request):
-        return None
-    return _decoded(request[start:])
+    path = None if start + length > len(request) else _decoded(request[start : start + length])
+    return None if path is None else (path, start + length)
 
 
 def _decoded(path: bytes) -> str | None:
@@ -134,8 +134,10 @@ def file_info_here(
     tables: Tables,
 ) -> bytes | None:
     """The answer to `getFileInfo`. `is_exempt` is a user who may do anything."""
-    path = path_of(request)
-    inode_id = None if path is None else find(path, ways, user, groups, is_exempt, tables)
+    path, end = path_of(request) or ("", 0)
+    if end != len(request):
+        return None
+    inode_id = find(path, ways, user, groups, is_exempt, tables)
     if not inode_id:
         return None if inode_id is None else b""
     page = tables[0].get(inode_id >> SHIFT)

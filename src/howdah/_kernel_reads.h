@@ -1,0 +1,38 @@
+/* Of _kernel_reads.c, for _kernel_locations.c: a namespace's tables, and how a file is found. All
+ * functions return 1 for yes, 0 for what is left to others, and -1 with an error. */
+#ifndef HOWDAH_KERNEL_READS_H
+#define HOWDAH_KERNEL_READS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+
+/* Of `howdah.namenode.inodes`: columns, files and block_table. */
+enum { SHIFT = 6, MASK = 63 };
+enum { FILE_WIDTH = 5, TRAITS = 1, MTIME = 2, ATIME = 3, BLOCK = 4 };
+enum { BLOCK_WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3, STORAGE_BITS = 21, COMPLETE = 5 };
+
+/* What `tables_of` returns. */
+enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, NO_FEATURES, TABLES };
+
+/* The arguments that a read begins with. */
+enum { REQUEST, WAYS, USER, GROUPS, IS_EXEMPT, TABLES_ARG, READ_ARGS };
+
+/* The path in field 1, with which a request begins, and where that ends. */
+int howdah_read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t *bytes,
+                     Py_ssize_t *behind);
+
+/* With the arguments of a read: the id of the plain file at the path, 0 if nothing is there. */
+int howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args,
+                     int64_t *inode_id);
+
+/* Whether these are what `tables_of` returns. */
+int howdah_are_tables(PyObject *tables);
+
+/* Numbers of a row of a page, copied. */
+int howdah_read_row(PyObject *pages, int64_t id, unsigned width, int64_t *row);
+
+/* Whether an attribute is this text. */
+int howdah_is_same(PyObject *of, PyObject *name, PyObject *text);
+
+#endif
