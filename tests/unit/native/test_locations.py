@@ -230,7 +230,7 @@ BAD: list[Any] = [None, 1 << 70, -1, "x", b"x", (), [], {}, {"/rack1": "far"}, 1
 
 
 @pytest.mark.parametrize("place", range(12))
-@pytest.mark.parametrize("bad", BAD, ids=repr)
+@pytest.mark.parametrize("bad", BAD)
 def test_a_wrong_view_is_refused(native: ModuleType, place: int, bad: Any) -> None:
     cluster = Cluster()
     asked = list(cluster.asked())
@@ -246,7 +246,7 @@ def test_a_wrong_view_is_refused(native: ModuleType, place: int, bad: Any) -> No
 
 
 @pytest.mark.parametrize("place", range(7))
-@pytest.mark.parametrize("bad", BAD, ids=repr)
+@pytest.mark.parametrize("bad", BAD)
 def test_wrong_arguments_are_refused(native: ModuleType, place: int, bad: Any) -> None:
     asked = list(Cluster().asked())
     asked[place] = bad
@@ -266,7 +266,6 @@ def test_wrong_arguments_are_refused(native: ModuleType, place: int, bad: Any) -
         ("shown", ((), 2, b"")),
         ("shown", ((1, 2, 3, 4, 5, 6), 2, b"")),
     ],
-    ids=repr,
 )
 def test_a_datanode_that_is_not_described_is_lacking(
     native: ModuleType, attribute: str, wrong: Any
