@@ -82,12 +82,19 @@ def figure(
 
 
 def in_turn(
-    runs: Mapping[str, Callable[[], float]], repeats: int, *, warm_up: int = 1
+    runs: Mapping[str, Callable[[], float]],
+    repeats: int,
+    *,
+    warm_up: int = 1,
+    both_ways: bool = False,
 ) -> dict[str, list[float]]:
-    """Each of `runs` once a round: rounds to warm up, then rounds that count."""
+    """Each of `runs` once a round: rounds to warm up, then rounds that count. `both_ways`: every
+    second round is the other way round, so that none always comes behind the same one, which may
+    leave it cold caches."""
     values: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(warm_up + repeats):
-        for name, run in runs.items():
+        order = list(runs.items())
+        for name, run in reversed(order) if both_ways and number % 2 else order:
             value = run()
             if number >= warm_up:
                 values[name].append(value)

@@ -58,6 +58,22 @@ def test_subjects_are_measured_in_turn_and_warmed_up(harness: ModuleType) -> Non
     assert found == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
 
 
+def test_subjects_may_be_measured_in_turn_and_back(harness: ModuleType) -> None:
+    order: list[str] = []
+
+    def run(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    runs = {"a": lambda: run("a"), "b": lambda: run("b"), "c": lambda: run("c")}
+    assert harness.in_turn(runs, 2, both_ways=True) == {
+        "a": [6.0, 7.0],
+        "b": [5.0, 8.0],
+        "c": [4.0, 9.0],
+    }
+    assert "".join(order) == "abccbaabc"
+
+
 def test_the_cpu_time_of_a_group_grows_as_its_leader_works(harness: ModuleType) -> None:
     before = harness.group_cpu(os.getpgrp())
     if before is None:
