@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from howdah.config import Configuration
+from howdah.namenode.monitoring.starting import Starting
+from howdah.namenode.monitoring.startup import Phase
 from howdah.testing import MiniCluster
+from howdah.testing.internal.routers import Routers
+from howdah.testing.internal.started import server
 from howdah.testing.waiting import wait_until
 
 PLACE = Path(__file__).parent / "pages"
@@ -74,14 +80,55 @@ def broken(browser: Browser, cluster: MiniCluster, place: Path) -> None:
     page.close()
 
 
-def journal(browser: Browser, place: Path) -> None:
-    with MiniCluster(
-        datanodes=1, namenodes=2, conf={"dfs.ha.automatic-failover.enabled": False}
-    ) as cluster:
+def shared(browser: Browser, place: Path, directory: Path) -> None:
+    """What stands around several namenodes."""
+    with MiniCluster(datanodes=1, namenodes=2) as cluster:
         page = browser.new_page(viewport={"width": WIDTH, "height": 420})
         http = cluster.process("journalnode0").addresses["http"]
         take(page, f"http://{http}/", "journalnode", place)
+        routers = Routers(directory, {"east": cluster})
+        with server("router", routers.values, directory) as told:
+            take(page, f"http://{told['http']}/", "router", place)
+        page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        http = cluster.process("zkfc0").addresses["http"]
+        take(page, f"http://{http}/", "failover-controller", place)
         page.close()
+
+
+def secondary(browser: Browser, place: Path, directory: Path) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        fs.mkdirs("/logs/2026")
+        values = {
+            "fs.defaultFS": cluster.uri,
+            "dfs.namenode.http-address": cluster.http.removeprefix("http://"),
+            "dfs.namenode.secondary.http-address": "127.0.0.1:0",
+            "dfs.namenode.checkpoint.dir": (directory / "2nn").as_uri(),
+            "dfs.namenode.checkpoint.check.period": "1s",
+        }
+        page = browser.new_page(viewport={"width": WIDTH, "height": 480})
+        with server("secondarynamenode", values, directory) as told:
+            page.goto(f"http://{told['http']}/")
+            wait_until(lambda: " ago" in page.locator("#checkpoints").inner_text(), 120)
+            take(page, f"http://{told['http']}/", "secondarynamenode", place)
+        page.close()
+
+
+def start(browser: Browser, place: Path) -> None:
+    """A namenode that reads a long image; its numbers are made up."""
+    starting = Starting(
+        Configuration(
+            {"fs.defaultFS": "hdfs://127.0.0.1:8020", "dfs.namenode.http-address": "127.0.0.1:0"}
+        )
+    )
+    starting.listen()
+    image = "/data/name/current/fsimage_0000000000004200017"
+    starting.progress.begin(Phase.IMAGE)
+    starting.progress.reads(Phase.IMAGE, image, 1_400_000_000, lambda: 580_000_000)
+    starting.progress.counts(Phase.IMAGE, lambda: 6_210_000, lambda: 10_000_000)
+    page = browser.new_page(viewport={"width": WIDTH, "height": 480})
+    take(page, "http://{}:{}/".format(*starting.web.first), "start", place)
+    page.close()
+    starting.http.stop()
 
 
 def main() -> None:
@@ -111,7 +158,10 @@ def main() -> None:
                 fs.create_snapshot("/logs", "before-upgrade")
             healthy(browser, cluster, place)
             broken(browser, cluster, place)
-        journal(browser, place)
+        with tempfile.TemporaryDirectory() as directory:
+            shared(browser, place, Path(directory) / "shared")
+            secondary(browser, place, Path(directory) / "secondary")
+        start(browser, place)
         browser.close()
 
 

@@ -11,6 +11,8 @@ import pytest
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
+from .accessibility import COLOUR_RULES, violations
+
 HOSTILE = "<img src=x onerror=alert(1)>.txt"
 PAGES = (
     "/",
@@ -35,23 +37,6 @@ def cluster() -> Iterator[MiniCluster]:
         fs.mkdirs("/open")
         fs.set_permission("/open", 0o777)
         yield cluster
-
-
-COLOUR_RULES = ("color-contrast", "link-in-text-block")
-"""The rules of axe-core that look at colours: the others see the same in light and dark."""
-
-
-def violations(page: Any, *rules: str) -> list[str]:
-    """What axe-core finds against the accessibility of the page, by all rules or some."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    if rules:
-        options["runOnly"] = {"type": "rule", "values": list(rules)}
-    found = axe.run(page, options=options).response["violations"]
-    return [
-        f"{each['id']}: {each['help']}: " + "; ".join(node["html"][:200] for node in each["nodes"])
-        for each in found
-    ]
 
 
 @pytest.mark.parametrize("path", PAGES)

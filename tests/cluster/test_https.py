@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +16,7 @@ import howdah
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fsspec import HowdahSWebHdfsFileSystem
+from howdah.local import certificates
 from howdah.testing import MiniCluster
 from howdah.testing.contract import (
     Check,
@@ -23,8 +26,11 @@ from howdah.testing.contract import (
     contract_parameters,
     run,
 )
-from howdah.testing.internal.started import gateway
-from howdah.tls.client import NotTrusted
+from howdah.testing.internal.routers import Routers
+from howdah.testing.internal.started import gateway, server
+from howdah.testing.waiting import wait_until
+from howdah.tls.client import ClientTls, NotTrusted
+from howdah.tls.places import Place
 
 pytestmark = [pytest.mark.req("FS-291"), pytest.mark.kind("hdfs")]
 
@@ -191,3 +197,66 @@ def test_openssl_gets_no_old_version(cluster: MiniCluster, uri: str, version: st
     assert done.returncode != 0
     assert b"Cipher is TLS" not in done.stdout
     assert b"Cipher is (NONE)" in done.stdout or not done.stdout, "some know no such option"
+
+
+# -- servers with pages of their own ---------------------------------------------------------------
+
+
+def secure(cluster: MiniCluster, more: dict[str, str]) -> dict[str, str]:
+    """The settings of a server that answers over TLS and no other way."""
+    return {
+        **dict(cluster.conf.items()),
+        **certificates.settings(cluster.dir / "tls"),
+        "dfs.http.policy": "HTTPS_ONLY",
+        **more,
+    }
+
+
+def fetched(cluster: MiniCluster, place: str, path: str) -> tuple[int, str]:
+    host, _, port = place.partition(":")
+    connection = ClientTls(cluster.conf).http(Place(True, host, int(port)), 60)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_a_router_has_its_pages_over_tls(cluster: MiniCluster, tmp_path: Path) -> None:
+    values = {
+        **Routers(tmp_path, {"only": cluster}).values,
+        **certificates.settings(cluster.dir / "tls"),
+        "dfs.http.policy": "HTTPS_ONLY",
+        "dfs.federation.router.https-address": "127.0.0.1:0",
+    }
+    with server("router", values, tmp_path) as told:
+        assert told["http"] is None
+        for path in ("/", "/jmx", "/prom", "/health"):
+            assert fetched(cluster, told["https"], path)[0] == 200, path
+        with pytest.raises(NotTrusted):
+            ClientTls(Configuration({})).http(
+                Place(True, "127.0.0.1", int(told["https"].rpartition(":")[2])), 60
+            ).request("GET", "/health")
+
+
+def test_a_secondary_has_its_pages_and_moves_its_images_over_tls(
+    cluster: MiniCluster, tmp_path: Path
+) -> None:
+    values = secure(
+        cluster,
+        {
+            "dfs.namenode.secondary.https-address": "127.0.0.1:0",
+            "dfs.namenode.checkpoint.dir": (tmp_path / "2nn").as_uri(),
+            "dfs.namenode.checkpoint.check.period": "100ms",
+        },
+    )
+    with server("secondarynamenode", values, tmp_path) as told:
+        assert "http" not in told
+        place = told["https"]
+        wait_until(
+            lambda: json.loads(fetched(cluster, place, "/health")[1])["last_checkpoint_ms"],
+            timeout_s=60,
+        )
+        for path in ("/", "/jmx", "/prom", "/ready"):
+            assert fetched(cluster, place, path)[0] == 200, path

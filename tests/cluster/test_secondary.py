@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration, namenode_address
 from howdah.fs.api import FileSystem
+from howdah.namenode.checkpoints.primary import Primary
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer, Stopped
@@ -496,3 +498,42 @@ def test_transfer_keeps_its_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with secondary(cluster, tmp_path) as server:
             server.secondary.checkpoint()
     assert sum(slept) > 0.25
+
+
+@pytest.mark.req("FS-031", "FS-262")
+def test_an_image_that_is_refused_is_overdue_and_sent_again_though_nothing_is_written(
+    cluster: MiniCluster, fs: FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuses = threading.Event()
+    send_image = Primary.send_image
+
+    def send(self: Primary, *what: Any, **how: Any) -> bool:
+        if refuses.is_set():
+            raise errors.CheckpointFailed("the namenode refused the image")
+        return send_image(self, *what, **how)
+
+    monkeypatch.setattr(Primary, "send_image", send)
+    more = {
+        "dfs.namenode.checkpoint.check.period": "100ms",
+        "dfs.namenode.checkpoint.period": "1s",
+    }
+    with secondary(cluster, tmp_path, **more) as server:
+        thread = threading.Thread(target=server.serve, args=(None,))
+        thread.start()
+        try:
+            wait_until(lambda: bool(server.web.told()), timeout_s=60)
+            web = server.web.told()["http"]
+            wait_until(lambda: info(web)["LastCheckpointTime"], timeout_s=60)
+            refuses.set()
+            fs.mkdirs("/idle/after/this")
+            wait_until(lambda: get(web, "/health")[0] == 503, timeout_s=60)
+            wait_until(lambda: "refused the image" in get(web, "/health")[1], timeout_s=60)
+            assert "A checkpoint is overdue" in get(web, "/")[1]
+            before = images(current_of(cluster))[-1]
+            refuses.clear()
+            wait_until(lambda: images(current_of(cluster))[-1] > before, timeout_s=60)
+            wait_until(lambda: get(web, "/health")[0] == 200, timeout_s=60)
+            wait_until(lambda: not json.loads(get(web, "/health")[1])["last_failure"], timeout_s=60)
+        finally:
+            server.stop()
+            thread.join(60)

@@ -52,7 +52,7 @@ def test_an_image_is_as_far_as_its_bytes_are(start: Start) -> None:
     seen = start.progress.see()
     assert seen.current is not None
     assert (seen.current.share, seen.current.count, seen.current.elapsed_ms) == (0.25, 90, 3_000)
-    assert startup.said(seen) == "the image is read: 25% (90 of 100)"
+    assert startup.said(seen) == "the image is read: 25% (90 of 100 inodes)"
     assert (seen.share, seen.elapsed_ms) == (0.0625, 3_000)
 
 
@@ -89,7 +89,7 @@ def test_edits_whose_number_is_not_known_are_counted(start: Start) -> None:
     start.progress.begin(Phase.EDITS)
     start.progress.counts(Phase.EDITS, lambda: 1_234, lambda: 0)
     seen = start.progress.see()
-    assert startup.said(seen) == "the log is replayed: 0% (1,234)"
+    assert startup.said(seen) == "the log is replayed: 0% (1,234 edits)"
     assert seen.phases[1].share == 0
 
 

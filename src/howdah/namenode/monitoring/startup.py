@@ -47,6 +47,7 @@ _SAID: Final = {
     Phase.CHECKPOINT: "a checkpoint is saved",
     Phase.SAFE_MODE: "safe mode waits for datanodes",
 }
+_COUNTED: Final = {Phase.IMAGE: " inodes", Phase.EDITS: " edits", Phase.SAFE_MODE: " blocks"}
 _STEPS: Final = {
     Phase.IMAGE: ("Inodes", "inodes"),
     Phase.SAFE_MODE: ("AwaitingReportedBlocks", "awaiting reported blocks"),
@@ -181,10 +182,9 @@ def said(seen: Seen) -> str:
     if current is None:
         return "it begins" if seen.share == 0 else "it is about to serve"
     counted = ""
-    if current.total:
-        counted = f" ({current.count:,} of {current.total:,})"
-    elif current.count:
-        counted = f" ({current.count:,})"
+    if current.total or current.count:
+        total = f" of {current.total:,}" if current.total else ""
+        counted = f" ({current.count:,}{total}{_COUNTED.get(current.phase, '')})"
     return f"{_SAID[current.phase]}: {current.share:.0%}{counted}"
 
 

@@ -285,6 +285,8 @@ class SecondaryServer:
         )
         # An image that is here and that the namenode could not take covers nothing.
         self._owes = False
+        self.web = WebPorts(None, None)
+        """Where its pages are, once it serves."""
         self._http = HttpServer(Pages(conf, lambda: self._facts).answer, timeout_s=_WEB_TIMEOUT_S)
         self._directories.open(format=format)
 
@@ -307,9 +309,9 @@ class SecondaryServer:
 
         Raises InvalidConfiguration, OSError where its web port cannot be had.
         """
-        web = self._listen()
+        self.web = self._listen()
         if ready_file is not None:
-            ready = {"pid": os.getpid(), "role": watch.ROLE, **web.told()}
+            ready = {"pid": os.getpid(), "role": watch.ROLE, **self.web.told()}
             replace_file(ready_file, json.dumps(ready).encode())
         last_s = -float("inf")
         retries = self._conf.get(keys.DFS_NAMENODE_CHECKPOINT_MAX_RETRIES)
@@ -347,7 +349,7 @@ class SecondaryServer:
         # The record that begins a segment changes nothing.
         if uncovered <= 1 and not self._owes:
             self._facts = replace(self._facts, covered_s=asked_s)
-        return uncovered >= self._settings.transactions or (
+        return self._owes or uncovered >= self._settings.transactions or (
             (uncovered > 1 or last_s < 0) and time.monotonic() - last_s >= self._settings.period_s
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
@@ -45,3 +46,26 @@ def gateway(cluster: MiniCluster, *options: str) -> Iterator[str]:
         finally:
             process.terminate()
     ready.unlink()
+
+
+@contextmanager
+def server(kind: str, values: Mapping[str, str], directory: Path) -> Iterator[dict[str, str]]:
+    """`howdah KIND` with these settings and no others, until the block ends: where it says that
+    it listens, as its file of readiness has it. `directory` gets its log, KIND.log."""
+    ready, empty = directory / f"{kind}.ready", directory / "conf"
+    empty.mkdir(parents=True, exist_ok=True)
+    settings = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
+    command = [sys.executable, "-m", "howdah", kind, "--conf", str(empty), *settings]
+    with (directory / f"{kind}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--ready-file", str(ready)], stdout=log, stderr=subprocess.STDOUT
+        )
+    try:
+        wait_until(lambda: ready.exists() or process.poll() is not None, TIMEOUT_S)
+        assert ready.exists(), (directory / f"{kind}.log").read_text(errors="replace")
+        found: dict[str, str] = json.loads(ready.read_text())
+        yield found
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+        ready.unlink(missing_ok=True)
