@@ -349,8 +349,13 @@ class SecondaryServer:
         # The record that begins a segment changes nothing.
         if uncovered <= 1 and not self._owes:
             self._facts = replace(self._facts, covered_s=asked_s)
-        return self._owes or uncovered >= self._settings.transactions or (
-            (uncovered > 1 or last_s < 0) and time.monotonic() - last_s >= self._settings.period_s
+        return (
+            self._owes
+            or uncovered >= self._settings.transactions
+            or (
+                (uncovered > 1 or last_s < 0)
+                and time.monotonic() - last_s >= self._settings.period_s
+            )
         )
 
     def _go_on(self) -> None:
