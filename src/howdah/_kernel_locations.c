@@ -549,7 +549,7 @@ howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     if (result == 1)
         result = read_range(data, behind, end, &of);
     if (result == 1)
-        result = howdah_find_file(path, bytes, args, &inode_id);
+        result = howdah_find_file(path, bytes, args, &inode_id, NULL);
     if (result == 1)
         result = inode_id == 0 ? 0 : answer_file(&with, inode_id, &of);
     PyObject *made = NULL;

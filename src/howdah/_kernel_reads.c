@@ -20,28 +20,25 @@ PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t n
 /* ---- tables ----------------------------------------------------------------- */
 
 /* Names of attributes; made once, for good. */
-static struct {
-    PyObject *entries, *features, *acl, *xattrs, *owner, *group, *mode;
-} names;
+static PyObject *name_entries, *name_features, *name_acl, *name_xattrs, *name_owner, *name_group,
+    *name_mode, *name_mtime, *name_atime, *name_inode_id;
 
 static int
 make_names(void)
 {
-    if (names.mode != NULL)
-        return 0;
-    names.entries = PyUnicode_InternFromString("entries");
-    names.features = PyUnicode_InternFromString("features");
-    names.acl = PyUnicode_InternFromString("acl");
-    names.xattrs = PyUnicode_InternFromString("xattrs");
-    names.owner = PyUnicode_InternFromString("owner");
-    names.group = PyUnicode_InternFromString("group");
-    PyObject *mode = PyUnicode_InternFromString("mode");
-    if (names.entries == NULL || names.features == NULL || names.acl == NULL ||
-        names.xattrs == NULL || names.owner == NULL || names.group == NULL || mode == NULL) {
-        Py_XDECREF(mode);
-        return -1;
-    }
-    names.mode = mode;
+    static const struct {
+        PyObject **to;
+        const char *name;
+    } wanted[] = {
+        {&name_entries, "entries"}, {&name_features, "features"}, {&name_acl, "acl"},
+        {&name_xattrs, "xattrs"},   {&name_owner, "owner"},       {&name_group, "group"},
+        {&name_mode, "mode"},       {&name_mtime, "mtime_ms"},    {&name_atime, "atime_ms"},
+        {&name_inode_id, "inode_id"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (*wanted[i].to == NULL &&
+            (*wanted[i].to = PyUnicode_InternFromString(wanted[i].name)) == NULL)
+            return -1;
     return 0;
 }
 
@@ -62,14 +59,14 @@ is_empty_tuple(PyObject *of, PyObject *name)
 static int
 is_plain(PyObject *directory, PyObject *no_features)
 {
-    PyObject *features = PyObject_GetAttr(directory, names.features);
+    PyObject *features = PyObject_GetAttr(directory, name_features);
     if (features == NULL)
         return -1;
     int is = 1;
     if (features != no_features) {
-        is = is_empty_tuple(features, names.acl);
+        is = is_empty_tuple(features, name_acl);
         if (is > 0)
-            is = is_empty_tuple(features, names.xattrs);
+            is = is_empty_tuple(features, name_xattrs);
     }
     Py_DECREF(features);
     return is;
@@ -90,9 +87,9 @@ static int
 may_enter(PyObject *directory, PyObject *user, PyObject *groups)
 {
     long bit = 0100;
-    int is = howdah_is_same(directory, names.owner, user);
+    int is = howdah_is_same(directory, name_owner, user);
     if (is == 0) {
-        PyObject *group = PyObject_GetAttr(directory, names.group);
+        PyObject *group = PyObject_GetAttr(directory, name_group);
         if (group == NULL)
             return -1;
         is = PySequence_Contains(groups, group);
@@ -101,7 +98,7 @@ may_enter(PyObject *directory, PyObject *user, PyObject *groups)
     }
     if (is < 0)
         return -1;
-    PyObject *mode = PyObject_GetAttr(directory, names.mode);
+    PyObject *mode = PyObject_GetAttr(directory, name_mode);
     if (mode == NULL)
         return -1;
     const long bits = PyLong_AsLong(mode);
@@ -253,12 +250,13 @@ decode(const uint8_t *text, Py_ssize_t bytes)
     return made;
 }
 
-/* What a directory's entries have under a name, as a file's id; 0 where there is nothing, and
- * -1 for what is no plain file. */
+/* What a directory's entries have under a name, as the id of a plain file; 0 where there is nothing.
+ * Another directory goes to `other`, a new reference, if somebody wants it. */
 static int
-read_entry(PyObject *directory, PyObject *name, PyObject *features, int64_t *inode_id)
+read_entry(PyObject *directory, PyObject *name, PyObject *features, int64_t *inode_id,
+           PyObject **other)
 {
-    PyObject *entries = PyObject_GetAttr(directory, names.entries);
+    PyObject *entries = PyObject_GetAttr(directory, name_entries);
     if (entries == NULL)
         return -1;
     int result = -1;
@@ -271,7 +269,11 @@ read_entry(PyObject *directory, PyObject *name, PyObject *features, int64_t *ino
     if (entry == NULL) {
         result = PyErr_Occurred() ? -1 : 1;
     } else if (!PyLong_Check(entry)) {
-        result = 0;
+        result = other != NULL && Py_TYPE(entry) == Py_TYPE(directory);
+        if (result) {
+            Py_INCREF(entry);
+            *other = entry;
+        }
     } else {
         const int is_special = PyDict_Contains(features, entry);
         result = is_special < 0 ? -1 : !is_special;
@@ -285,9 +287,11 @@ done:
 }
 
 int
-howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, int64_t *inode_id)
+howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, int64_t *inode_id,
+                 PyObject **other)
 {
-    PyObject *ways = args[WAYS], *user = args[USER], *groups = args[GROUPS], *tables = args[TABLES_ARG];
+    PyObject *ways = args[WAYS], *user = args[USER], *groups = args[GROUPS];
+    PyObject *tables = args[TABLES_ARG];
     const Py_ssize_t begin = name_in(path, bytes);
     const int is_exempt = PyObject_IsTrue(args[IS_EXEMPT]);
     if (is_exempt < 0 || make_names() < 0)
@@ -314,7 +318,7 @@ howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args, i
             result = PyErr_Occurred() ? -1 : 0;
         else
             result = read_entry(PyTuple_GetItem(way, 2), name, PyTuple_GetItem(tables, FEATURES),
-                                inode_id);
+                                inode_id, other);
         Py_XDECREF(name);
     }
     Py_DECREF(way);
@@ -357,25 +361,133 @@ read_traits(PyObject *list, int64_t number, traits *to)
     return to->owner_bytes + to->group_bytes <= MAX_NAMES_BYTES;
 }
 
-/* HdfsFileStatusProto of a file; field numbers are those of Hadoop's hdfs.proto. */
-static size_t
-put_status(uint8_t *begin, int64_t inode_id, const int64_t *row, int64_t length, const traits *t)
+/* HdfsFileStatusProto; field numbers are those of Hadoop's hdfs.proto. */
+typedef struct {
+    uint64_t kind, length, mtime, atime, inode_id, children;
+    traits traits;
+} status;
+
+enum { IS_DIR = 1, IS_FILE = 2 };
+
+static PyObject *
+answer_with(const status *s)
 {
-    static const uint8_t START[] = {0x08, 2, 0x12, 0}; /* a file; its name empty */
-    static const uint8_t END[] = {0x70, 0, 0x80, 1, 0, 0x90, 1, 0}; /* children, policy, flags */
-    uint8_t *to = put_bytes(begin, START, sizeof START);
-    to = put_field(to, 0x18, (uint64_t)length);
+    static const uint8_t END[] = {0x80, 1, 0, 0x90, 1, 0}; /* no policy, no flags */
+    const traits *t = &s->traits;
+    uint8_t inner[MAX_STATUS_BYTES], answer[MAX_STATUS_BYTES + 8];
+    uint8_t *to = put_field(inner, 0x08, s->kind);
+    to = put_field(to, 0x12, 0); /* its name empty */
+    to = put_field(to, 0x18, s->length);
     to = put_field(to, 0x22, 1 + varint_bytes(t->mode));
     to = put_field(to, 0x08, t->mode);
     to = put_text(to, 0x2a, t->owner, t->owner_bytes);
     to = put_text(to, 0x32, t->group, t->group_bytes);
-    to = put_field(to, 0x38, (uint64_t)row[MTIME]);
-    to = put_field(to, 0x40, (uint64_t)row[ATIME]);
+    to = put_field(to, 0x38, s->mtime);
+    to = put_field(to, 0x40, s->atime);
     to = put_field(to, 0x50, t->replication);
     to = put_field(to, 0x58, t->block_size);
-    to = put_field(to, 0x68, (uint64_t)inode_id);
+    to = put_field(to, 0x68, s->inode_id);
+    to = put_field(to, 0x70, s->children);
     to = put_bytes(to, END, sizeof END);
-    return (size_t)(to - begin);
+    const size_t count = (size_t)(to - inner);
+    to = put_field(answer, 0x0a, count);
+    to = put_bytes(to, inner, count);
+    return PyBytes_FromStringAndSize((const char *)answer, to - answer);
+}
+
+static PyObject *
+left_to_others(int result)
+{
+    if (result < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+answer_file(PyObject *tables, int64_t inode_id)
+{
+    int64_t row[FILE_WIDTH], length = 0;
+    status s = {.kind = IS_FILE, .inode_id = (uint64_t)inode_id};
+    int result = howdah_read_row(PyTuple_GetItem(tables, FILES), inode_id, FILE_WIDTH, row);
+    if (result == 1)
+        result = (row[TRAITS] & 1) != 0;
+    if (result == 1)
+        result = read_length(tables, inode_id, row[BLOCK], &length);
+    if (result == 1)
+        result = read_traits(PyTuple_GetItem(tables, TRAITS_LIST), row[TRAITS] >> 1, &s.traits);
+    if (result != 1)
+        return left_to_others(result);
+    s.length = (uint64_t)length;
+    s.mtime = (uint64_t)row[MTIME];
+    s.atime = (uint64_t)row[ATIME];
+    return answer_with(&s);
+}
+
+static int
+read_number(PyObject *of, PyObject *name, uint64_t *number)
+{
+    PyObject *found = PyObject_GetAttr(of, name);
+    if (found == NULL)
+        return -1;
+    const long long value = PyLong_AsLongLong(found);
+    Py_DECREF(found);
+    if (value == -1 && PyErr_Occurred())
+        return -1;
+    *number = (uint64_t)value;
+    return 1;
+}
+
+/* A directory that is no root of snapshots. */
+static int
+read_directory(PyObject *tables, PyObject *directory, status *s)
+{
+    int result = is_plain(directory, PyTuple_GetItem(tables, NO_FEATURES));
+    if (result != 1)
+        return result;
+    PyObject *id = PyObject_GetAttr(directory, name_inode_id);
+    if (id == NULL)
+        return -1;
+    const int is_root = PyDict_Contains(PyTuple_GetItem(tables, SNAPSHOT_ROOTS), id);
+    Py_DECREF(id);
+    if (is_root)
+        return is_root < 0 ? -1 : 0;
+    PyObject *entries = PyObject_GetAttr(directory, name_entries);
+    if (entries == NULL)
+        return -1;
+    const Py_ssize_t children = PyObject_Size(entries);
+    Py_DECREF(entries);
+    if (children < 0)
+        return -1;
+    s->children = (uint64_t)children;
+    if (read_number(directory, name_inode_id, &s->inode_id) < 0 ||
+        read_number(directory, name_mtime, &s->mtime) < 0 ||
+        read_number(directory, name_atime, &s->atime) < 0 ||
+        read_number(directory, name_mode, &s->traits.mode) < 0)
+        return -1;
+    return 1;
+}
+
+static PyObject *
+answer_directory(PyObject *tables, PyObject *directory)
+{
+    status s = {.kind = IS_DIR};
+    const int result = read_directory(tables, directory, &s);
+    if (result != 1)
+        return left_to_others(result);
+    traits *t = &s.traits;
+    PyObject *owner = PyObject_GetAttr(directory, name_owner);
+    PyObject *group = owner == NULL ? NULL : PyObject_GetAttr(directory, name_group);
+    PyObject *made = NULL;
+    if (group != NULL)
+        t->owner = PyUnicode_AsUTF8AndSize(owner, &t->owner_bytes);
+    if (t->owner != NULL)
+        t->group = PyUnicode_AsUTF8AndSize(group, &t->group_bytes);
+    if (t->group != NULL)
+        made = t->owner_bytes + t->group_bytes <= MAX_NAMES_BYTES ? answer_with(&s)
+                                                                  : left_to_others(0);
+    Py_XDECREF(owner);
+    Py_XDECREF(group);
+    return made;
 }
 
 int
@@ -407,29 +519,19 @@ howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         return NULL;
     }
     const uint8_t *path;
-    int64_t inode_id = 0, length = 0, row[FILE_WIDTH];
-    traits t;
+    int64_t inode_id = 0;
+    PyObject *directory = NULL;
     int result = howdah_read_path((const uint8_t *)request, end, &path, &bytes, &behind);
     result = result && behind == end;
     if (result == 1)
-        result = howdah_find_file(path, bytes, args, &inode_id);
-    if (result == 1 && inode_id == 0)
-        return PyBytes_FromStringAndSize("", 0);
-    if (result == 1)
-        result = howdah_read_row(PyTuple_GetItem(args[5], FILES), inode_id, FILE_WIDTH, row);
-    if (result == 1)
-        result = (row[TRAITS] & 1) != 0;
-    if (result == 1)
-        result = read_length(args[5], inode_id, row[BLOCK], &length);
-    if (result == 1)
-        result = read_traits(PyTuple_GetItem(args[5], TRAITS_LIST), row[TRAITS] >> 1, &t);
-    if (result < 0)
-        return NULL;
-    if (result == 0)
-        Py_RETURN_NONE;
-    uint8_t status[MAX_STATUS_BYTES], answer[MAX_STATUS_BYTES + 8];
-    const size_t count = put_status(status, inode_id, row, length, &t);
-    uint8_t *to = put_field(answer, 0x0a, count);
-    to = put_bytes(to, status, count);
-    return PyBytes_FromStringAndSize((const char *)answer, to - answer);
+        result = howdah_find_file(path, bytes, args, &inode_id, &directory);
+    if (result != 1)
+        return left_to_others(result);
+    if (directory != NULL) {
+        PyObject *made = answer_directory(args[TABLES_ARG], directory);
+        Py_DECREF(directory);
+        return made;
+    }
+    return inode_id == 0 ? PyBytes_FromStringAndSize("", 0)
+                         : answer_file(args[TABLES_ARG], inode_id);
 }

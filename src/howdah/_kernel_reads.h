@@ -13,7 +13,7 @@ enum { FILE_WIDTH = 5, TRAITS = 1, MTIME = 2, ATIME = 3, BLOCK = 4 };
 enum { BLOCK_WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3, STORAGE_BITS = 21, COMPLETE = 5 };
 
 /* What `tables_of` returns. */
-enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, NO_FEATURES, TABLES };
+enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, SNAPSHOT_ROOTS, NO_FEATURES, TABLES };
 
 /* The arguments that a read begins with. */
 enum { REQUEST, WAYS, USER, GROUPS, IS_EXEMPT, TABLES_ARG, READ_ARGS };
@@ -22,9 +22,10 @@ enum { REQUEST, WAYS, USER, GROUPS, IS_EXEMPT, TABLES_ARG, READ_ARGS };
 int howdah_read_path(const uint8_t *data, Py_ssize_t end, const uint8_t **path, Py_ssize_t *bytes,
                      Py_ssize_t *behind);
 
-/* With the arguments of a read: the id of the plain file at the path, 0 if nothing is there. */
+/* With the arguments of a read: the id of the plain file at the path, 0 if nothing is there. A
+ * directory goes to `other`, a new reference, if that is not NULL. */
 int howdah_find_file(const uint8_t *path, Py_ssize_t bytes, PyObject *const *args,
-                     int64_t *inode_id);
+                     int64_t *inode_id, PyObject **other);
 
 /* Whether these are what `tables_of` returns. */
 int howdah_are_tables(PyObject *tables);

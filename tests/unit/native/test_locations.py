@@ -81,7 +81,7 @@ class Cluster:
     ) -> tuple[Any, ...]:
         return (
             *(where() if request is None else request, self.ways, user, ("staff",), False),
-            *(rows.tables_of(self.files), self.view(**changes)),
+            *(rows.tables_of(self.files, {}), self.view(**changes)),
         )
 
 

@@ -53,7 +53,7 @@ class Tree:
         return file
 
     def asked(self, request: bytes, user: str = "alice") -> tuple[Any, ...]:
-        return request, self.ways, user, ("staff",), False, rows.tables_of(self.files)
+        return request, self.ways, user, ("staff",), False, rows.tables_of(self.files, {})
 
 
 DEFAULTS: dict[str, Any] = {
@@ -137,6 +137,53 @@ def test_any_bytes_are_a_request_or_not(native: ModuleType, body: bytes, user: s
     assert native.file_info(*tree.asked(body, user)) == here
 
 
+@given(
+    owner=st.text(max_size=90),
+    group=st.text(max_size=90),
+    mode=st.integers(0, 0o1777),
+    times=st.tuples(*[st.integers(-(1 << 63), (1 << 63) - 1)] * 2),
+    children=st.integers(0, 300),
+)
+@FIXTURE
+def test_any_directory_is_shown_as_the_twin_shows_it(
+    native: ModuleType,
+    owner: str,
+    group: str,
+    mode: int,
+    times: tuple[int, int],
+    children: int,
+) -> None:
+    tree = Tree()
+    made = Directory(1 << 20, "e", owner, group, mode, times[0])
+    made.atime_ms = times[1]
+    made.entries.update({str(number): number for number in range(children)})
+    tree.directory.add(made)
+    here = rows.file_info_here(*tree.asked(request("/d/e")))
+    assert native.file_info(*tree.asked(request("/d/e"))) == here
+    long = len(owner.encode()) + len(group.encode()) > 160
+    assert (here is None) is long
+    if here is not None:
+        assert pb.GetFileInfoResponseProto.FromString(here).fs.childrenNum == children
+    asked = (*tree.asked(request("/d/e"))[:5], rows.tables_of(tree.files, {1 << 20: None}))
+    assert native.file_info(*asked) is rows.file_info_here(*asked) is None
+
+
+WRONG: Any = object()
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ["features", "owner", "group", "mode", "mtime_ms", "atime_ms", "inode_id", "entries"],
+)
+def test_a_directory_of_wrong_parts_is_refused(native: ModuleType, attribute: str) -> None:
+    tree = Tree()
+    made = Directory(1 << 20, "e", "alice", "staff", 0o755, 1)
+    tree.directory.add(made)
+    setattr(made, attribute, WRONG)
+    with pytest.raises(ERRORS):
+        native.file_info(*tree.asked(request("/d/e")))
+
+
 def test_blocks_that_are_gone_are_left_to_others(native: ModuleType) -> None:
     tree = Tree()
     tree.file.block_ids = [1 << 30]
@@ -191,20 +238,20 @@ def test_a_wrong_way_is_refused(native: ModuleType, way: Any) -> None:
         native.file_info(*tree.asked(request("/d/f")))
 
 
-@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("place", range(6))
 @pytest.mark.parametrize(
     "bad", [None, 1, {}, {256: 1}, {256: b"short"}, {256: array("q", [1] * 16)}, [], [1]], ids=repr
 )
 def test_wrong_tables_are_refused(native: ModuleType, place: int, bad: Any) -> None:
     tree = Tree()
-    tables = list(rows.tables_of(tree.files))
+    tables = list(rows.tables_of(tree.files, {}))
     tables[place] = bad
     arguments = (*tree.asked(request("/d/f"))[:5], tuple(tables))
     try:
         found = native.file_info(*arguments)
     except ERRORS:
         return
-    assert found is None or bad == {} or place in (2, 3, 4)
+    assert found is None or bad == {} or place in (2, 3, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -222,14 +269,17 @@ def test_no_reference_stays(native: ModuleType) -> None:
     runs = 500
     tree = Tree()
     tree.add(16388, "several").block_ids = [1 << 30, 1 << 31]
-    tree.files.features[16389] = tree.files.features.get(0, rows.tables_of(tree.files)[5])
+    tree.files.features[16389] = tree.files.features.get(0, rows.tables_of(tree.files, {})[6])
     tree.directory.entries["special"] = 16389
-    bodies = [request(f"/d/{name}") for name in ("f", "several", "special", "none", "\ud7ff")]
+    inner = Directory(1 << 20, "e", "alice", "staff", 0o755, 1)
+    tree.directory.add(inner)
+    names = ("f", "several", "special", "none", "\ud7ff", "e")
+    bodies = [request(f"/d/{name}") for name in names]
     bodies += [b"\x0a\x04/d/\xff", request("/d"), request("/none/f")]
     watched = [
         *(tree.ways, tree.ways["/d"], tree.directory, tree.root, tree.files.traits[0]),
         *(tree.directory.entries, tree.files.rows.pages[16387 >> 6], *bodies),
-        *(tree.directory.owner, tree.directory.group),
+        *(tree.directory.owner, tree.directory.group, inner, inner.entries),
     ]
     before = [sys.getrefcount(each) for each in watched]
     asked = [tree.asked(body, user) for body in bodies for user in ("alice", "bob", "carol")]

@@ -137,6 +137,24 @@ def test_a_plain_file_is_shown_as_the_handler_shows_it(native: bool) -> None:
 
 
 @KERNELS
+def test_a_directory_is_shown_as_the_handler_shows_it(native: bool) -> None:
+    world = namenode()
+    for name in ("f", "g", "h"):
+        create(world, f"/d/e/{name}")
+    handlers, quick = both(world, "/d/e", native=native)
+    assert quick is not None
+    assert quick == handlers
+    assert pb.GetFileInfoResponseProto.FromString(quick).fs.childrenNum == 3
+    world.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d/e"))
+    assert both(world, "/d/e", native=native)[1] is None
+    special = pb.SetStoragePolicyRequestProto(src="/d/other", policyName="COLD")
+    mkdir(world, "/d/other")
+    assert both(world, "/d/other", native=native)[1] is not None
+    world.call("setStoragePolicy", special)
+    assert both(world, "/d/other", native=native)[1] is None
+
+
+@KERNELS
 def test_nothing_is_shown_of_what_is_not_there(native: bool) -> None:
     world = namenode()
     create(world, "/d/f")

@@ -108,9 +108,13 @@ def block_locations_here(
     """The answer to `getBlockLocations`, or what is lacking for it."""
     path, end = path_of(request) or ("", 0)
     asked = _range_of(request, end) if path else None
-    inode_id = asked and find(path, ways, user, groups, is_exempt, tables)
-    page = tables[0].get(inode_id >> SHIFT) if inode_id else None
-    if not asked or not inode_id or page is None:
+    if asked is None:
+        return None
+    inode_id = find(path, ways, user, groups, is_exempt, tables)
+    if not isinstance(inode_id, int):
+        return None
+    page = tables[0].get(inode_id >> SHIFT)
+    if not inode_id or page is None:
         return None
     at = (inode_id & MASK) * WIDTH
     if not page[at + TRAITS] & 1 or page[at + ATIME] < view.touched_before_ms:

@@ -26,7 +26,7 @@ class QuickReads:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._files = core.namespace.inodes.files
-        self._tables = rows.tables_of(self._files)
+        self._tables = rows.tables_of(self._files, core.namespace.snapshots.roots)
         self._far: dict[tuple[str, str], dict[str, int]] = {}
         self.file_info_by = rows.file_info
         self.block_locations_by = locations.block_locations
@@ -115,7 +115,9 @@ class QuickReads:
             messages.describe(lacking)
 
     def _tables_now(self) -> rows.Tables:
-        files = self._core.namespace.inodes.files
+        namespace = self._core.namespace
+        files = namespace.inodes.files
         if files is not self._files:
-            self._files, self._tables = files, rows.tables_of(files)
+            self._files = files
+            self._tables = rows.tables_of(files, namespace.snapshots.roots)
         return self._tables

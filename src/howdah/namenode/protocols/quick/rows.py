@@ -30,20 +30,22 @@ Tables = tuple[
     Mapping[int, Features],
     Mapping[int, Sequence[int]],
     Mapping[int, Page],
+    Mapping[int, object],
     Features,
 ]
-"""Of files: the pages of their rows, traits, features, block lists; the pages of blocks; and what
-stands for no features."""
+"""Of files: the pages of their rows, traits, features, block lists; the pages of blocks; the
+directories that may have snapshots; and what stands for no features."""
 
 
-def tables_of(files: FileTable) -> Tables:
-    """What is looked at of a table of files."""
+def tables_of(files: FileTable, snapshot_roots: Mapping[int, object]) -> Tables:
+    """What is looked at of a table of files, and of the directories above."""
     return (
         files.rows.pages,
         files.traits,
         files.features,
         files.block_lists,
         files.blocks.rows.pages,
+        snapshot_roots,
         NO_FEATURES,
     )
 
@@ -79,9 +81,9 @@ def find(
     groups: Sequence[str],
     is_exempt: bool,
     tables: Tables,
-) -> int | None:
-    """The inode id of the plain file at `path`; 0 if the directory, whose way is known, has
-    nothing of that name. None for all else: others look at it, or refuse it."""
+) -> int | Directory | None:
+    """The inode id of the plain file at `path`, or a directory; 0 if the directory above, whose way
+    is known, has nothing of that name. None for all else: others look at it, or refuse it."""
     head, _, name = path.rpartition("/")
     way = ways.get(head)
     if way is None:
@@ -92,9 +94,9 @@ def find(
         if not (is_exempt or _may_enter(directory, user, groups)):
             return None
     entry: INode | int = way.end.entries.get(name, 0)
-    if not isinstance(entry, int):
-        return None
-    return None if entry in tables[2] else entry
+    if isinstance(entry, int):
+        return None if entry in tables[2] else entry
+    return entry if isinstance(entry, Directory) else None
 
 
 def _is_plain(directory: Directory) -> bool:
@@ -137,32 +139,61 @@ def file_info_here(
     path, end = path_of(request) or ("", 0)
     if end != len(request):
         return None
-    inode_id = find(path, ways, user, groups, is_exempt, tables)
-    if not inode_id:
-        return None if inode_id is None else b""
+    found = find(path, ways, user, groups, is_exempt, tables)
+    if isinstance(found, Directory):
+        return _directory_info(found, tables)
+    return _file_info(found, tables) if found else None if found is None else b""
+
+
+def _file_info(inode_id: int, tables: Tables) -> bytes | None:
     page = tables[0].get(inode_id >> SHIFT)
     at = (inode_id & MASK) * WIDTH
     if page is None or not page[at + TRAITS] & 1:
         return None
     length = length_of(inode_id, page[at + BLOCK], tables)
+    if length is None:
+        return None
     traits = tables[1][page[at + TRAITS] >> 1]
+    return _answer(2, inode_id, length, traits, page[at + MTIME], page[at + ATIME], 0)
+
+
+def _directory_info(directory: Directory, tables: Tables) -> bytes | None:
+    if not _is_plain(directory) or directory.inode_id in tables[5]:
+        return None
+    traits = Traits(directory.owner, directory.group, directory.mode, 0, 0)
+    times = directory.mtime_ms, directory.atime_ms
+    return _answer(1, directory.inode_id, 0, traits, *times, len(directory.entries))
+
+
+def _answer(
+    kind: int,
+    inode_id: int,
+    length_bytes: int,
+    traits: Traits,
+    mtime_ms: int,
+    atime_ms: int,
+    children: int,
+) -> bytes | None:
+    """The answer with a status; `kind` is one of HdfsFileStatusProto.FileType."""
     owner, group = traits.owner.encode(), traits.group.encode()
-    if length is None or len(owner) + len(group) > _MAX_NAMES_BYTES:
+    if len(owner) + len(group) > _MAX_NAMES_BYTES:
         return None
     mode = b"\x08" + varint(traits.mode)
     status = b"".join(
         (
-            b"\x08\x02\x12\x00\x18",  # a file, its name empty, its length
-            varint(length & _LONG_MASK),
+            b"\x08" + varint(kind),
+            b"\x12\x00\x18",  # its name empty, its length
+            varint(length_bytes & _LONG_MASK),
             b"\x22" + varint(len(mode)) + mode,
             b"\x2a" + varint(len(owner)) + owner,
             b"\x32" + varint(len(group)) + group,
-            b"\x38" + varint(page[at + MTIME] & _LONG_MASK),
-            b"\x40" + varint(page[at + ATIME] & _LONG_MASK),
+            b"\x38" + varint(mtime_ms & _LONG_MASK),
+            b"\x40" + varint(atime_ms & _LONG_MASK),
             b"\x50" + varint(traits.replication),
             b"\x58" + varint(traits.block_size_bytes),
             b"\x68" + varint(inode_id),
-            b"\x70\x00\x80\x01\x00\x90\x01\x00",  # no children, no policy, no flags
+            b"\x70" + varint(children),
+            b"\x80\x01\x00\x90\x01\x00",  # no policy, no flags
         )
     )
     return b"\x0a" + varint(len(status)) + status
