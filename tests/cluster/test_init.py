@@ -16,6 +16,8 @@ from howdah.config import Configuration
 from howdah.local.ports import Ports
 from howdah.local.servers import environment
 from howdah.testing.waiting import wait_until
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
 
 
 @contextlib.contextmanager
@@ -77,6 +79,30 @@ def test_one_machine_starts_from_what_init_wrote(
         assert main(doctor) == 0, capsys.readouterr().out
 
 
+@pytest.mark.req("FS-298")
+def test_a_namenode_serves_over_tls_with_what_init_made(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    conf_dir = tmp_path / "conf"
+    ports = Ports()
+    secure = ports.address()
+    values = {
+        "fs.defaultFS": f"hdfs://{ports.address()}",
+        "dfs.namenode.https-address": secure,
+    }
+    given = [word for pair in values.items() for word in ("-D", "=".join(pair))]
+    words = ["init", "--machines", "127.0.0.1", "--to", str(conf_dir), "--base", str(tmp_path)]
+    assert main([*words, "--self-signed", *given]) == 0
+    run(conf_dir, "namenode", "-format")
+    with server(conf_dir, tmp_path / "namenode.log", "namenode") as ready:
+        wait_until(ready.exists, timeout_s=60)
+        host, _, port = secure.partition(":")
+        client = ClientTls(Configuration.load(conf_dir, environment=False))
+        connection = client.http(Place(True, host, int(port)), 60)
+        connection.request("GET", "/health")
+        assert connection.getresponse().status == 200
+        connection.close()
+
+
 @pytest.mark.torture
 def test_three_machines_start_from_what_init_wrote(tmp_path: Path) -> None:
     """Each machine is a loopback address with directories of its own."""
@@ -102,6 +128,7 @@ def test_three_machines_start_from_what_init_wrote(tmp_path: Path) -> None:
             "dfs.datanode.address": f"{host}:{ports.free(host)}",
             "dfs.datanode.ipc.address": f"{host}:{ports.free(host)}",
             "dfs.datanode.http.address": f"{host}:{ports.free(host)}",
+            "howdah.failover-controller.http-address": f"{host}:{ports.free(host)}",
         }
         words = ["init", "--machines", ",".join(hosts), "--to", str(tmp_path / host / "conf")]
         words += ["--base", str(tmp_path / host)]

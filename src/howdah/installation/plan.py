@@ -6,7 +6,9 @@
    controllers that elect on the journal nodes (or in a ZooKeeper), and the clients' side of it.
 3. Every machine has a datanode, and all have the same files: a server finds out by its address
    which one it is.
-4. Values that are given win over those that follow from the plan.
+4. With `https` pages, WebHDFS, images and segments go over TLS alone. Certificates are of the
+   users' own authority, or come from elsewhere with the files that describe them (`self_signed`).
+5. Values that are given win over those that follow from the plan.
 """
 
 from __future__ import annotations
@@ -31,6 +33,15 @@ HOSTS_FILE: Final = "hosts.include"
 EXCLUDE_FILE: Final = "hosts.exclude"
 CORE: Final = "core-site.xml"
 HDFS: Final = "hdfs-site.xml"
+SSL_SERVER: Final = "ssl-server.xml"
+SSL_CLIENT: Final = "ssl-client.xml"
+TLS_DIR: Final = "tls"
+"""In the directory of the configuration: keys and certificates."""
+SELF_SIGNED_WARNING: Final = (
+    "the certificates are of an authority that was made for this and nobody knows: good for a try. "
+    "All machines share one key, in tls/keystore.p12, and whoever gets it with ssl-server.xml can "
+    "pass for any of them. For more than a try: --https, and certificates of your own authority"
+)
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
 _HOST: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\]")
@@ -68,6 +79,10 @@ class Wish:
     rack_script: bool = False
     hosts_files: bool = False
     zookeeper: str | None = None
+    https: bool = False
+    """Web ports speak TLS, and nothing else."""
+    self_signed: bool = False
+    """Whoever writes the files makes the certificates, and the two files that describe them."""
     values: Mapping[str, str] = field(default_factory=dict)
     """Further values of configuration keys, which win."""
 
@@ -122,6 +137,7 @@ class Wish:
             without = [host for host in self.machines if host not in self.racks]
             yield bool(without), f"no rack is named for {', '.join(without)}"
         yield self.rack_script and not self.racks, "a rack script wants racks"
+        yield self.self_signed and not self.https, "certificates are for TLS"
         for path in (*self.name_dirs, *self.data_dirs, self.base, self.conf_dir):
             bare = re.sub(r"^\[\w+\]|^file://", "", path)
             yield not bare.startswith("/"), f"{path!r} is no absolute path"
@@ -162,6 +178,19 @@ def files(wish: Wish, addresses: Mapping[str, Sequence[str]]) -> dict[str, str]:
         found[RACK_TABLE] = "".join(rows)
     if wish.rack_script:
         found[RACK_SCRIPT] = _SCRIPT.format(table=RACK_TABLE)
+    if wish.https and not wish.self_signed:
+        found[SSL_SERVER] = site_file(
+            {
+                "ssl.server.keystore.type": "pem",
+                "ssl.server.keystore.location": f"{wish.conf_dir}/{TLS_DIR}/server.pem",
+            }
+        )
+        found[SSL_CLIENT] = site_file(
+            {
+                "ssl.client.truststore.type": "pem",
+                "ssl.client.truststore.location": f"{wish.conf_dir}/{TLS_DIR}/ca.pem",
+            }
+        )
     if wish.hosts_files:
         found[HOSTS_FILE] = "".join(f"{host}\n" for host in wish.machines)
         found[EXCLUDE_FILE] = ""
@@ -187,6 +216,7 @@ def next_steps(wish: Wish) -> list[str]:
     lines = [
         f"put these files into {wish.conf_dir} on {_listed(wish.machines)}, and on clients",
         f"on each machine, as the user of the servers: export HADOOP_CONF_DIR={wish.conf_dir}",
+        *_certificates(wish),
         "on each machine: howdah doctor",
     ]
     if not wish.has_takeovers:
@@ -203,6 +233,30 @@ def next_steps(wish: Wish) -> list[str]:
         lines.append(f"on {_listed(wish.namenode_hosts)}: howdah zkfc")
     lines.append(f"on {_listed(wish.machines)}: howdah datanode")
     return lines
+
+
+def _certificates(wish: Wish) -> list[str]:
+    if not wish.https:
+        return []
+    tls = f"{wish.conf_dir}/{TLS_DIR}"
+    if wish.self_signed:
+        return [
+            f"put {TLS_DIR} into {wish.conf_dir} on each machine, for the servers' user alone "
+            f"(chmod 600 {tls}/keystore.p12 {wish.conf_dir}/{SSL_SERVER}), and install "
+            "'howdah[tls]' there",
+            f"give clients {TLS_DIR}/truststore.p12 and {SSL_CLIENT}, or {TLS_DIR}/ca.pem (curl "
+            "--cacert), and neither the keystore nor "
+            f"{SSL_SERVER}",
+        ]
+    return [
+        "on each machine make a key and a request for a certificate: openssl req -newkey ec "
+        "-pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$(hostname -f) -addext "
+        "subjectAltName=DNS:$(hostname -f) -keyout server.key -out server.csr; the name has to "
+        "be the one that the configuration calls the machine by",
+        "have your authority sign server.csr as server.crt; on each machine: cat server.key "
+        f"server.crt > {tls}/server.pem && chmod 600 {tls}/server.pem",
+        f"put the certificate of the authority into {tls}/ca.pem on all machines and clients",
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -235,11 +289,18 @@ def _values(wish: Wish) -> dict[str, str]:
         values["dfs.datanode.address"] = "0.0.0.0:9866"
         values["dfs.datanode.ipc.address"] = "0.0.0.0:9867"
         values["dfs.datanode.http.address"] = "0.0.0.0:9864"
-    return {**values, **(_several(wish) if wish.has_takeovers else _single(first))}
+    if wish.https:
+        values["dfs.http.policy"] = "HTTPS_ONLY"
+        if len(wish.machines) > 1:
+            values["dfs.datanode.https.address"] = "0.0.0.0:9865"
+    return {**values, **(_several(wish) if wish.has_takeovers else _single(wish, first))}
 
 
-def _single(host: str) -> dict[str, str]:
-    return {"dfs.namenode.http-address": f"{host}:9870"}
+def _single(wish: Wish, host: str) -> dict[str, str]:
+    values = {"dfs.namenode.http-address": f"{host}:9870"}
+    if wish.https:
+        values["dfs.namenode.https-address"] = f"{host}:9871"
+    return values
 
 
 def _several(wish: Wish) -> dict[str, str]:
@@ -249,6 +310,8 @@ def _several(wish: Wish) -> dict[str, str]:
     for each, host in ids.items():
         values[f"dfs.namenode.rpc-address.{name}.{each}"] = f"{host}:8020"
         values[f"dfs.namenode.http-address.{name}.{each}"] = f"{host}:9870"
+        if wish.https:
+            values[f"dfs.namenode.https-address.{name}.{each}"] = f"{host}:9871"
     nodes = ";".join(f"{host}:8485" for host in wish.journal_hosts)
     values |= {
         "dfs.namenode.shared.edits.dir": f"qjournal://{nodes}/{name}",
@@ -263,6 +326,9 @@ def _several(wish: Wish) -> dict[str, str]:
         "dfs.ha.tail-edits.in-progress": "true",
         "dfs.ha.tail-edits.period": "1s",
     }
+    if wish.https:
+        values["dfs.journalnode.https-address"] = "0.0.0.0:8481"
+        values["howdah.failover-controller.https-address"] = "0.0.0.0:8017"
     if wish.zookeeper:
         values["ha.zookeeper.quorum"] = wish.zookeeper
     return values

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from howdah.errors import PathExists
-from howdah.installation.plan import RACK_SCRIPT
+from howdah.installation.plan import RACK_SCRIPT, SSL_SERVER
 from howdah.storage.atomic import replace_file
 
 
@@ -22,18 +22,26 @@ def look_up(hosts: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def check_absent(names: Iterable[str], directory: Path) -> None:
+    """Raises `PathExists` if one of these files is there."""
+    there = [str(path) for path in (directory / name for name in names) if path.exists()]
+    if there:
+        raise PathExists(f"{', '.join(there)}: there already; --force replaces it")
+
+
 def write(files: Mapping[str, str], directory: Path, *, replaces: bool) -> list[Path]:
     """Write each file, whole or not at all; the paths.
 
     Raises `PathExists` if one is there and `replaces` is False: then nothing is written.
     """
     paths = {name: directory / name for name in files}
-    there = [str(path) for path in paths.values() if path.exists()]
-    if there and not replaces:
-        raise PathExists(f"{', '.join(there)}: there already; --force replaces it")
+    if not replaces:
+        check_absent(files, directory)
     directory.mkdir(parents=True, exist_ok=True)
     for name, path in paths.items():
         replace_file(path, files[name].encode())
         if name == RACK_SCRIPT:
             path.chmod(0o755)
+        if name == SSL_SERVER:  # which may have a password
+            path.chmod(0o600)
     return list(paths.values())

@@ -56,9 +56,11 @@ def lay_beside(directory: Path, conf_dir: Path, *, for_server: bool) -> None:
         _write(conf_dir / name, (directory / name).read_bytes())
 
 
-def make(directory: Path, hosts: Iterable[str]) -> None:
-    """Make what is not there yet; the certificate is for localhost and `hosts`. Raises
+def make(directory: Path, hosts: Iterable[str], lies_at: str | None = None) -> None:
+    """Make what is not there yet; the certificate is for localhost and `hosts`, names or
+    addresses. `lies_at` is where the files will be read, if that is another directory. Raises
     InvalidConfiguration where `cryptography` is missing."""
+    place = lies_at or str(directory)
     if (directory / CLIENT_FILE).is_file():
         return
     try:
@@ -139,12 +141,12 @@ def make(directory: Path, hosts: Iterable[str]) -> None:
         ),
     )
     trust = {
-        "truststore.location": str(directory / "truststore.p12"),
+        "truststore.location": f"{place}/truststore.p12",
         "truststore.password": _TRUST_PASSWORD,
         "truststore.type": "pkcs12",
     }
     store = {
-        "keystore.location": str(directory / "keystore.p12"),
+        "keystore.location": f"{place}/keystore.p12",
         "keystore.password": password,
         "keystore.keypassword": password,
         "keystore.type": "pkcs12",

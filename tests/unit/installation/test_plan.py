@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,12 +16,16 @@ from hypothesis import strategies as st
 from howdah import keys
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.doctor.certificates import certificate_of
 from howdah.doctor.checks import examine
 from howdah.doctor.facts import Facts, Host
 from howdah.errors import InvalidConfiguration
 from howdah.installation import plan
+from howdah.installation.plan import SSL_CLIENT, SSL_SERVER
 from howdah.keys.names.spelling import is_known
 from howdah.nameservices import namenode_ids, rpc_addresses
+from howdah.tls.client import ClientTls
+from howdah.tls.places import among_servers
 
 HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -37,9 +42,10 @@ def read(wish: plan.Wish) -> Configuration:
     st.booleans(),
     st.booleans(),
     st.integers(1, 4),
+    st.booleans(),
 )
 def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
-    count: int, available: bool | None, racks: bool, hosts_files: bool, disks: int
+    count: int, available: bool | None, racks: bool, hosts_files: bool, disks: int, https: bool
 ) -> None:
     machines = HOSTS[:count]
     wish = plan.Wish(
@@ -50,9 +56,11 @@ def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
         hosts_files=hosts_files,
         data_dirs=tuple(f"/disk{number}/data" for number in range(disks)),
         name_dirs=("/disk0/name", "/disk1/name"),
+        https=https,
     )
     conf = read(wish)
     conf.check_values()
+    assert among_servers(conf) == https
     assert [name for name, _ in conf.items() if not is_known(name)] == []
     assert list(conf.set_in_vain()) == []
     names = conf.get(keys.DFS_NAMESERVICES)
@@ -158,7 +166,7 @@ class Terminal(io.StringIO):
 def test_it_asks_on_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers = ["alpha,beta,gamma", "", "/srv", "/disk1,/disk2", "", "", str(tmp_path)]
+    answers = ["alpha,beta,gamma", "", "/srv", "/disk1,/disk2", "", "", "yes", str(tmp_path)]
     monkeypatch.setattr("sys.stdin", Terminal("".join(f"{each}\n" for each in answers)))
     assert main(["init"]) == 0
     conf = Configuration.load(tmp_path, environment=False)
@@ -166,6 +174,7 @@ def test_it_asks_on_a_terminal(
     assert [str(path) for path in conf.get(keys.DFS_NAMENODE_NAME_DIR)] == ["/srv/name"]
     assert os.path.basename(conf.get(keys.HADOOP_TMP_DIR)) == "tmp"
     assert "on alpha, beta, gamma: howdah zkfc" in capsys.readouterr().out
+    assert conf.get(keys.DFS_HTTP_POLICY) == "HTTPS_ONLY"
 
 
 def test_a_half_answered_question_writes_nothing(
@@ -175,3 +184,95 @@ def test_a_half_answered_question_writes_nothing(
     monkeypatch.setattr("sys.stdin", Terminal("alpha\n"))
     assert main(["init"]) == 255
     assert list(tmp_path.iterdir()) == []
+
+
+# -- TLS -----------------------------------------------------------------------------------
+
+
+@pytest.mark.req("FS-298")
+def test_with_tls_every_server_has_a_secure_address_in_reach() -> None:
+    conf = read(plan.Wish(HOSTS, https=True))
+    for number, host in enumerate(HOSTS[:3], 1):
+        assert conf.raw(f"dfs.namenode.https-address.howdah.nn{number}") == f"{host}:9871"
+    for key in (
+        keys.DFS_DATANODE_HTTPS_ADDRESS,
+        keys.DFS_JOURNALNODE_HTTPS_ADDRESS,
+        keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS,
+    ):
+        assert (conf.get(key) or ("", 0))[0] == "0.0.0.0", key.name
+    single = read(plan.Wish(("alpha",), https=True))
+    assert single.get(keys.DFS_NAMENODE_HTTPS_ADDRESS) == ("alpha", 9871)
+    assert SSL_SERVER not in plan.files(plan.Wish(HOSTS), {})
+
+
+def shell(command: str, directory: Path) -> None:
+    done = subprocess.run(["sh", "-ec", command], cwd=directory, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.req("FS-298")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_what_it_says_of_certificates_makes_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["init", "--machines", "alpha", "--to", str(tmp_path), "--https", "--json"]
+    assert main(words) == 0
+    steps = [step for step in json.loads(capsys.readouterr().out)["next"] if "server.csr" in step]
+    make = steps[0].partition("certificate: ")[2].partition("; the name")[0]
+    (tmp_path / "tls").mkdir()
+    shell(make.replace("$(hostname -f)", "alpha"), tmp_path)
+    shell(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=ca "
+        "-keyout ca.key -out tls/ca.pem && openssl x509 -req -in server.csr -CA tls/ca.pem "
+        "-CAkey ca.key -CAcreateserial -copy_extensions copy -out server.crt",
+        tmp_path,
+    )
+    shell(steps[1].partition("on each machine: ")[2], tmp_path)
+    conf = Configuration.load(tmp_path, environment=False)
+    found = certificate_of(conf)
+    assert (found.problem, found.open_to_all) == ("", ())
+    assert found.path == str(tmp_path / "tls" / "server.pem")
+    assert ClientTls(conf).context("alpha") is not None
+
+
+@pytest.mark.req("FS-298")
+def test_a_self_signed_set_is_made_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    words = ["init", "--machines", "alpha,[::1]", "--to", str(tmp_path), "--self-signed"]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "warning: the certificates are of an authority that was made for this" in told.err
+    assert "chmod 600" in told.out
+    assert {path.name for path in (tmp_path / "tls").iterdir()} == {
+        "ca.pem",
+        "keystore.p12",
+        "truststore.p12",
+    }
+    for name in (SSL_SERVER, "tls/keystore.p12"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
+    found = certificate_of(Configuration.load(tmp_path, environment=False))
+    assert (found.problem, found.open_to_all) == ("", ())
+    before = (tmp_path / "tls" / "keystore.p12").read_bytes()
+    assert main(words) == 1
+    assert "--force replaces" in capsys.readouterr().err
+    assert (tmp_path / "tls" / "keystore.p12").read_bytes() == before
+    assert main([*words, "--force", "--json"]) == 0
+    told_json = json.loads(capsys.readouterr().out)
+    assert str(tmp_path / "tls" / "keystore.p12") in told_json["files"]
+    assert told_json["warnings"] == [plan.SELF_SIGNED_WARNING]
+    assert (tmp_path / "tls" / "keystore.p12").read_bytes() != before
+    assert certificate_of(Configuration.load(tmp_path, environment=False)).problem == ""
+
+
+def test_certificates_that_will_lie_elsewhere_are_described_there(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    words = ["init", "--machines", "alpha", "--to", str(tmp_path), "--self-signed"]
+    assert main([*words, "--conf-dir", "/etc/howdah"]) == 0
+    for name in (SSL_SERVER, SSL_CLIENT):
+        text = (tmp_path / name).read_text()
+        assert "/etc/howdah/tls/truststore.p12" in text
+        assert str(tmp_path) not in text

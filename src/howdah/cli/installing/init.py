@@ -59,6 +59,16 @@ def arguments() -> Arguments:
     add("--replication", type=int, metavar="N", help="replicas of a file (default: 3, or fewer)")
     add("--racks", metavar="HOST=/RACK,…", help="in which rack each machine is")
     add("--rack-script", action="store_true", help="a script that says so, beside the table")
+    add(
+        "--https",
+        action="store_true",
+        help="pages and WebHDFS over TLS alone, with certificates of your authority",
+    )
+    add(
+        "--self-signed",
+        action="store_true",
+        help="the same, with certificates that are made here: for a try",
+    )
     add("--hosts-files", action="store_true", help="lists of who may join and who is to leave")
     add(
         "--conf-dir",
@@ -82,17 +92,44 @@ def main(argv: list[str], conf: Configuration) -> int:
     directory = Path(options.to or "conf").absolute()
     wish = _wish(options, directory, dict(conf.items()))
     files = plan.files(wish, writing.look_up(wish.racks))
-    written = writing.write(files, directory, replaces=options.force)
+    made: list[Path] = []
+    if wish.self_signed:
+        if not options.force:
+            writing.check_absent([*files, plan.SSL_SERVER, plan.SSL_CLIENT], directory)
+        made, described = _self_signed(wish, directory / plan.TLS_DIR)
+        files |= described
+    written = [*made, *writing.write(files, directory, replaces=options.force)]
     steps = plan.next_steps(wish)
+    warnings = [plan.SELF_SIGNED_WARNING] if wish.self_signed else []
     if options.json:
-        print(json.dumps({"files": [str(path) for path in written], "next": steps}))
+        paths = [str(path) for path in written]
+        print(json.dumps({"files": paths, "next": steps, "warnings": warnings}))
         return 0
     for path in written:
         print(f"wrote {path}")
+    for warning in warnings:
+        print(f"\nwarning: {warning}", file=sys.stderr)
     print("\nWhat comes next:")
     for number, step in enumerate(steps, 1):
         print(f"{number}. {step}")
     return 0
+
+
+def _self_signed(wish: Wish, directory: Path) -> tuple[list[Path], dict[str, str]]:
+    """Make an authority and what it signs; the files, and the text of those that describe them,
+    which have a place beside the configuration."""
+    from howdah.installation import plan
+    from howdah.local import certificates
+
+    described = (plan.SSL_SERVER, plan.SSL_CLIENT)
+    for name in described:  # of an earlier time
+        (directory / name).unlink(missing_ok=True)
+    hosts = [host.strip("[]") for host in wish.machines]
+    certificates.make(directory, hosts, f"{wish.conf_dir}/{plan.TLS_DIR}")
+    texts = {name: (directory / name).read_text() for name in described}
+    for name in described:
+        (directory / name).unlink()
+    return sorted(directory.iterdir()), texts
 
 
 def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) -> Wish:
@@ -119,6 +156,8 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
         rack_script=options.rack_script,
         hosts_files=options.hosts_files,
         zookeeper=options.zookeeper,
+        https=options.https or options.self_signed,
+        self_signed=options.self_signed,
         values=values,
     )
 
@@ -147,6 +186,16 @@ def _ask(options: argparse.Namespace) -> None:
         )
     if options.racks is None and len(_words(options.machines)) > 1:
         options.racks = _answer("Racks as HOST=/RACK,… (empty: all in one)", "")
+    if not options.https and not options.self_signed:
+        answer = _answer(
+            "Pages and WebHDFS over TLS (no; yes, with certificates of your authority; or "
+            "self-signed, for a try)",
+            "no",
+        ).lower()
+        options.https = answer in ("y", "yes")
+        options.self_signed = answer == "self-signed"
+        if not (options.https or options.self_signed or answer in ("n", "no")):
+            raise UsageError(f"{answer}: no, yes or self-signed is wanted")
     if options.to is None:
         options.to = _answer("Write the files to", "conf")
 
