@@ -55,6 +55,7 @@ SCRIPTS = (
     "scale",
     "images",
     "pages",
+    "hostile_http",
     "fsck",
     "balancer",
     "repair",

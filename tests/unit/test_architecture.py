@@ -254,6 +254,7 @@ PURE = {
         "http",
         "image_transfer",
         "jmx",
+        "json_slices",
         "monitoring.families",
         "monitoring.health",
         "monitoring.rpc_beans",

@@ -162,11 +162,15 @@ class Channel:
         now_s = time.monotonic()
         patience = self._patience
         deadline_s = now_s + (patience.head_s if self._is_first else patience.idle_s)
-        received = b""
         event: object
-        begun = bool(self._h11.trailing_data[0])
-        in_first_line = not begun
-        if not begun:
+        # What came behind the request before, which was sent without waiting for its answer.
+        ahead, _ = self._h11.trailing_data
+        received = ahead[:16]
+        begun, in_first_line = bool(ahead), b"\n" not in ahead
+        if begun:
+            self.head_since_s = now_s
+            deadline_s = now_s + patience.head_s
+        else:
             self.silent_since_s = now_s
         try:
             while True:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah.web.http import Request
-from howdah.web.jmx import beans, respond_jmx
+from howdah.web.jmx import beans, respond_jmx, tells_nodes
 from howdah.web.pages import nodes
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import Times, overview
@@ -98,6 +98,28 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
 )
 def test_a_query_picks_beans(status: NamenodeStatus, pattern: str, expected: list[str]) -> None:
     assert names(asked(status, qry=pattern)[1]) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "expected"),
+    [
+        ("/jmx", {}, True),
+        ("/jmx", {"qry": "Hadoop:*"}, True),
+        ("/jmx", {"qry": "Hadoop:service=NameNode,name=NameNodeInfo"}, True),
+        ("/jmx", {"qry": "Hadoop:service=NameNode,name=FSNamesystem"}, False),
+        ("/jmx", {"get": "Hadoop:service=NameNode,name=NameNodeInfo::LiveNodes"}, True),
+        ("/jmx", {"get": "Hadoop:service=NameNode,name=FSNamesystem::FilesTotal"}, False),
+        ("/prom", {}, False),
+    ],
+)
+def test_texts_of_all_datanodes_are_made_for_those_who_get_them(
+    status: NamenodeStatus, path: str, query: dict[str, str], expected: bool
+) -> None:
+    assert tells_nodes(Request("GET", path, query)) == expected
+    (info,) = (
+        bean for bean in beans(status, with_nodes=expected) if "NameNodeInfo" in str(bean["name"])
+    )
+    assert ("LiveNodes" in info) == expected
 
 
 def test_one_figure_can_be_asked_for(status: NamenodeStatus) -> None:

@@ -197,7 +197,46 @@ def test_path_may_have_characters_that_nobody_escaped() -> None:
     assert found.endswith(b"\r\n\r\n/%C3%BC%E2%82%AC\n")
 
 
+@pytest.mark.parametrize("cut", [1, 3, 10, 17, 30])
+def test_a_pipeline_may_be_cut_anywhere(cut: int) -> None:
+    with serving(path_of) as port, dial(port) as connection:
+        second = GET % b"/b"
+        connection.sendall(GET % b"/a" + second[:cut])
+        first = b""
+        while not first.endswith(b"/a\n"):
+            first += connection.recv(1 << 16)
+        connection.sendall(second[cut:])
+        connection.shutdown(socket.SHUT_WR)
+        found = all_of(connection)
+    assert found.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert found.endswith(b"\r\n\r\n/b\n")
+
+
 # Bad company.
+
+
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
+def test_a_pipeline_whose_last_head_is_not_whole_makes_room() -> None:
+    patience = Patience(head_s=600, idle_s=600)
+    with serving(path_of, max_connections=2, patience=patience) as port:
+        connections = [dial(port) for _ in range(2)]
+        for connection in connections:
+            connection.sendall(GET % b"/a" + b"GET")
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        # What was answered last may not be waiting for the next head yet.
+        wait_until(lambda: b"/b\n" in said(port, GET % b"/b"), 60)
+        for connection in connections:
+            connection.close()
+
+
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
+def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
+    patience = Patience(head_s=0.05, idle_s=600)
+    with serving(path_of, patience=patience) as port, dial(port) as connection:
+        connection.sendall(GET % b"/a" + b"GET")
+        assert all_of(connection).endswith(b"/a\n")
 
 
 @pytest.mark.parametrize(

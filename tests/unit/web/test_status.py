@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -38,6 +39,11 @@ def test_scripts_get_json() -> None:
     assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
     found = json.loads(answer.body)
     assert (found["last_txid"], found["datanodes"][0]["blocks"]) == (12345, 3)
+
+
+def test_all_of_the_status_is_in_the_json() -> None:
+    told = json.loads(respond(Request("GET", "/status.json"), status).body)
+    assert told == json.loads(json.dumps(asdict(status())))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "get"])

@@ -28,7 +28,7 @@ from howdah.namenode.monitoring.startup import Phase, StartupProgress, bean
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response
-from howdah.web.monitoring.health import Check, Pulse, Report
+from howdah.web.monitoring.health import HEALTH_PATH, READY_PATH, Check, Pulse, Report
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.status import NamenodeStatus
 
@@ -90,6 +90,9 @@ class Watch:
         self, request: Request, status: Callable[[], NamenodeStatus]
     ) -> Callable[[], Response]:
         """Makes the answer to what `pages` wants, on any thread, where `status` is called too."""
+        if request.path in (HEALTH_PATH, READY_PATH):
+            # Asked for every few seconds, and not about datanodes.
+            return lambda: self.pages.answer(request, ())
         windows = self.windows()
         wall_ms = self._core.clock.wall_ms()
 
@@ -97,7 +100,7 @@ class Watch:
             found = status()
             return self.pages.answer(
                 request,
-                self._beans(found, windows, wall_ms),
+                self._beans(found, windows, wall_ms, with_nodes=jmx.tells_nodes(request)),
                 lambda: [
                     *of_status(found),
                     of_top(windows),
@@ -108,9 +111,9 @@ class Watch:
         return make
 
     def _beans(
-        self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int
+        self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int, *, with_nodes: bool
     ) -> list[jmx.Bean]:
-        found = [*jmx.beans(status), bean(self.startup.see())]
+        found = [*jmx.beans(status, with_nodes=with_nodes), bean(self.startup.see())]
         extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
         for each in found:
             if str(each["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):
