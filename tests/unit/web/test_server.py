@@ -197,7 +197,7 @@ def test_path_may_have_characters_that_nobody_escaped() -> None:
     assert found.endswith(b"\r\n\r\n/%C3%BC%E2%82%AC\n")
 
 
-@pytest.mark.parametrize("cut", [1, 3, 10, 17, 30])
+@pytest.mark.parametrize("cut", [1, 3, 10, 17, 27])
 def test_a_pipeline_may_be_cut_anywhere(cut: int) -> None:
     with serving(path_of) as port, dial(port) as connection:
         second = GET % b"/b"
