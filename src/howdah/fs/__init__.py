@@ -7,7 +7,7 @@
 - `hdfs`    HDFS, by a DFS client
 - `local`   this machine's files, with checksums or without
 - `memory`  files of this process
-- `objects` objects of a store, `s3://`, `az://`
+- `objects` objects of a store, `s3://`, `az://`, `gs://`
 - `viewfs`  several of these as one tree, by a mount table
 - `webhdfs` HDFS over HTTP
 

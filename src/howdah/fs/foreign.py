@@ -1,8 +1,8 @@
-"""What fsspec can open, as a FileSystem: `s3://bucket/…`, `gs://`, `sftp://` and others.
+"""What fsspec can open, as a FileSystem: `sftp://`, `gdrive://` and others.
 
 A scheme that howdah doesn't serve itself is fsspec's, if that is installed and knows it.
 Options for fsspec are configuration keys `fsspec.SCHEME.OPTION`, such as
-`fsspec.s3.endpoint_url`; credentials come from wherever fsspec takes them.
+`fsspec.sftp.username`; credentials come from wherever fsspec takes them.
 
 Such filesystems have neither owners nor modes, most no directories that outlive their
 last file, and not all rename in one step. What is missing says so (`path_capabilities`,

@@ -28,6 +28,7 @@ _BUILT_IN = {
     "abfss": "howdah.fs.objects.azure.filesystem:AbfssFileSystem",
     "az": "howdah.fs.objects.azure.filesystem:AzureFileSystem",
     "file": "howdah.fs.local.filesystem:LocalFileSystem",
+    "gs": "howdah.fs.objects.google.filesystem:GoogleFileSystem",
     "hdfs": "howdah.fs.hdfs.filesystem:HdfsFileSystem",
     "mem": "howdah.fs.memory.filesystem:MemoryFileSystem",
     "s3": "howdah.fs.objects.filesystem:S3FileSystem",

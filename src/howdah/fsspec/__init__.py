@@ -13,11 +13,16 @@ from howdah.fsspec.filesystem import (
     HowdahWebHdfsFileSystem,
 )
 from howdah.fsspec.installing import install
-from howdah.fsspec.object_stores import HowdahAzureFileSystem, HowdahS3FileSystem
+from howdah.fsspec.object_stores import (
+    HowdahAzureFileSystem,
+    HowdahGoogleFileSystem,
+    HowdahS3FileSystem,
+)
 
 __all__ = [
     "HowdahAzureFileSystem",
     "HowdahFileSystem",
+    "HowdahGoogleFileSystem",
     "HowdahS3FileSystem",
     "HowdahSWebHdfsFileSystem",
     "HowdahViewFileSystem",

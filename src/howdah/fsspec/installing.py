@@ -17,9 +17,9 @@ from howdah.fsspec.object_stores import OBJECT_STORES
 
 def install(*, object_stores: bool = False) -> None:
     """Let howdah serve `hdfs://`, `viewfs://`, `webhdfs://` and `swebhdfs://` in fsspec for the
-    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs, and
-    Azure's schemes, instead of adlfs. Paths of universal_pathlib, if that is installed, keep host
-    and port in the first four."""
+    rest of the process; with `object_stores` also `s3://` and `s3a://`, instead of s3fs,
+    Azure's schemes, instead of adlfs, and `gs://`, instead of gcsfs. Paths of universal_pathlib,
+    if that is installed, keep host and port in the first four."""
     fsspec.register_implementation("hdfs", HowdahFileSystem, clobber=True)
     fsspec.register_implementation("viewfs", HowdahViewFileSystem, clobber=True)
     fsspec.register_implementation("webhdfs", HowdahWebHdfsFileSystem, clobber=True)

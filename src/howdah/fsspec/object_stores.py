@@ -1,6 +1,6 @@
 """Object stores in fsspec's terms: one bucket or container an object of these classes.
 
-Paths begin below the bucket, unlike those of s3fs and adlfs. fsspec's own classes for these
+Paths begin below the bucket, unlike those of s3fs, adlfs and gcsfs. fsspec's own classes for these
 schemes stay, unless `install(object_stores=True)` puts these in their place.
 """
 
@@ -35,4 +35,12 @@ class HowdahAzureFileSystem(HowdahFileSystem):
         return {"host": authority} if authority else {}
 
 
-OBJECT_STORES = (HowdahS3FileSystem, HowdahAzureFileSystem)
+class HowdahGoogleFileSystem(HowdahFileSystem):
+    """`gs://bucket/` with Hadoop's keys `fs.gs.*`."""
+
+    protocol = ("gs", "gcs")
+    _scheme = "gs"
+    _own_protocol = "gs"
+
+
+OBJECT_STORES = (HowdahS3FileSystem, HowdahAzureFileSystem, HowdahGoogleFileSystem)

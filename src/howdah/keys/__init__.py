@@ -23,6 +23,7 @@ from howdah.keys.blocks import *
 from howdah.keys.caching import *
 from howdah.keys.client import *
 from howdah.keys.clouds.azure import *
+from howdah.keys.clouds.google import *
 from howdah.keys.common import *
 from howdah.keys.datanode import *
 from howdah.keys.deprecated import DEPRECATED as DEPRECATED

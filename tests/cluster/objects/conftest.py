@@ -10,6 +10,7 @@ import pytest
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.testing.internal.objects.azurite import Azurite, NoAzurite, azurite_server
 from howdah.testing.internal.objects.clouds import CloudServer
+from howdah.testing.internal.objects.google import GoogleServer, google_server
 from howdah.testing.internal.objects.store import StoreServer, store_server
 from howdah.testing.internal.objects.trouble import Proxy, proxy_before
 
@@ -41,7 +42,7 @@ def fs(store: StoreServer, bucket: str) -> Iterator[S3FileSystem]:
 
 _CACHE = Path(__file__).parents[3] / ".cache"
 _FIRST_TIMEOUT_S = 400
-CLOUDS = ["az"]
+CLOUDS = ["az", "gs"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,8 +61,14 @@ def azurite() -> Iterator[Azurite]:
         pytest.skip(error.message)
 
 
+@pytest.fixture(scope="session")
+def google() -> Iterator[GoogleServer]:
+    with google_server() as started:
+        yield started
+
+
 @pytest.fixture(scope="session", params=CLOUDS)
 def cloud(request: pytest.FixtureRequest) -> CloudServer:
     """Each store but S3's."""
-    found: CloudServer = request.getfixturevalue({"az": "azurite"}[request.param])
+    found: CloudServer = request.getfixturevalue({"az": "azurite", "gs": "google"}[request.param])
     return found

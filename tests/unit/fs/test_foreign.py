@@ -96,5 +96,5 @@ def test_server_that_is_named_by_the_uri_is_asked() -> None:
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(errors.UnsupportedOperation, match=r"gs:// needs a package.*gcsfs"):
-        connect("gs://bucket/a")
+    with pytest.raises(errors.UnsupportedOperation, match=r"gcs:// needs a package.*gcsfs"):
+        connect("gcs://bucket/a")

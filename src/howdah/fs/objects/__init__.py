@@ -1,5 +1,5 @@
-"""Objects of a store as files: `s3://BUCKET/path` and `s3a://BUCKET/path`, and, in a room of its
-own, Azure's containers.
+"""Objects of a store as files: `s3://BUCKET/path` and `s3a://BUCKET/path`, and, in rooms of
+their own, Azure's containers and Google's buckets.
 
 A store has keys and no directories, takes an object whole or not at all, and renames nothing.
 What that makes of a FileSystem:
@@ -17,6 +17,7 @@ Pure:
 - `names`      paths and keys
 - `store`      what is asked of a store, and its answers
 - `parts`      how large the parts are, which bytes each of a copy has
+- `batches`    several requests in one
 - `read_plan`  what to ask for when a reader wants bytes
 
 Shells:

@@ -41,7 +41,7 @@ class Copying:
             ) from error
 
     def _copy_in_parts(self, source: ObjectInfo, key: str) -> Stored:
-        upload_id = self._store.begin_upload(key, writer=source.writer)
+        upload_id = self._store.begin_upload(key, exclusive=False, writer=source.writer)
         flying = [
             self._workers.submit(
                 partial(

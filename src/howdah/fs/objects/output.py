@@ -114,7 +114,9 @@ class ObjectOutput(OutputUntilClose):
                     "that a store takes"
                 )
             if self._upload_id is None:
-                self._upload_id = self._store.begin_upload(self._target.key, writer=self._writer)
+                self._upload_id = self._store.begin_upload(
+                    self._target.key, exclusive=self._target.exclusive, writer=self._writer
+                )
             while len(self._flying) >= self._target.active_parts:
                 self._parts.append(self._flying.popleft().result())
             self._begun += 1

@@ -44,6 +44,8 @@ class Request:
     target: str
     headers: Mapping[str, str]
     body: Body = b""
+    is_repeatable: bool = True
+    """Whether it may be made again by who does not know what became of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Requests:
                 return exchange, _sent(exchange, request)
             except errors.Unreachable:
                 exchange.close()
-                if not exchange.was_kept or exchange.is_answered:
+                if not (exchange.was_kept and request.is_repeatable) or exchange.is_answered:
                     raise
                 fresh = True
             except BaseException:

@@ -250,7 +250,7 @@ class S3Store:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, writer: str | None) -> str:
+    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
         more: dict[str, Any] = _metadata(writer)
         if self._settings.with_checksums:
             more |= {"ChecksumAlgorithm": _ALGORITHM, "ChecksumType": "FULL_OBJECT"}

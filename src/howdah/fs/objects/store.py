@@ -122,7 +122,9 @@ class ObjectStore(Protocol):
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         """Make an object; raises `NotAsExpected` if it is there and `exclusive`."""
 
-    def begin_upload(self, key: str, *, writer: str | None) -> str: ...
+    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
+        """`exclusive` as for `complete_upload`: some stores want to know it at once."""
+
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part: ...
     def copy_part(
         self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int

@@ -30,7 +30,7 @@ _OBJECT_STORES: Final = frozenset(
         *("oci", "oss", "obs", "tos", "hf", "r2"),
     )
 )
-_OUR_OBJECT_STORES: Final = frozenset(("s3", "s3a", "abfs", "abfss", "az", "wasb", "wasbs"))
+_OUR_OBJECT_STORES: Final = frozenset(("s3", "s3a", "gs", "abfs", "abfss", "az", "wasb", "wasbs"))
 
 _open: dict[tuple[str, str | None, tuple[tuple[str, str], ...]], FileSystem] = {}
 _lock = threading.Lock()

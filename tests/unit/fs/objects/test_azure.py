@@ -10,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.fs.objects import batches
 from howdah.fs.objects.azure import documents
 from howdah.fs.objects.azure.failures import translated
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
@@ -217,9 +218,11 @@ def test_the_answers_of_a_batch_are_told_apart_by_their_numbers() -> None:
         "x-ms-error-code: BlobNotFound\r\n\r\n\r\n"
         "--b\r\nContent-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n\r\n--b--"
     )
-    found = documents.batch_answers(parts.encode(), 'multipart/mixed; boundary="b"')
+    found = batches.answers(parts.encode(), 'multipart/mixed; boundary="b"')
     assert found == {0: (202, ""), 1: (404, "BlobNotFound")}
     with pytest.raises(errors.ProtocolViolation, match="as a whole"):
-        documents.batch_answers(b"--b\r\n\r\nHTTP/1.1 400 Bad\r\n--b--", "x; boundary=b")
+        batches.answers(
+            b"--b\r\n\r\nHTTP/1.1 400 Bad\r\nx-ms-error-code: X\r\n--b--", "x; boundary=b"
+        )
     with pytest.raises(errors.ProtocolViolation, match="no boundary"):
-        documents.batch_answers(b"", "text/plain")
+        batches.answers(b"", "text/plain")

@@ -24,7 +24,20 @@ if TYPE_CHECKING:
 
 
 _SCHEMES = (
-    *("abfs", "abfss", "az", "hdfs", "howdah", "s3", "s3a", "swebhdfs", "viewfs", "wasb", "wasbs"),
+    *(
+        "abfs",
+        "abfss",
+        "az",
+        "gs",
+        "hdfs",
+        "howdah",
+        "s3",
+        "s3a",
+        "swebhdfs",
+        "viewfs",
+        "wasb",
+        "wasbs",
+    ),
     "webhdfs",
 )
 

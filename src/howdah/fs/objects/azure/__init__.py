@@ -5,7 +5,7 @@ object by pieces that it buffers, splits and repeats itself, where `ObjectInput`
 and reads it as it comes; and what it would bring besides is a signature of twenty lines.
 
 - `signing`     Shared Key signatures (pure)
-- `documents`   what the service reads and writes: XML, and batches (pure)
+- `documents`   what the service reads and writes: XML (pure)
 - `names`       keys and names of blobs: a directory's marker is a blob without a slash (pure)
 - `settings`    Hadoop's keys `fs.azure.*`, for one container
 - `failures`    refusals of the service as errors of howdah

@@ -1,21 +1,15 @@
-"""What the Blob service reads and writes: listings, lists of blocks, batches, errors (pure)."""
+"""What the Blob service reads and writes: listings, lists of blocks, errors (pure)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final
 from urllib.parse import unquote
 from xml.etree import ElementTree as xml
 from xml.sax.saxutils import escape
 
 from howdah import errors
-
-_STATUS: Final = re.compile(rb"HTTP/1\.1 (\d{3})")
-_CONTENT_ID: Final = re.compile(rb"^content-id:\s*(\d+)\s*$", re.IGNORECASE | re.MULTILINE)
-_CODE: Final = re.compile(rb"^x-ms-error-code:\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,32 +110,3 @@ def refusal(body: bytes) -> tuple[str, str]:
         return "", ""
     message = (root.findtext("Message") or "").strip()
     return root.findtext("Code") or "", message.splitlines()[0] if message else ""
-
-
-def batch(boundary: str, heads: Iterable[str]) -> bytes:
-    """One request of several: each head is a request line and its headers."""
-    found = "".join(
-        f"--{boundary}\r\nContent-Type: application/http\r\n"
-        f"Content-Transfer-Encoding: binary\r\nContent-ID: {number}\r\n\r\n{head}\r\n"
-        for number, head in enumerate(heads)
-    )
-    return f"{found}--{boundary}--\r\n".encode()
-
-
-def batch_answers(body: bytes, content_type: str) -> dict[int, tuple[int, str]]:
-    """Status and error code of each request of a batch, by its number. Raises
-    `ProtocolViolation`."""
-    boundary = content_type.partition("boundary=")[2].partition(";")[0].strip().strip('"')
-    if not boundary:
-        raise errors.ProtocolViolation("the answer to a batch has no boundary")
-    found: dict[int, tuple[int, str]] = {}
-    for part in body.split(f"--{boundary}".encode())[1:]:
-        status = _STATUS.search(part)
-        if status is None:
-            continue
-        number, code = _CONTENT_ID.search(part), _CODE.search(part)
-        if number is None:
-            # The batch as a whole was refused.
-            raise errors.ProtocolViolation(f"a batch is answered with {int(status[1])} as a whole")
-        found[int(number[1])] = int(status[1]), code[1].decode() if code else ""
-    return found

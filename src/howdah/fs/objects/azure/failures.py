@@ -1,4 +1,4 @@
-"""Refusals of the Blob service as errors of howdah (pure).
+"""Refusals of the Blob service as errors of howdah.
 
 Codes are those of "Blob Storage error codes" of Microsoft's reference. A message has the
 service's first line and no more: the rest of some quotes the request.

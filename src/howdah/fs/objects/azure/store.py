@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.fs.objects import batches
 from howdah.fs.objects.azure import documents
 from howdah.fs.objects.azure.names import (
     CRC32C,
@@ -187,7 +188,7 @@ class AzureStore:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, writer: str | None) -> str:
+    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
         """The service knows of no beginning; the name is ours, and its blocks have it."""
         return writer or uuid.uuid4().hex
 
@@ -327,11 +328,11 @@ class AzureStore:
                 None,
                 [("restype", "container"), ("comp", "batch")],
                 {"Content-Type": f"multipart/mixed; boundary={boundary}"},
-                documents.batch(boundary, heads),
+                batches.joined(boundary, heads),
             )
             answer = self._requests.ask(self._settings.place, request)
             self._signer.raise_for(answer, None)
-            return documents.batch_answers(answer.body, answer.headers.get("content-type", ""))
+            return batches.answers(answer.body, answer.headers.get("content-type", ""))
 
         answers = self._again(f"the removal of {len(keys)} blobs", None, once)
         refused: list[NotDeleted] = []

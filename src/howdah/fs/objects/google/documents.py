@@ -1,0 +1,128 @@
+"""What Cloud Storage answers: resources of objects, listings, errors."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from howdah import errors
+from howdah.fs.objects.retrying import Damaged, Failed, Throttled
+from howdah.fs.objects.store import NotAsExpected, ObjectInfo, Page
+
+WRITER: Final = "howdah-writer"
+"""The metadata by which a stream knows its own object again."""
+FIELDS: Final = "name,size,updated,generation,crc32c,metadata"
+_THROTTLED: Final = ("rateLimitExceeded", "userRateLimitExceeded", "slowDown")
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """Raises `ProtocolViolation`."""
+    try:
+        found = json.loads(body)
+    except ValueError as error:
+        raise errors.ProtocolViolation(f"the store answers no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise errors.ProtocolViolation("the store answers something else than an object of JSON")
+    return found
+
+
+def crc_of(text: object) -> int | None:
+    """A CRC32C as the API writes it: four bytes in Base64."""
+    if not isinstance(text, str):
+        return None
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return int.from_bytes(raw, "big") if len(raw) == 4 else None
+
+
+def crc_text(crc: int) -> str:
+    """
+    >>> crc_text(0xe3069283)
+    '4waSgw=='
+    """
+    return base64.b64encode(crc.to_bytes(4, "big")).decode()
+
+
+def _ms(text: object) -> int:
+    if not isinstance(text, str):
+        return 0
+    try:
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError as error:
+        raise errors.ProtocolViolation(f"{text!r} is no time: {error}") from error
+
+
+def resource(found: Mapping[str, Any]) -> ObjectInfo:
+    """An object; its generation is its ETag. Raises `ProtocolViolation`."""
+    metadata = found.get("metadata")
+    try:
+        return ObjectInfo(
+            key=str(found["name"]),
+            length=int(found["size"]),
+            modified_ms=_ms(found.get("updated")),
+            etag=str(found.get("generation") or ""),
+            crc32c=crc_of(found.get("crc32c")),
+            writer=metadata.get(WRITER) if isinstance(metadata, dict) else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise errors.ProtocolViolation(f"a resource of an object lacks {error}") from error
+
+
+def page(body: bytes) -> Page:
+    """Raises `ProtocolViolation`."""
+    found = parsed(body)
+    items, prefixes = found.get("items", []), found.get("prefixes", [])
+    token = found.get("nextPageToken")
+    if not isinstance(items, list) or not isinstance(prefixes, list):
+        raise errors.ProtocolViolation("a listing has no list")
+    if not all(isinstance(each, dict) for each in items):
+        raise errors.ProtocolViolation("a listing has an entry that is no object")
+    return Page(
+        tuple(resource(each) for each in items),
+        tuple(str(each) for each in prefixes),
+        str(token) if token else None,
+    )
+
+
+def reason_of(body: bytes) -> tuple[str, str]:
+    """Reason and message of an error; empty where the answer has none."""
+    try:
+        told = json.loads(body)["error"]
+        reasons = told.get("errors") or [{}]
+        message = str(told.get("message") or "").strip()
+        return str(reasons[0].get("reason") or ""), message.splitlines()[0] if message else ""
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return "", ""
+
+
+def failure(
+    status: int, body: bytes, *, where: str, place: str, bucket: str, is_of_bucket: bool
+) -> errors.HowdahError:
+    """The error that a request for `where` comes to."""
+    reason, message = reason_of(body)
+    said = f"{reason or 'no reason'}: {message or 'no message'} (HTTP status {status})"
+    if status == 404 and (is_of_bucket or "bucket does not exist" in message):
+        return errors.UnknownStore(f"Bucket {bucket} does not exist at {place}")
+    if status == 412:
+        return NotAsExpected(f"{where}: {said}")
+    if status in (429, 503) or reason in _THROTTLED:
+        return Throttled(f"{where}: {place} asks to slow down: {said}")
+    if status >= 500 or status == 408:
+        return Failed(f"{where}: {place} failed: {said}")
+    if status == 401:
+        return errors.AccessDenied(f"{where}: {place} refuses the credentials: {said}")
+    if status == 403:
+        return errors.AccessDenied(f"{where}: access denied by {place}: {said}")
+    if status == 416:
+        return errors.EndOfFile(f"{where}: {said}")
+    if status == 404:
+        return errors.PathNotFound(f"File does not exist: {where}")
+    if status == 400 and ("crc32c" in message.lower() or "md5" in message.lower()):
+        return Damaged(f"{where}: {said}")
+    return errors.RemoteError(f"{where}: {said}")
