@@ -157,7 +157,8 @@ def test_log_says_what_was_skipped_and_why(bench: Any) -> None:
     log = b"".join(v or b"" for v in bench.tree("log").values()).decode().splitlines()
     src, dst = bench.uri("src"), bench.uri("dst")
     assert sorted(log) == [
-        f"FILE_COPIED: source={src}/b, size=2 --> target={dst}/b (not at the target)",
+        f"FILE_COPIED: source={src}/b, size=2 --> target={dst}/b (not at the target; verified by "
+        "COMPOSITE-CRC32C)",
         f"FILE_SKIPPED: source={src}/a, size=1 --> target={dst}/a, size=1 (checksums are equal)",
         f"SKIP: {src}/a",
     ]
@@ -180,7 +181,7 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(bench: Any) -> None:
     )
     src, dst = bench.uri("src"), bench.uri("dst")
     assert sorted(said) == [
-        f"copy {src}/b --> {dst}/b (not at the target)",
+        f"copy {src}/b --> {dst}/b (not at the target; verified by COMPOSITE-CRC32C)",
         f"delete {dst}/c (not at the source)",
         f"mkdir {src}/d --> {dst}/d",
         f"skip {src}/a --> {dst}/a (checksums are equal)",

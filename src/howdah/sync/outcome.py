@@ -31,6 +31,9 @@ class Synced:
         if done.files_failed:
             said.append(f"{done.files_failed} failed")
         yield f"{', '.join(said)}, in {self.seconds:.1f} s"
+        verified = done.told_of_verification()
+        if verified is not None:
+            yield verified
         yield from self.notes
 
     def to_json(self) -> str:

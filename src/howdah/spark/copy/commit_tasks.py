@@ -76,7 +76,9 @@ class JoinTask:
             counters.files_failed += 1
             return
         if parts or not _has_length(fs, target, entry.length):
-            self._join(source_fs, fs, entry, parts, target)
+            is_by_checksum = self._join(source_fs, fs, entry, parts, target)
+            counters.verified_by_checksum += is_by_checksum
+            counters.verified_by_length += not is_by_checksum
         # Otherwise an earlier attempt has joined it.
         counters.files_copied += 1
 
@@ -94,7 +96,9 @@ class JoinTask:
         entry: Entry,
         parts: list[FileStatus],
         target: str,
-    ) -> None:
+    ) -> bool:
+        """Whether the file was held against the checksum of its source; else against its
+        length."""
         there = sum(part.length for part in parts)
         if there != entry.length:
             raise CopyFailed(
@@ -103,25 +107,27 @@ class JoinTask:
         first, *rest = (part.path for part in parts)
         if rest:
             fs.concat(first, rest)
-        self._check(source_fs, fs, entry, first)
+        is_by_checksum = self._check(source_fs, fs, entry, first)
         preserve(source_fs, entry, fs, first, self.copy.options.preserve)
         fs.mkdirs(paths.parent_of(target) or paths.SEPARATOR)
         fs.rename(first, target, overwrite=True)
+        return is_by_checksum
 
-    def _check(self, source_fs: FileSystem, fs: FileSystem, entry: Entry, path: str) -> None:
+    def _check(self, source_fs: FileSystem, fs: FileSystem, entry: Entry, path: str) -> bool:
         now = source_fs.get_file_status(entry.path)
         if (now.length, now.modification_time_ms) != (entry.length, entry.modification_time_ms):
             raise SourceChanged(f"{source_fs.uri}{entry.path} is being changed while it is copied")
         if self.copy.options.skip_crc:
-            return
+            return False
         here = checksum_of(source_fs, entry.path, COMPOSITE)
         there = checksum_of(fs, path, COMPOSITE)
         if here is None or there is None or here.algorithm != there.algorithm:
-            return
+            return False
         if here.bytes != there.bytes:
             raise CopyFailed(
                 f"Checksum mismatch between {source_fs.uri}{entry.path} and {fs.uri}{path}."
             )
+        return True
 
 
 def _has_length(fs: FileSystem, path: str, length: int) -> bool:

@@ -42,6 +42,7 @@ from howdah.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
 
 COMPOSITE: Final = "COMPOSITE_CRC"
+LENGTH: Final = "length"
 MOST_TRIES: Final = 3
 FIRST_DELAY_S: Final = 0.5
 _TYPES: Final = {
@@ -85,6 +86,9 @@ class Copier:
         self._made: set[str] = set()
         self._crc_type: ChecksumType | None = None
         self.retries = 0
+        self.verified_by = LENGTH
+        """How the file that was copied last was held against its source: the algorithm of a
+        checksum, or `LENGTH`."""
 
     def copy(self, source_fs: FileSystem, source: Entry, target: str) -> Entry:
         """Copy a file. Returns the entry that was copied, which differs from `source` if the
@@ -123,7 +127,7 @@ class Copier:
                 if path != target:
                     self._fs.delete(path)
                 return False
-            self._verify(path, total, sum_)
+            self.verified_by = self._verify(path, total, sum_)
             preserve(source_fs, source, self._fs, path, self._settings.preserve)
             if path != target:
                 self.make_parent(target)
@@ -180,6 +184,7 @@ class Copier:
             )
         ):
             return "its bytes differed after the append"
+        self.verified_by = here.algorithm
         preserve(source_fs, source, self._fs, target, self._settings.preserve)
         return None
 
@@ -264,7 +269,7 @@ class Copier:
             self._crc_type = ChecksumType.CRC32 if name == "CRC32" else ChecksumType.CRC32C
         return self._crc_type
 
-    def _verify(self, path: str, length: int, sum_: int) -> None:
+    def _verify(self, path: str, length: int, sum_: int) -> str:
         if not self._settings.skip_crc and length:
             found = checksum_of(self._fs, path, COMPOSITE)
             if found is not None and _TYPES.get(found.algorithm) == self._checksum_type():
@@ -273,13 +278,14 @@ class Copier:
                         f"Checksum mismatch between what was read, {sum_:08x}, "
                         f"and {self._fs.uri}{path}, {found.hex()}"
                     )
-                return
+                return found.algorithm
         status = self._fs.get_file_status(path)
         if status.length != length:
             raise CopyFailed(
                 f"Mismatch in length: {length} bytes were written to {self._fs.uri}{path}, "
                 f"which has {status.length}"
             )
+        return LENGTH
 
     def _discard(self, path: str, cause: BaseException) -> None:
         try:

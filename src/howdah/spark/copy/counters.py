@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
-# The names that Hadoop prints; it does not have the last five.
+# The names that Hadoop prints; it does not have the last seven.
 NAMES: Final = {
     "files_copied": "Files Copied",
     "directories_copied": "DIR_COPY",
@@ -26,6 +26,8 @@ NAMES: Final = {
     "files_retried": "Files Copied Again",
     "entries_deleted": "Entries Deleted",
     "entries_renamed": "Entries Renamed",
+    "verified_by_checksum": "Files Verified, Checksums Equal",
+    "verified_by_length": "Files Verified, Lengths Equal",
 }
 
 
@@ -47,6 +49,8 @@ class Counters:
     files_retried: int = 0
     entries_deleted: int = 0
     entries_renamed: int = 0
+    verified_by_checksum: int = 0
+    verified_by_length: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in names()}
@@ -58,6 +62,16 @@ class Counters:
 
     def __add__(self, other: Counters) -> Counters:
         return Counters(**{n: getattr(self, n) + getattr(other, n) for n in names()})
+
+    def told_of_verification(self) -> str | None:
+        """How the files that were copied were held against their sources, in a line; None if
+        none was."""
+        said = []
+        if self.verified_by_checksum:
+            said.append(f"{self.verified_by_checksum} by a CRC of all bytes")
+        if self.verified_by_length:
+            said.append(f"{self.verified_by_length} by their lengths alone")
+        return f"files copied were verified: {', '.join(said)}" if said else None
 
     def lines(self) -> Iterator[str]:
         """As Hadoop's job client prints them, without those that are zero."""

@@ -23,7 +23,7 @@ from howdah.spark.common.reported import is_last
 from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
 from howdah.spark.copy.compare import Action, Decision, FileVersion, Reason, decide
-from howdah.spark.copy.copier import COMPOSITE, BandwidthLimit, Copier, CopySettings
+from howdah.spark.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import MEBIBYTE, Options
 from howdah.spark.copy.preserving import preserve
@@ -203,12 +203,17 @@ class Attempt:
             copied = count = entry.chunk_length
         else:
             copied = count = self._copier.copy(source_fs, entry, target).length
-        self._counters.files_copied += entry.chunk_length == WHOLE
+        how = self._copier.verified_by
+        if entry.chunk_length == WHOLE:
+            self._counters.files_copied += 1
+            self._counters.verified_by_checksum += how != LENGTH
+            self._counters.verified_by_length += how == LENGTH
         self._counters.bytes_expected += copied
         self._counters.bytes_copied += count
         if is_first:
             uri = self._source_uri(entry)
-            self._log.copied(uri, entry.length, self._fs.uri + target, decision.reason.value)
+            why = f"{decision.reason.value}; verified by {how}"
+            self._log.copied(uri, entry.length, self._fs.uri + target, why)
 
     def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
         """Create the directory for the chunks of a file."""

@@ -11,7 +11,7 @@ is planned for:
 - `slow`          the answer comes late
 - `sent damaged`  a byte of what is put is another one; the store says so if it came with a
   checksum
-- `answer damaged`  a byte of what is read is another one
+- `answer damaged`  a byte of an object that is read is another one
 - an `Answer`     the store never hears of it, and this is what comes back; `unless` it is signed
   for a region
 """
@@ -150,7 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer[: len(answer) // 2])
             self._cut()
             return
-        if trouble == "answer damaged" and self.command == "GET" and answer:
+        is_object = self.command == "GET" and "list-type" not in self.path
+        if trouble == "answer damaged" and is_object and answer:
             answer = bytes((answer[0] ^ 1,)) + answer[1:]
         self.wfile.write(answer)
 
