@@ -210,12 +210,11 @@ class ObjectFileSystem(FileSystem):
                 self._tree.delete_file(target)
             elif not recursive and self._tree.has_entries(target):
                 raise errors.DirectoryNotEmpty(f"{target} is not empty")
-            elif target == paths.SEPARATOR and not recursive:
+            elif target == paths.SEPARATOR:
+                # As S3A does, and every filesystem here: no slip of a finger empties a bucket.
                 return False
             else:
                 self._tree.delete_below(target)
-                if target == paths.SEPARATOR:
-                    return True
             self._tree.keep(paths.parent_of(target))
         return True
 

@@ -11,6 +11,7 @@ from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item, status_or_none
 from howdah.cli.dfs.shell.problems import IO_ERROR, PathProblem
+from howdah.errors import UnsupportedOperation
 from howdah.fs import paths
 
 TIMESTAMP_FORMAT = "%Y%m%d:%H%M%S"
@@ -69,6 +70,7 @@ class Touch(Touchz):
         both = "a" in parsed or "m" not in parsed, "m" in parsed or "a" not in parsed
         self._set_access, self._set_change = both
         stamp = parsed.values.get("t")
+        self._is_now = stamp is None
         self._time_ms = time.time_ns() // 1_000_000 if stamp is None else timestamp_ms(stamp)
         return list(parsed.arguments)
 
@@ -78,7 +80,12 @@ class Touch(Touchz):
     def process_missing(self, item: Item) -> None:
         if self._create:
             super().process_missing(item)
-            self._set_times(item)
+            try:
+                self._set_times(item)
+            except UnsupportedOperation:
+                # An object has the time of its making, and no other.
+                if not self._is_now:
+                    raise
 
     def _set_times(self, item: Item) -> None:
         item.fs.set_times(
