@@ -1,14 +1,19 @@
 """Ctrl-C, SIGTERM and SIGHUP end a command alike: what it has half done is removed.
 
 Without this the latter two end the process on the spot, and a copy leaves its temporary file.
+
+Python raises in whatever the main thread does at the moment. Where that is a destructor, or
+anything else that is called by what cannot raise, it prints the exception and goes on, and the
+command would, too: there it is raised again a moment later.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -18,6 +23,8 @@ _WORDS = {
     signal.SIGHUP: "Hangup",
 }
 ENDING = tuple(_WORDS)
+AGAIN_S = 0.01
+"""How long a destructor has to end before what was lost in it is raised again."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -25,6 +32,7 @@ class Terminated(KeyboardInterrupt):
 
     def __init__(self, number: int) -> None:
         super().__init__(_WORDS[signal.Signals(number)])
+        self.number = number
         self.exit_code = 128 + number
 
 
@@ -86,6 +94,34 @@ def whole_step() -> Iterator[None]:
         end(_step.came, None)
 
 
-def ended_by_signals() -> AbstractContextManager[None]:
+@contextmanager
+def _raised_again() -> Iterator[None]:
+    """A Terminated that nobody can get, as it was raised in a destructor, comes once more."""
+    before = sys.unraisablehook
+
+    def hook(lost: sys.UnraisableHookArgs) -> None:
+        if not isinstance(lost.exc_value, Terminated):
+            before(lost)
+            return
+        number = lost.exc_value.number
+
+        def again(_: int, __: FrameType | None) -> None:
+            raise Terminated(number)
+
+        signal.signal(signal.SIGALRM, again)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+
+    with handled_by(lambda number, frame: None, signal.SIGALRM):
+        sys.unraisablehook = hook
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            sys.unraisablehook = before
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
     """SIGINT, SIGTERM and SIGHUP raise Terminated in the block."""
-    return handled_by(end, *ENDING)
+    with _raised_again(), handled_by(end, *ENDING):
+        yield
