@@ -41,14 +41,15 @@ def fs(store: StoreServer, bucket: str) -> Iterator[S3FileSystem]:
 
 
 _CACHE = Path(__file__).parents[3] / ".cache"
-_FIRST_TIMEOUT_S = 400
+_FIRST_TIMEOUT_S = 900
 CLOUDS = ["az", "gs"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The first test of Azurite's fetches it, once."""
     for item in items:
-        if "cloud" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+        needs_azurite = {"cloud", "azurite"} & set(getattr(item, "fixturenames", ()))
+        if needs_azurite and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(_FIRST_TIMEOUT_S))
 
 

@@ -63,7 +63,9 @@ class GoogleStore:
     def __init__(self, settings: GoogleSettings, tls: ClientTls) -> None:
         self._settings = settings
         self._requests = Requests(settings, tls)
-        self._tokens = Tokens(settings, Requests(settings, tls))
+        # What is asked for tokens is no call of the store.
+        self._token_requests = Requests(settings, tls)
+        self._tokens = Tokens(settings, self._token_requests)
         self._retrying = Retrying(settings.retries)
         self._sessions: PerProcess[_Sessions] = PerProcess(_Sessions)
         self._objects = f"/storage/v1/b/{quote(settings.bucket, safe='')}/o"
@@ -77,6 +79,7 @@ class GoogleStore:
 
     def close(self) -> None:
         self._requests.close()
+        self._token_requests.close()
 
     def _where(self, key: str | None) -> str:
         return shown(f"gs://{self._settings.bucket}/{key or ''}")

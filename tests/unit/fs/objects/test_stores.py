@@ -1,0 +1,136 @@
+"""What the stores of Azure and Google make of answers that an emulator does not give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from howdah import errors
+from howdah.config import Configuration
+from howdah.fs.objects.azure import settings as azure
+from howdah.fs.objects.azure import store as azure_store
+from howdah.fs.objects.azure.store import AzureStore
+from howdah.fs.objects.google import settings as google
+from howdah.fs.objects.google.store import GoogleStore
+from howdah.fs.objects.rest import Answer, Request, Requests
+from howdah.fs.objects.store import NotAsExpected, ObjectInfo
+from howdah.tls.client import ClientTls
+from howdah.tls.places import Place
+
+SOURCE = ObjectInfo("a", 5, 0, "1")
+QUICK = {"fs.azure.io.retry.min.backoff.interval": "1ms", "fs.azure.io.retry.max.retries": "1"}
+
+
+class Scripted(Requests):
+    """Answers in their order; what was asked is kept."""
+
+    def __init__(self, answers: Sequence[Answer]) -> None:
+        self._answers = list(answers)
+        self.asked: list[Request] = []
+
+    def ask(self, place: Place, request: Request) -> Answer:
+        self.asked.append(request)
+        return self._answers.pop(0)
+
+
+def azure_of(*answers: Answer) -> tuple[AzureStore, Scripted]:
+    conf = Configuration(QUICK)
+    store = AzureStore(azure.settings_of("az", "c@a", conf, {}), ClientTls(conf))
+    scripted = Scripted(answers)
+    store._requests = scripted
+    return store, scripted
+
+
+def google_of(*answers: Answer) -> tuple[GoogleStore, Scripted]:
+    conf = Configuration({"fs.gs.auth.type": "UNAUTHENTICATED"})
+    store = GoogleStore(google.settings_of("b", conf, {}), ClientTls(conf))
+    scripted = Scripted(answers)
+    store._requests = scripted
+    return store, scripted
+
+
+@pytest.mark.req("FS-195")
+def test_directories_of_a_hierarchical_namespace_are_refused_by_name() -> None:
+    headers = {"x-ms-resource-type": "directory", "x-ms-meta-hdi_isfolder": "true"}
+    store, _ = azure_of(Answer(200, headers, b""))
+    with pytest.raises(errors.UnsupportedOperation, match="account a has a hierarchical namespace"):
+        store.head("d/")
+    body = (
+        b"<E><Blobs><Blob><Name>d</Name><Properties><ResourceType>directory</ResourceType>"
+        b"</Properties></Blob></Blobs></E>"
+    )
+    store, _ = azure_of(Answer(200, {}, body))
+    with pytest.raises(errors.UnsupportedOperation, match="hierarchical namespace"):
+        store.list_page("", delimiter=True)
+
+
+@pytest.mark.req("FS-190")
+def test_a_copy_that_takes_its_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(azure_store, "_COPY_PAUSE_S", 0)
+    pending = Answer(202, {"x-ms-copy-status": "pending"}, b"")
+    done = Answer(200, {"x-ms-copy-status": "success", "etag": '"2"'}, b"")
+    store, scripted = azure_of(pending, pending, done)
+    assert store.copy(SOURCE, "b").etag == "2"
+    assert [each.method for each in scripted.asked] == ["PUT", "HEAD", "HEAD"]
+    store, _ = azure_of(pending, Answer(200, {"x-ms-copy-status": "failed"}, b""))
+    with pytest.raises(errors.RemoteError, match="b: its copy ended as failed"):
+        store.copy(SOURCE, "b")
+    store, _ = azure_of(Answer(412, {"x-ms-error-code": "SourceConditionNotMet"}, b""))
+    with pytest.raises(NotAsExpected):
+        store.copy(SOURCE, "b")
+
+
+@pytest.mark.req("FS-196")
+def test_what_a_batch_does_not_remove_is_tried_alone_or_told() -> None:
+    batch = (
+        "--b\r\nContent-ID: 0\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n"
+        "--b\r\nContent-ID: 1\r\n\r\nHTTP/1.1 503 Busy\r\n\r\n"
+        "--b\r\nContent-ID: 2\r\n\r\nHTTP/1.1 403 No\r\nx-ms-error-code: Denied\r\n\r\n--b--"
+    )
+    head = {"content-type": "multipart/mixed; boundary=b"}
+    store, scripted = azure_of(
+        Answer(202, head, batch.encode()), Answer(404, {}, b""), Answer(202, {}, b"")
+    )
+    refused = store.delete_many(["x", "y", "z", "w"])
+    assert [(each.key, type(each.error)) for each in refused] == [("z", errors.AccessDenied)]
+    assert [each.method for each in scripted.asked] == ["POST", "DELETE", "DELETE"]
+
+
+def test_at_google_what_a_batch_does_not_remove_says_why() -> None:
+    batch = (
+        "--b\r\nContent-ID: <response-0>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+        "--b\r\nContent-ID: <response-1>\r\n\r\nHTTP/1.1 403 No\r\n\r\n--b--"
+    )
+    head = {"content-type": "multipart/mixed; boundary=b"}
+    store, _ = google_of(Answer(200, head, batch.encode()), Answer(403, {}, b""))
+    refused = store.delete_many(["x", "y"])
+    assert [(each.key, type(each.error)) for each in refused] == [("y", errors.AccessDenied)]
+
+
+def test_a_copy_that_neither_ends_nor_goes_on_is_an_error() -> None:
+    store, _ = google_of(Answer(200, {}, b'{"done": false}'))
+    with pytest.raises(errors.ProtocolViolation, match="neither done nor goes on"):
+        store.copy(SOURCE, "b")
+
+
+@pytest.mark.req("FS-188")
+def test_a_session_without_a_name_is_no_session() -> None:
+    store, _ = google_of(Answer(200, {"location": "/upload"}, b""))
+    with pytest.raises(errors.ProtocolViolation, match="without a name"):
+        store.begin_upload("a", exclusive=True, writer=None)
+
+
+@pytest.mark.req("FS-197")
+def test_the_uri_of_a_session_is_in_no_error() -> None:
+    location = {"location": "https://elsewhere/upload?upload_id=what-nobody-may-read"}
+    store, scripted = google_of(
+        Answer(200, location, b""), Answer(400, {}, b"{}"), Answer(410, {}, b"")
+    )
+    upload = store.begin_upload("a", exclusive=False, writer="w")
+    assert "what-nobody-may-read" not in upload
+    for _ in range(2):
+        with pytest.raises(errors.HowdahError) as told:
+            store.complete_upload("a", upload, [], exclusive=False)
+        assert "what-nobody-may-read" not in str(told.value)
+    assert scripted.asked[-1].target == "/upload?upload_id=what-nobody-may-read"
