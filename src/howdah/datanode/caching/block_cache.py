@@ -326,7 +326,12 @@ def _mapped(opened: OpenReplica, locked: LockedFile) -> _Memory:
     if not spec.sum_bytes:
         return _Memory((locked,), None)
     header = block_files.sums_offset(spec, 0)
-    sums = MappedFile(opened.meta_fd, header + spec.sums_length(opened.length_bytes))
+    try:
+        sums = MappedFile(opened.meta_fd, header + spec.sums_length(opened.length_bytes))
+    except OSError as error:
+        # As where a process has as many mappings as it may (vm.max_map_count).
+        log.warning("%r is cached, and sent as if it were not: %s", opened.replica, error)
+        return _Memory((locked,), None)
     partial = opened.length_bytes % spec.bytes_per_checksum
     mapped = MappedReplica(
         opened.replica.generation_stamp,

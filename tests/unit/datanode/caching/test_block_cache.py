@@ -14,8 +14,9 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.datanode.caching import block_cache
 from howdah.datanode.caching.block_cache import BlockCache
-from howdah.datanode.caching.locked_memory import LockedFile
+from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
 from howdah.datanode.channel.messages import CacheChanged, CorruptFound, ReplicaSuspect
 from howdah.datanode.latency.activity import Activity
 from howdah.datanode.replicas.open_replica import OpenReplica
@@ -454,6 +455,25 @@ def test_a_replica_that_is_not_cached_any_more_is_read_from_its_files(
     before = opened.count
     assert read(cached, 0, 10).data == DATA[:512]
     assert opened.count == before
+
+
+def test_without_room_for_one_more_mapping_a_replica_is_cached_and_read_from_its_files(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(fd: int, length_bytes: int) -> MappedFile:
+        raise OSError(12, "mmap: Cannot allocate memory")
+
+    monkeypatch.setattr(block_cache, "MappedFile", refuse)
+    subject = Lab(lab)
+    subject.write()
+    subject.cache.cache(POOL, [1])
+    subject.wait_until_cached()
+    assert "is cached, and sent as if it were not: [Errno 12] mmap" in caplog.text
+    opened = Opened(monkeypatch)
+    assert read(subject, 0, 1000).data == DATA[:1024]
+    assert opened.count == 1
+    subject.cache.uncache(POOL, [1])
+    subject.wait_until_free()
 
 
 def test_memory_that_is_being_sent_stays_until_it_is(cached: Lab) -> None:
