@@ -138,14 +138,14 @@ class _Connection:
         self.idle_since_s = 0.0
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
         # Sent together with the first call: a connection costs no round trip.
         self._greeting = wire.preamble() + wire.encode_context(protocol, user, client_id)
 
     def looks_dead(self) -> bool:
         """True when the server closed, or sent what nobody asked for, while idle."""
-        readable = select.poll()
-        readable.register(self._socket, select.POLLIN)
-        return bool(readable.poll(0))
+        return bool(self._readable.poll(0))
 
     def exchange(
         self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
@@ -196,7 +196,10 @@ class _Connection:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
-        self._socket.settimeout(left_s)
+        armed_s = self._socket.gettimeout()
+        # Each change is a system call: what is a hundredth too long, or too short, may stay.
+        if armed_s is None or abs(armed_s - left_s) > left_s / 100:
+            self._socket.settimeout(left_s)
 
     def close(self) -> None:
         # No shutdown(): after a fork the other process may still use the connection.

@@ -312,6 +312,27 @@ def test_an_answer_that_trickles_in_does_not_extend_the_timeout(serve: Serve) ->
     stop.set()
 
 
+def test_the_kernel_is_told_a_time_out_once_while_it_stays_the_same(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float | None] = []
+
+    class Counting(socket.socket):
+        def settimeout(self, value: float | None) -> None:
+            told.append(value)
+            super().settimeout(value)
+
+    monkeypatch.setattr(socket, "socket", Counting)
+    _, client = serve(success)
+    call(client, timeout_s=100_000)
+    before = len(told)
+    for _ in range(5):
+        call(client, timeout_s=100_000)
+    assert len(told) == before
+    call(client, timeout_s=50_000)
+    assert [round(value / 1000) for value in told[before:] if value] == [50]
+
+
 def test_an_announced_answer_over_the_limit_is_refused(serve: Serve) -> None:
     _, client = serve(lambda c: b"\x7f\xff\xff\xff")
     with pytest.raises(errors.ProtocolViolation, match="2147483647 bytes"):
