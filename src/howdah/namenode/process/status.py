@@ -111,24 +111,25 @@ def _slow_peers(core: Core, now_ms: int) -> Iterator[SlowPeerStatus]:
 
 def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
     identity = node.identity
+    totals = node.totals()
     return NodeStatus(
         name=node.name,
         rack=node.location,
         live=node.alive,
         last_heartbeat_s=(now_ms - node.last_heartbeat_ms) / 1000,
-        capacity_bytes=node.capacity_bytes,
-        used_bytes=node.used_bytes,
-        remaining_bytes=node.remaining_bytes,
-        blocks=node.block_count,
+        capacity_bytes=totals.capacity_bytes,
+        used_bytes=totals.used_bytes,
+        remaining_bytes=totals.remaining_bytes,
+        blocks=totals.blocks,
         uuid=identity.uuid,
         info_address=f"{identity.ip}:{identity.info_port}",
         info_secure_address=f"{identity.ip}:{identity.info_secure_port}",
         version=identity.software_version,
         stale=core.datanodes.is_stale(node, now_ms),
-        stale_storages=sum(not s.reported and not s.failed for s in node.storages.values()),
+        stale_storages=totals.unreported,
         connections=node.xceivers,
-        non_dfs_used_bytes=node.non_dfs_used_bytes,
-        pool_used_bytes=node.pool_used_bytes,
+        non_dfs_used_bytes=totals.non_dfs_used_bytes,
+        pool_used_bytes=totals.pool_used_bytes,
         failed_volumes=len(node.volume_failures.locations),
         failed_locations=node.volume_failures.locations,
         last_volume_failure_ms=node.volume_failures.last_ms,
