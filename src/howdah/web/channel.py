@@ -12,6 +12,7 @@ import os
 import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -60,6 +61,10 @@ _ALWAYS: Final = (
 )
 
 
+_PARSING: Final = threading.Lock()
+"""One connection at a time. The interpreter lets one thread run anyhow; a loop beside them that
+wants its turn waits for one of them then, and not for each. Beside eight heads of 2,000 lines its
+turn was 26 ms late at most, and is 7 ms (the machine busy, the process in real time)."""
 _BEYOND_ASCII: Final = re.compile(rb"[\x80-\xff]")
 """Java's client writes such characters of a path as they are, which other servers let pass."""
 
@@ -174,7 +179,7 @@ class Channel:
             self.silent_since_s = now_s
         try:
             while True:
-                event = self._h11.next_event()
+                event = self._parsed()
                 if isinstance(event, h11.Request):
                     return self._begun(event)
                 if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
@@ -200,6 +205,11 @@ class Channel:
         except h11.RemoteProtocolError as error:
             self._refuse(error.error_status_hint, str(error))
 
+    def _parsed(self) -> object:
+        """What comes next of what was received. Raises RemoteProtocolError."""
+        with _PARSING:
+            return self._h11.next_event()
+
     def _begun(self, event: h11.Request) -> Request:
         self.silent_since_s = self.head_since_s = None
         self.added = {}
@@ -218,7 +228,7 @@ class Channel:
             self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
         while True:
             try:
-                event = self._h11.next_event()
+                event = self._parsed()
             except h11.RemoteProtocolError as error:
                 self.broken = self.has_begun
                 raise Gone(f"the body of a request: {error}") from error

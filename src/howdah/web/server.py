@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+WORDS: Final = threading.Lock()
+"""Held while a page is put into words beside a loop, and never while anything is waited for: the
+loop has to wait for one such thread at a time, however many ask."""
 MAX_CONNECTIONS: Final = 512
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""

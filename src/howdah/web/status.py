@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from typing import Final
 
@@ -170,11 +171,18 @@ def _lines(status: NamenodeStatus) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def respond(request: Request, status: Callable[[], NamenodeStatus]) -> Response:
-    """`/status.json`, for scripts; what else is asked for is not here."""
+def respond(
+    request: Request,
+    status: Callable[[], NamenodeStatus],
+    turn: AbstractContextManager[object] = nullcontext(),  # noqa: B008 - it does nothing
+) -> Response:
+    """`/status.json`, for scripts; what else is asked for is not here. In `turn` the status is
+    put into words."""
     if request.method not in ("GET", "HEAD"):
         return answer(405, b"only GET and HEAD are answered\n", "text/plain")
     if request.path == "/status.json":
-        return answer(200, _lines(status()).encode(), "application/json")
+        found = status()
+        with turn:
+            return answer(200, _lines(found).encode(), "application/json")
     body = f"there is no {request.path} here\n".encode()
     return answer(404, body, "text/plain; charset=utf-8")

@@ -7,12 +7,14 @@ import contextlib
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import h11
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -189,6 +191,35 @@ def test_body_in_chunks_is_joined(content: bytes, cuts: list[int]) -> None:
             framed + b"0\r\n\r\n",
         )
     assert found.partition(b"\r\n\r\n")[2] == content
+
+
+def test_one_connection_is_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop in this process would wait for each of them."""
+    parsing: list[int] = []
+    most: list[int] = []
+    next_event = h11.Connection.next_event
+
+    def watched(self: h11.Connection) -> object:
+        parsing.append(1)
+        most.append(len(parsing))
+        time.sleep(0.001)
+        try:
+            return next_event(self)
+        finally:
+            parsing.pop()
+
+    monkeypatch.setattr(h11.Connection, "next_event", watched)
+    with serving(path_of) as port:
+        found: list[bytes] = []
+        asking = [
+            threading.Thread(target=lambda: found.append(said(port, GET % b"/a"))) for _ in range(8)
+        ]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join()
+    assert all(each.endswith(b"/a\n") for each in found)
+    assert (len(found), max(most)) == (8, 1)
 
 
 def test_path_may_have_characters_that_nobody_escaped() -> None:

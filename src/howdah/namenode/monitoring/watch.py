@@ -30,6 +30,7 @@ from howdah.web import jmx
 from howdah.web.http import Request, Response
 from howdah.web.monitoring.health import HEALTH_PATH, READY_PATH, Check, Pulse, Report
 from howdah.web.monitoring.pages import Monitoring, Port
+from howdah.web.server import WORDS
 from howdah.web.status import NamenodeStatus
 
 _TAKE_S: Final = 1.0
@@ -98,15 +99,16 @@ class Watch:
 
         def make() -> Response:
             found = status()
-            return self.pages.answer(
-                request,
-                self._beans(found, windows, wall_ms, with_nodes=jmx.tells_nodes(request)),
-                lambda: [
-                    *of_status(found),
-                    of_top(windows),
-                    *journal_families(self._log.transactions, self._log.syncs),
-                ],
-            )
+            with WORDS:
+                return self.pages.answer(
+                    request,
+                    self._beans(found, windows, wall_ms, with_nodes=jmx.tells_nodes(request)),
+                    lambda: [
+                        *of_status(found),
+                        of_top(windows),
+                        *journal_families(self._log.transactions, self._log.syncs),
+                    ],
+                )
 
         return make
 

@@ -29,7 +29,7 @@ from howdah.web.http import Request
 from howdah.web.pages import namenode
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.common import Common, configured
-from howdah.web.server import Answer, Later, Run
+from howdah.web.server import WORDS, Answer, Later, Run
 from howdah.web.status import (
     EditsDirectoryStatus,
     JournalNodeStatus,
@@ -102,7 +102,7 @@ class Pages:
             return found
         if self._watch.pages.wants(request):
             return Later(self._watch.respond(request, self._site.figures.status))
-        return Later(lambda: respond(request, self._site.figures.status))
+        return Later(lambda: respond(request, self._site.figures.status, WORDS))
 
     def _host_and_port(self) -> str:
         host, port = namenode_address(self._conf)

@@ -14,7 +14,7 @@ from howdah.web.http import Request, Response
 from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.common import LIVE_S, Common
-from howdah.web.server import Exchange, Later
+from howdah.web.server import WORDS, Exchange, Later
 
 _SLOW_LIVE_S: Final = 10.0
 
@@ -47,19 +47,23 @@ class SitePages:
 
     def _overview(self, request: Request) -> Response:
         found = self.figures.collect()
-        return self._common.page("/", "Overview", namenode.overview(found.status, found.times))
+        with WORDS:
+            return self._common.page("/", "Overview", namenode.overview(found.status, found.times))
 
     def _nodes(self, request: Request) -> Response:
         found = self.figures.collect()
         wanted = nodes.wanted_of(request.query)
-        body = nodes.page(
-            found.status.datanodes, wanted, found.times.estimates, is_secure=request.is_secure
-        )
-        return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
+        with WORDS:
+            body = nodes.page(
+                found.status.datanodes, wanted, found.times.estimates, is_secure=request.is_secure
+            )
+            return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
 
     def _racks(self, request: Request) -> Response:
-        body = racks.page(self.figures.collect().status.datanodes)
-        return self._common.page(racks.PATH, "Racks", body, live_s=_SLOW_LIVE_S)
+        found = self.figures.collect()
+        with WORDS:
+            body = racks.page(found.status.datanodes)
+            return self._common.page(racks.PATH, "Racks", body, live_s=_SLOW_LIVE_S)
 
     def _snapshots(self, request: Request) -> Response:
         body = snapshots.page(*self.figures.snapshots())
