@@ -264,10 +264,15 @@ def test_a_pipeline_whose_last_head_is_not_whole_makes_room() -> None:
 @pytest.mark.req("FS-219")
 @pytest.mark.kind("caller")
 def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
-    patience = Patience(head_s=0.05, idle_s=600)
-    with serving(path_of, patience=patience) as port, dial(port) as connection:
-        connection.sendall(GET % b"/a" + b"GET")
-        assert all_of(connection).endswith(b"/a\n")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        # All of it is there before anybody waits, however slow the machine.
+        theirs.sendall(GET % b"/a" + b"GET")
+        channel = Channel(ours, "a peer", 10, Patience(head_s=0.05, idle_s=600))
+        assert channel.next_request() is not None
+        channel.respond(plain(200, "first"))
+        assert channel.finish()
+        assert channel.next_request() is None
 
 
 @pytest.mark.parametrize(
