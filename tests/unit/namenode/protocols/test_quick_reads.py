@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf.message import Message
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
@@ -26,6 +26,8 @@ USERS: Final = (SUPERUSER, *GROUPS, "nobody")
 CLIENT: Final = "DFSClient_1"
 ADDRESS: Final = "10.9.9.9"
 BLOCK: Final = 1 << 20
+# How long examples take to make says how busy the machine is.
+BUSY: Final = [HealthCheck.too_slow]
 KERNELS: Final = pytest.mark.parametrize("native", [True, False], ids=["kernel", "twin"])
 
 
@@ -303,7 +305,7 @@ def take(world: InMemoryNamenode, step: tuple[Any, ...]) -> None:
     steps=st.lists(STEPS, max_size=12),
     asked=st.lists(st.tuples(PATHS, st.sampled_from(USERS)), min_size=1, max_size=8),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, suppress_health_check=BUSY)
 def test_any_history_is_told_as_the_handler_tells_it(
     steps: list[tuple[Any, ...]], asked: list[tuple[str, str]]
 ) -> None:
@@ -545,7 +547,7 @@ def test_many_blocks_are_left_to_the_handler(native: bool) -> None:
     caller=st.integers(0, 4),
     cut=st.integers(0, 12),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, suppress_health_check=BUSY)
 def test_kernel_and_twin_say_the_same_of_any_cluster(
     sizes: list[int], asked: list[tuple[int, int]], silent: list[int], caller: int, cut: int
 ) -> None:
