@@ -43,6 +43,7 @@ from harness import (
 )
 
 import howdah
+from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.testing.minicluster import MiniCluster
@@ -92,7 +93,7 @@ def measure(options: Options) -> Results:
             yield Skipped(APACHE, str(error))
         else:
             fs = stack.enter_context(howdah.connect(theirs.uri, conf=theirs.conf))
-            _fill(fs, PLAIN)
+            _fill_when_it_can_be(fs, PLAIN)
             remote[APACHE] = _open(stack, fs, PLAIN)
             pids[APACHE] = theirs.pid("datanode0")
         yield from _remote(options, remote, pids)
@@ -105,6 +106,19 @@ def _fill(fs: howdah.FileSystem, path: str) -> None:
     with fs.create(path, overwrite=True) as out:
         for seed in range(SIZE >> 20):
             out.write(random.Random(seed).randbytes(1 << 20))
+
+
+def _fill_when_it_can_be(fs: howdah.FileSystem, path: str) -> None:
+    """Hadoop's datanode refuses blocks for a moment after it has registered."""
+    deadline_s = time.monotonic() + 60
+    while True:
+        try:
+            _fill(fs, path)
+            return
+        except errors.RemoteError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(1)
 
 
 def _open(stack: ExitStack, fs: howdah.FileSystem, path: str) -> FSDataInputStream:
