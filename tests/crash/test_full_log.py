@@ -73,7 +73,7 @@ class Namenode:
                 createParent=True,
             ),
             pb.MkdirsResponseProto,
-            timeout_s=10,
+            timeout_s=60,
         )
 
     def exists(self, path: str) -> bool:
@@ -98,7 +98,7 @@ def test_namenode_that_cannot_log_ends_and_nothing_acknowledged_is_lost(tmp_path
     namenode = Namenode(root, LARGEST_FILE_BYTES)
     try:
         acknowledged = fill(namenode)
-        assert namenode.process.wait(timeout=10) == 1
+        assert namenode.process.wait(timeout=60) == 1
         assert "no edits directory is left that can be written" in namenode.log()
     finally:
         namenode.stop()

@@ -24,7 +24,7 @@ from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
 from howdah.storage.layout import StorageDirectory
 
-WAIT_S = 10.0
+WAIT_S = 60.0
 
 
 class Watcher:
