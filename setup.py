@@ -18,6 +18,7 @@ setup(
                 "src/howdah/_kernel_reads.c",
                 "src/howdah/_kernel_journal.c",
                 "src/howdah/_kernel_locations.c",
+                "src/howdah/_kernel_reports.c",
             ],
             depends=[
                 "src/howdah/_kernel_calls.h",

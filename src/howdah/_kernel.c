@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 4 };
+enum { REVISION = 5 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -637,6 +637,7 @@ PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t n
 
 /* In _kernel_locations.c. */
 PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* In _kernel_calls.c. */
 PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -679,6 +680,9 @@ static PyMethodDef methods[] = {
     {"block_locations", (PyCFunction)(void (*)(void))howdah_block_locations, METH_FASTCALL,
      "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
      "is lacking"},
+    {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
+     "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts) -> "
+     "(position, how many, ids, counts)"},
     {NULL, NULL, 0, NULL},
 };
 

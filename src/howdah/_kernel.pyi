@@ -1,4 +1,5 @@
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from typing_extensions import Buffer
@@ -63,6 +64,18 @@ def frame_files(
     counts: Buffer | None,
     /,
 ) -> bytes: ...
+def take_reported(
+    report: bytes,
+    position: int,
+    most: int,
+    pages: Mapping[int, Buffer],
+    number: int,
+    siblings: tuple[int, ...],
+    exceptions: tuple[Container[int], ...],
+    touched: dict[int, bytearray],
+    parts: dict[int, array[int]],
+    /,
+) -> tuple[int, int, bytes, bytes]: ...
 
 class DirectWriter:
     def __init__(self, bell: int, /) -> None: ...

@@ -11,7 +11,7 @@ capability.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from howdah import errors
 
@@ -50,47 +50,75 @@ def encode(replicas: Iterable[ListedReplica]) -> tuple[int, list[bytes]]:
     return count, buffers
 
 
+class ReplicaList(Generic[T]):
+    """The replicas of a report, one after the other, each as what `make` makes of the fields
+    of a `ListedReplica`.
+
+    Whoever reads the bytes of some of them by other means says so by `passed`.
+    """
+
+    __slots__ = ("_count", "_make", "_seen", "buffer", "position")
+
+    def __init__(
+        self, count: int, buffers: Iterable[bytes], make: Callable[[int, int, int, int], T]
+    ) -> None:
+        self.buffer: Final = b"".join(buffers)
+        self.position = 0
+        """Where the next replica begins."""
+        self._count = count
+        self._seen = 0
+        self._make = make
+
+    def passed(self, position: int, count: int) -> None:
+        """`count` replicas were read up to `position`."""
+        self.position = position
+        self._seen += count
+
+    def __iter__(self) -> Iterator[T]:
+        """Those that are left. Raises ProtocolViolation if their number is not what was
+        announced, or the last one is cut off.
+
+        The four numbers are read in line: as calls they took as long as all that the
+        namenode does with a replica that it knows.
+        """
+        buffer, make = self.buffer, self._make
+        end = len(buffer)
+        try:
+            while (position := self.position) < end:
+                raw_id = buffer[position]
+                position += 1
+                if raw_id >= 0x80:
+                    raw_id, position = _get_rest(buffer, position, raw_id)
+                length = buffer[position]
+                position += 1
+                if length >= 0x80:
+                    length, position = _get_rest(buffer, position, length)
+                stamp = buffer[position]
+                position += 1
+                if stamp >= 0x80:
+                    stamp, position = _get_rest(buffer, position, stamp)
+                state = buffer[position]
+                position += 1
+                if state >= 0x80:
+                    state, position = _get_rest(buffer, position, state)
+                self._seen += 1
+                self.position = position
+                yield make((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
+        except IndexError as error:
+            raise errors.ProtocolViolation("a block report ends inside a replica") from error
+        if self._seen != self._count:
+            raise errors.ProtocolViolation(
+                f"a block report announces {self._count} replicas and lists {self._seen}"
+            )
+
+
 def decode(
     count: int,
     buffers: Iterable[bytes],
     make: Callable[[int, int, int, int], T] = ListedReplica,  # type: ignore[assignment]
-) -> Iterator[T]:
-    """The replicas, each as what `make` makes of the fields of a `ListedReplica`. Raises
-    ProtocolViolation if their number is not `count`, or the last one is cut off.
-
-    The four numbers are read in line: as calls they took as long as all that the namenode
-    does with a replica that it knows.
-    """
-    seen = 0
-    buffer = b"".join(buffers)
-    position = 0
-    end = len(buffer)
-    try:
-        while position < end:
-            raw_id = buffer[position]
-            position += 1
-            if raw_id >= 0x80:
-                raw_id, position = _get_rest(buffer, position, raw_id)
-            length = buffer[position]
-            position += 1
-            if length >= 0x80:
-                length, position = _get_rest(buffer, position, length)
-            stamp = buffer[position]
-            position += 1
-            if stamp >= 0x80:
-                stamp, position = _get_rest(buffer, position, stamp)
-            state = buffer[position]
-            position += 1
-            if state >= 0x80:
-                state, position = _get_rest(buffer, position, state)
-            seen += 1
-            yield make((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
-    except IndexError as error:
-        raise errors.ProtocolViolation("a block report ends inside a replica") from error
-    if seen != count:
-        raise errors.ProtocolViolation(
-            f"a block report announces {count} replicas and lists {seen}"
-        )
+) -> ReplicaList[T]:
+    """The `count` replicas that the buffers of a report have."""
+    return ReplicaList(count, buffers, make)
 
 
 def _put(out: bytearray, value: int) -> None:

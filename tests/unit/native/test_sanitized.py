@@ -17,6 +17,7 @@ SOURCES = sorted(Path(howdah.__file__).parent.glob("_kernel*.c"))
 HERE = Path(__file__).parent
 TESTS = [
     HERE / "test_rows.py",
+    HERE / "test_reports.py",
     HERE / "test_calls.py",
     HERE / "test_answers.py",
     HERE / "test_reads.py",

@@ -29,12 +29,13 @@ be deleted. `invalidation` decides when it may count again, and gives out the or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.blocks.invalidation import Invalidation
 from howdah.namenode.blocks.placement import Placement
+from howdah.namenode.blocks.plain_replicas import PlainReplicas
 from howdah.namenode.blocks.redundancy import Redundancy
 from howdah.namenode.blocks.replica_reports import (
     PostponedReports,
@@ -53,6 +54,8 @@ from howdah.namenode.inodes.effects import (
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
+SLICE_PLAIN: Final = 5000
+"""The same of those that hold no surprise; most of their time takes it to count new ones."""
 
 
 class BlockMap:
@@ -122,12 +125,20 @@ class BlockMap:
         for others in (storage.corrupt, invalidated_ids, self._unsettled_at(storage)):
             for block_id in others:
                 missing.add(block_id)
-        for position, replica in enumerate(replicas, 1):
-            block_id = replica.block_id
-            missing.cross_out(block_id)
-            self.reported(storage, replica)
-            self.invalidation.still_there(storage, block_id, replica.generation_stamp)
-            if position % SLICE_REPLICAS == 0:
+        exceptions = (node.invalidated, self._awaited, self.postponed, self.blocks.extras)
+        plain = PlainReplicas.of(replicas, self.blocks, storage, missing, exceptions)
+        work = 0
+        for replica in replicas if plain is None else self._not_plain(storage, replicas, plain):
+            if replica is None:
+                work += SLICE_REPLICAS
+            else:
+                block_id = replica.block_id
+                missing.cross_out(block_id)
+                self.reported(storage, replica)
+                self.invalidation.still_there(storage, block_id, replica.generation_stamp)
+                work += 1
+            if work >= SLICE_REPLICAS:
+                work = 0
                 yield
                 if not node.alive or node.registrations != registrations:
                     return
@@ -136,6 +147,26 @@ class BlockMap:
         if self._term == term:
             storage.reported = has_reported or is_asked_for or not self._has_stood_by
         self.invalidation.storage_reported(node)
+
+    def _not_plain(
+        self, storage: Storage, replicas: Iterable[ReportedReplica], plain: PlainReplicas
+    ) -> Iterator[ReportedReplica | None]:
+        """The replicas of a report, but for those that are taken by the thousand between them;
+        None after as many of those as are a slice."""
+        single = iter(replicas)
+        while True:
+            count, ids, counts = plain.take(SLICE_PLAIN)
+            if ids:
+                storage.block_ids.update(ids)
+                self.redundancy.changed.update(ids)
+                self.safe_count += sum(count == self.min_replication for count in counts)
+            if count == SLICE_PLAIN:
+                yield None
+                continue
+            replica = next(single, None)
+            if replica is None:
+                return
+            yield replica
 
     def _unsettled_at(self, storage: Storage) -> set[int]:
         """The blocks under construction of which the storage reported a replica before."""

@@ -222,6 +222,10 @@ class IdSet:
             part.insert(place, low)
         self._count += 1
 
+    def update(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.add(number)
+
     def discard(self, number: int) -> None:
         low = number & _SET_MASK
         part = self._parts.get(number >> _SET_SHIFT)
@@ -279,31 +283,48 @@ class IdSet:
 class Remaining:
     """Ids that are crossed out one by one, in any order, until some remain.
 
-    Those that lie together become a real set when the first of them is crossed out.
+    Those that lie together become flags, a byte each, when the first of them is crossed out.
     """
 
-    __slots__ = ("_parts", "_touched")
+    __slots__ = ("parts", "touched")
 
     def __init__(self, parts: dict[int, array[int]]) -> None:
-        self._parts = parts
-        self._touched: dict[int, set[int]] = {}
+        self.parts: Final = parts
+        """The lower halves of ids, by the upper ones, of which none is crossed out."""
+        self.touched: Final[dict[int, bytearray]] = {}
+        """Of the others: which of them remain. The kernel crosses out here, too."""
 
     def add(self, number: int) -> None:
         upper = number >> _SET_SHIFT
-        self._touched.setdefault(upper, set(self._parts.pop(upper, ()))).add(number & _SET_MASK)
+        flags = self.touched.get(upper)
+        if flags is None:
+            flags = self.touched[upper] = _flags(self.parts.pop(upper, ()))
+        flags[number & _SET_MASK] = 1
 
     def cross_out(self, number: int) -> None:
         upper = number >> _SET_SHIFT
-        touched = self._touched.get(upper)
-        if touched is None:
-            part = self._parts.pop(upper, None)
+        flags = self.touched.get(upper)
+        if flags is None:
+            part = self.parts.pop(upper, None)
             if part is None:
                 return
-            touched = self._touched[upper] = set(part)
-        touched.discard(number & _SET_MASK)
+            flags = self.touched[upper] = _flags(part)
+        flags[number & _SET_MASK] = 0
 
     def __iter__(self) -> Iterator[int]:
-        for parts in (self._touched, self._parts):
-            for upper, part in parts.items():
-                first = upper << _SET_SHIFT
-                yield from [first + low for low in part]
+        for upper, flags in self.touched.items():
+            first = upper << _SET_SHIFT
+            low = flags.find(1)
+            while low >= 0:
+                yield first + low
+                low = flags.find(1, low + 1)
+        for upper, part in self.parts.items():
+            first = upper << _SET_SHIFT
+            yield from [first + low for low in part]
+
+
+def _flags(lows: Iterable[int]) -> bytearray:
+    flags = bytearray(_SET_MASK + 1)
+    for low in lows:
+        flags[low] = 1
+    return flags

@@ -22,7 +22,7 @@ decides whose orders it obeys.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
@@ -252,11 +252,12 @@ class DatanodeProtocol:
                     "only buffers are read"
                 )
             storage = node.storage(report.storage.storageUuid, report.storage.storageType)
+            notes = self._core.safe_mode.on and self._core.writable
             listed = block_lists.decode(
-                report.numberOfBlocks, report.blocksBuffers, told.reported_replica
+                report.numberOfBlocks,
+                report.blocksBuffers,
+                self._noting_future if notes else told.reported_replica,
             )
-            if self._core.safe_mode.on and self._core.writable:
-                listed = self._noting_future(listed)
             yield from self._core.blocks.full_report(storage, listed, is_asked_for=is_asked_for)
         is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
         if context.curRpc + 1 >= context.totalRpcs:
@@ -284,13 +285,14 @@ class DatanodeProtocol:
             answer.cmd.finalizeCmd.blockPoolId = self._cluster.block_pool_id
         return answer
 
-    def _noting_future(self, listed: Iterable[ReportedReplica]) -> Iterator[ReportedReplica]:
-        """Replicas of which the metadata that the namenode was started with cannot know."""
-        core = self._core
-        for replica in listed:
-            if replica.generation_stamp > core.namespace.generation_stamp:
-                core.safe_mode.found_future(replica.block_id, replica.length_bytes)
-            yield replica
+    def _noting_future(
+        self, block_id: int, length_bytes: int, generation_stamp: int, state: int
+    ) -> ReportedReplica:
+        """A replica of which the metadata that the namenode was started with may know nothing.
+        It knows all about those that a report is not asked for one by one."""
+        if generation_stamp > self._core.namespace.generation_stamp:
+            self._core.safe_mode.found_future(block_id, length_bytes)
+        return told.reported_replica(block_id, length_bytes, generation_stamp, state)
 
     def block_received_and_deleted(
         self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller

@@ -1,0 +1,99 @@
+"""Replicas of a full report that hold no surprise, thousands in one call (pure).
+
+Nearly all replicas of nearly all reports are good replicas of complete blocks: counted
+before, or new since the namenode was started. The kernel takes them from the report's
+bytes to the rows of the block table. `BlockMap.reported` has every other one, and all of
+them where there is no kernel.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Container
+from types import ModuleType
+from typing import Any, Final
+
+from howdah.namenode.blocks.datanodes import Storage
+from howdah.namenode.inodes.block_table import STORAGE_BITS, BlockTable
+from howdah.namenode.inodes.columns import Remaining
+from howdah.native.loading import kernel
+from howdah.transfer.block_lists import ReplicaList
+
+MOST_SIBLINGS: Final = 64
+"""Other storages of a node, beyond which all replicas go one by one."""
+MOST_SINGLES: Final = 32
+"""So many are taken one by one at the most until the kernel is asked again."""
+
+
+class PlainReplicas:
+    """Those of one report."""
+
+    def __init__(
+        self,
+        native: ModuleType,
+        listed: ReplicaList[Any],
+        blocks: BlockTable,
+        storage: Storage,
+        siblings: tuple[int, ...],
+        missing: Remaining,
+        exceptions: tuple[Container[int], ...],
+    ) -> None:
+        self._native = native
+        self._listed = listed
+        self._pages = blocks.rows.pages
+        self._number = blocks.number_of(storage)
+        self._siblings = siblings
+        self._missing = missing
+        self._exceptions = exceptions
+        self._pause = 0
+        self._singles = 0
+
+    @classmethod
+    def of(
+        cls,
+        replicas: object,
+        blocks: BlockTable,
+        storage: Storage,
+        missing: Remaining,
+        exceptions: tuple[Container[int], ...],
+    ) -> PlainReplicas | None:
+        """None where replicas are to be taken one by one: there is no kernel, they are not
+        there as bytes, or the storage is too much for it. `exceptions` are containers of ids
+        of blocks that are never taken here; they may change between two calls."""
+        native = kernel()
+        if native is None or not isinstance(replicas, ReplicaList):
+            return None
+        if blocks.number_of(storage) >> STORAGE_BITS:
+            return None
+        siblings = tuple(
+            number
+            for number, other in enumerate(blocks.storages, 1)
+            if other.node is storage.node and other is not storage
+        )
+        if len(siblings) > MOST_SIBLINGS:
+            return None
+        return cls(native, replicas, blocks, storage, siblings, missing, exceptions)
+
+    def take(self, most: int) -> tuple[int, array[int], bytes]:
+        """Count the next replicas in the rows of their blocks, and cross them out; `most` at
+        the most, until one that is not plain. How many there were, the ids of the blocks that
+        have one more by that, and how many each of those has now."""
+        if self._singles < self._pause:
+            self._singles += 1
+            return 0, array("q"), b""
+        listed, missing = self._listed, self._missing
+        position, count, ids, counts = self._native.take_reported(
+            listed.buffer,
+            listed.position,
+            most,
+            self._pages,
+            self._number,
+            self._siblings,
+            self._exceptions,
+            missing.touched,
+            missing.parts,
+        )
+        listed.passed(position, count)
+        self._singles = 0
+        self._pause = 0 if count else min(2 * self._pause + 1, MOST_SINGLES)
+        return count, array("q", ids), counts
