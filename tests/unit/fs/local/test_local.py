@@ -73,6 +73,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.req("FS-004")
+@pytest.mark.kind("checksummed", "raw")
 @pytest.mark.parametrize("uri", ["file:///", "file:///some/path", "file:/a"])
 def test_the_scheme_file_is_the_checksummed_filesystem(uri: str) -> None:
     fs = howdah.connect(uri, conf=CONF)
