@@ -11,8 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import found_below
 from howdah.testing.internal.volumes import set_volumes
+from howdah.testing.internal.writers import Writer
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.req("FS-043", "FS-044", "FS-046")
@@ -225,7 +224,7 @@ def test_a_namespace_is_taken_from_running_datanodes_and_given_back(cluster: Min
     with_blocks = run(cluster, "dfsadmin", "-deleteBlockPool", place, pool, code=255)
     assert "Cannot delete block pool, it contains some block files" in with_blocks
     # Given back to both while the other one is written to, and nothing of it was lost.
-    with Writer(cluster, "a") as writer:
+    with Writer(cluster.connect) as writer:
         for name in ("datanode0", "datanode1"):
             refresh(cluster, name, "a", "b")
             writer.go_on()
@@ -258,59 +257,12 @@ def test_a_datanode_keeps_its_namenodes_when_the_configuration_is_wrong(
         assert read(cluster, name, "/still") == b"served"
 
 
-class Writer:
-    """Writes files, one after the other, until it is told to end."""
-
-    def __init__(self, cluster: MiniCluster, nameservice: str) -> None:
-        self._cluster = cluster
-        self._nameservice = nameservice
-        self._directory = f"/load-{uuid.uuid4().hex[:8]}"
-        self.written: list[str] = []
-        self._stopping = threading.Event()
-        self._failures: list[Exception] = []
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self) -> None:
-        try:
-            with self._cluster.connect(nameservice=self._nameservice) as fs:
-                while not self._stopping.is_set():
-                    path = f"{self._directory}/{len(self.written)}"
-                    with fs.create(path) as out:
-                        out.write(path.encode())
-                        out.hflush()
-                        out.write(path.encode())
-                    self.written.append(path)
-        except (HowdahError, OSError) as error:
-            self._failures.append(error)
-
-    def __enter__(self) -> Writer:
-        self._thread.start()
-        wait_until(lambda: self.written or self._failures, 60, "the writer has written")
-        assert not self._failures, self._failures
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join(60)
-        assert not self._failures, self._failures
-        with self._cluster.connect(nameservice=self._nameservice) as fs:
-            for path in self.written:
-                with fs.open(path) as source:
-                    assert source.read() == path.encode() * 2
-
-    def go_on(self) -> None:
-        """Wait for two more files."""
-        wanted = len(self.written) + 2
-        wait_until(lambda: len(self.written) >= wanted or self._failures, 60, "the writer goes on")
-        assert not self._failures, self._failures
-
-
 @pytest.mark.req("FS-045")
 def test_a_writer_goes_on_while_the_namenode_of_another_namespace_is_killed_or_frozen(
     cluster: MiniCluster,
 ) -> None:
     write(cluster, "b", "/before", b"b")
-    with Writer(cluster, "a") as writer:
+    with Writer(cluster.connect) as writer:
         cluster.pause("namenode1")
         writer.go_on()
         cluster.kill("namenode1")
