@@ -262,6 +262,7 @@ PURE = {
         "json_slices",
         "monitoring.families",
         "monitoring.health",
+        "monitoring.namenode_beans",
         "monitoring.rpc_beans",
         "pages.cluster",
         "pages.datanode",

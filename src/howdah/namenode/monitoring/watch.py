@@ -29,6 +29,7 @@ from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response
 from howdah.web.monitoring.health import HEALTH_PATH, READY_PATH, Check, Pulse, Report
+from howdah.web.monitoring.namenode_beans import beans, tells_nodes
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.server import WORDS
 from howdah.web.status import NamenodeStatus
@@ -102,7 +103,7 @@ class Watch:
             with WORDS:
                 return self.pages.answer(
                     request,
-                    self._beans(found, windows, wall_ms, with_nodes=jmx.tells_nodes(request)),
+                    self._beans(found, windows, wall_ms, with_nodes=tells_nodes(request)),
                     lambda: [
                         *of_status(found),
                         of_top(windows),
@@ -115,7 +116,7 @@ class Watch:
     def _beans(
         self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int, *, with_nodes: bool
     ) -> list[jmx.Bean]:
-        found = [*jmx.beans(status, with_nodes=with_nodes), bean(self.startup.see())]
+        found = [*beans(status, with_nodes=with_nodes), bean(self.startup.see())]
         extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
         for each in found:
             if str(each["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from howdah.web.http import Request
-from howdah.web.jmx import beans, respond_jmx, tells_nodes
+from howdah.web.jmx import respond_beans
+from howdah.web.monitoring.namenode_beans import beans, tells_nodes
 from howdah.web.pages import nodes
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import Times, overview
@@ -62,7 +63,7 @@ STATUS = "Hadoop:service=NameNode,name=NameNodeStatus"
 
 
 def asked(status: NamenodeStatus, **query: str) -> tuple[str, Any]:
-    answer = respond_jmx(Request("GET", "/jmx", query), status)
+    answer = respond_beans(Request("GET", "/jmx", query), beans(status))
     body = answer.body.decode()
     return str(answer.status), json.loads(body) if body.startswith("{") else body
 
