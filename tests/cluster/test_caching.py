@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import random
@@ -10,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -70,6 +72,14 @@ def cached_copies(fs: HdfsFileSystem, path: str) -> list[int]:
     return [len(location.cached_hosts) for location in fs.block_locations(path)]
 
 
+def cluster_memory(cluster: MiniCluster) -> dict[str, int]:
+    """What the namenode tells monitoring."""
+    query = "qry=Hadoop:service=NameNode,name=NameNodeInfo"
+    with urlopen(f"{cluster.http}/jmx?{query}", timeout=60) as answer:
+        (found,) = json.load(answer)["beans"]
+    return {name: found[name] for name in ("CacheCapacity", "CacheUsed")}
+
+
 def wait_until_cached(fs: HdfsFileSystem, path: str, copies: int, blocks: int = 3) -> None:
     wait_until(lambda: cached_copies(fs, path) == [copies] * blocks, 60)
 
@@ -107,8 +117,9 @@ def test_a_view_of_a_cached_block_takes_no_system_call(
 @pytest.mark.req("FS-039")
 @pytest.mark.req("FS-040")
 @pytest.mark.req("FS-171")
+@pytest.mark.req("FS-260")
 def test_a_file_is_cached_on_one_datanode_listed_read_and_uncached(
-    fs: HdfsFileSystem, path: str
+    cluster: MiniCluster, fs: HdfsFileSystem, path: str
 ) -> None:
     number = fs.add_cache_directive(path, "p")
     wait_until_cached(fs, path, 1)
@@ -117,6 +128,9 @@ def test_a_file_is_cached_on_one_datanode_listed_read_and_uncached(
         return fs.list_cache_directives(directive_id=number)[0].statistics.bytes_cached
 
     wait_until(lambda: cached_bytes() == len(DATA), 60)
+    told = cluster_memory(cluster)
+    assert told["CacheCapacity"] == 2 * 16 * BLOCK
+    assert len(DATA) <= told["CacheUsed"] < len(DATA) + 3 * mmap.PAGESIZE
     with fs.open(path) as stream:
         assert stream.read() == DATA
     fs.remove_cache_directive(number)

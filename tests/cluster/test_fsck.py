@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -60,6 +62,13 @@ def spoil(cluster: MiniCluster, fs: HdfsFileSystem, path: str, place: int) -> No
             source.read(1)
 
 
+def bean(cluster: MiniCluster, name: str) -> dict[str, Any]:
+    query = f"qry=Hadoop:service=NameNode,name={name}"
+    with urlopen(f"{cluster.http}/jmx?{query}", timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)["beans"][0]
+        return found
+
+
 @pytest.mark.req("FS-020", "FS-078")
 def test_blocks_of_files_are_listed(run: Run, fs: HdfsFileSystem) -> None:
     write(fs, f"{HOME}/f", bytes(BLOCK + 10))
@@ -91,7 +100,7 @@ def test_a_namenode_without_pages_is_a_failure(
     assert "Connection refused" in capsys.readouterr().err
 
 
-@pytest.mark.req("FS-100")
+@pytest.mark.req("FS-100", "FS-260")
 def test_what_is_left_of_a_damaged_file_is_moved_and_the_file_deleted(
     run: Run, fs: HdfsFileSystem, howdah_cluster: MiniCluster
 ) -> None:
@@ -105,6 +114,10 @@ def test_what_is_left_of_a_damaged_file_is_moved_and_the_file_deleted(
     assert code == 255
     assert out.startswith(f"The list of corrupt blocks under path '{HOME}' are:\nblk_")
     assert out.endswith(f"\t{HOME}/d/f\nThe filesystem under path '{HOME}' has 1 CORRUPT blocks\n")
+    info = bean(howdah_cluster, "NameNodeInfo")
+    (line,) = (each for each in json.loads(info["CorruptFiles"]) if each.endswith(f"\t{HOME}/d/f"))
+    assert line.split("\t")[:2] == [out.splitlines()[1].split("\t")[0], "1"]
+    assert info["CorruptFilesCount"] == info["NumberOfMissingBlocks"]
     assert run(HOME, "-move", "-delete")[0] == 1
     found = f"/lost+found{HOME}/d/f"
     assert [status.path.rpartition("/")[2] for status in fs.list_status(found)] == ["0", "1"]

@@ -87,7 +87,7 @@ EXCUSED = [
     ("NameNode", "FSNamesystem*", r"ReconstructionQueuesInitProgress|PendingDataNodeMessageCount|"
      r"TransactionsSinceLastLogRoll|NumActiveClients|MillisSinceLastLoadedEdits|BlockCapacity|"
      r"NameDirSize|BlockDeletionStartTime|TotalSyncTimes", NOT_COUNTED),
-    ("NameNode", "NameNodeInfo", r"CorruptFilesCount|NameDirSize|VerifyECWithTopologyResult",
+    ("NameNode", "NameNodeInfo", r"NameDirSize|VerifyECWithTopologyResult",
      NOT_COUNTED),
     ("NameNode", "NameNodeActivity", r"(EditLog\w+|NumEditLogLoaded|GetEdit|GetImage|PutImage|"
      r"GetAliasMap|GenerateEDEKTime|WarmUpEDEKTime|ResourceCheckTime)(NumOps|AvgTime|AvgCount)|"

@@ -123,6 +123,23 @@ def test_the_status_page_says_the_role_and_where_the_shared_log_is(cluster: Mini
     assert any("shared" in path for path in directories), directories
 
 
+@pytest.mark.req("FS-260")
+def test_the_change_of_role_is_told_with_its_time(cluster: MiniCluster) -> None:
+    """One of them was made active, the other one is what it became at its start."""
+    cluster.wait_ready(TIMEOUT_S)
+    changed = {}
+    for name, state in cluster.ha_states().items():
+        http = cluster.process(name).addresses["http"]
+        query = "qry=Hadoop:service=NameNode,name=NameNode*"
+        with urllib.request.urlopen(f"http://{http}/jmx?{query}", timeout=TIMEOUT_S) as answer:
+            found = {each["name"].rpartition("=")[2]: each for each in json.load(answer)["beans"]}
+        started_ms = found["NameNodeInfo"]["NNStartedTimeInMillis"]
+        changed[state] = found["NameNodeStatus"]["LastHATransitionTime"] - started_ms
+        assert found["NameNodeInfo"]["Threads"] > 1
+    assert changed["active"] > 0
+    assert changed["standby"] < 0
+
+
 def test_fsck_finds_the_active_and_a_standby_refuses(
     cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,8 @@ class NodeStatus:
     `open_low_redundancy_blocks` are of files that are being written."""
     only_leaving_blocks: int = 0
     open_low_redundancy_blocks: int = 0
+    cache_capacity_bytes: int = 0
+    cache_used_bytes: int = 0
 
     @property
     def in_service(self) -> bool:
@@ -147,6 +149,8 @@ class NamenodeStatus:
     warnings: Sequence[str] = ()
     """What an operator should not overlook, in sentences."""
     ha_state: str = "active"
+    last_transition_ms: int = 0
+    """When it became what it is; 0 while it is what it was at its start."""
     defects: Mapping[str, int] = field(default_factory=dict)
     """Errors that nobody foresaw since the start, by what failed."""
     slow_peers: Sequence[SlowPeerStatus] = ()
@@ -156,6 +160,10 @@ class NamenodeStatus:
     safe_mode_blocks: int = 0
     safe_mode_needed_blocks: int = 0
     """Blocks that datanodes have reported, and how many of them safe mode waits for."""
+    corrupt_files: Sequence[str] = ()
+    """Some of the blocks without a good replica, each with its file, in lines of Hadoop's."""
+    expired_datanodes: int = 0
+    """How often a datanode was declared dead since the start."""
 
 
 def _lines(status: NamenodeStatus) -> str:

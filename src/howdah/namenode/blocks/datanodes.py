@@ -325,6 +325,8 @@ class DatanodeRegistry:
     def __init__(self, watcher: Watcher, *, expiry_ms: int, stale_ms: int) -> None:
         self._watcher = watcher
         self.expiry_ms = expiry_ms
+        self.expired = 0
+        """How often a node was declared dead by `expire`."""
         self.stale_ms: Final = stale_ms
         self._by_uuid: dict[str, Datanode] = {}
         self._by_ip: dict[str, dict[Datanode, None]] = {}
@@ -474,6 +476,7 @@ class DatanodeRegistry:
             if node.alive and now_ms - node.last_heartbeat_ms > self.expiry_ms:
                 self.lose(node)
                 died.append(node)
+        self.expired += len(died)
         return died
 
     def is_stale(self, node: Datanode, now_ms: int) -> bool:

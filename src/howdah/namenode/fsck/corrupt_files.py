@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Generator
+from itertools import islice
 from typing import Final
 
 from howdah import errors
@@ -20,6 +21,8 @@ from howdah.namenode.tree.snapshot_views import DotSnapshot
 
 MAX_LINES: Final = 500
 SLICE_BLOCKS: Final = 1000
+MAX_SHOWN: Final = 100
+MAX_LOOKED_AT: Final = 400
 RUN_BLOCKS: Final = 20_000
 """So many ids are sorted in one slice; there may be millions."""
 
@@ -57,6 +60,16 @@ def list_corrupt(
         f"Cookie:\t{seen}\n{listed}\n\n"
         f"The filesystem under path '{path}' has {count} CORRUPT files\n\n"
     )
+
+
+def some_corrupt(core: Core) -> list[str]:
+    """At most `MAX_SHOWN` lines for a page, found in one short look: a page of many goes on at
+    `list_corrupt`. None while the namenode does not know yet what is missing."""
+    if core.safe_mode.on and not core.safe_mode.manual:
+        return []
+    lost = sorted(islice(core.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
+    lines = (line for block_id in lost for line in _lines(core, block_id, "/", ()))
+    return list(islice(lines, MAX_SHOWN))
 
 
 def _lines(core: Core, block_id: int, top: str, snapshottable: Collection[str]) -> list[str]:

@@ -19,7 +19,7 @@ standby, as in Hadoop, so that there is one path on which the log is taken over.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from howdah import errors
@@ -72,8 +72,11 @@ SERVED: Final[Mapping[HAState, frozenset[Category]]] = {
 class HAContext:
     """The role that a namenode has now. Whoever serves or orders something asks here."""
 
-    def __init__(self) -> None:
+    def __init__(self, wall_ms: Callable[[], int]) -> None:
+        self._wall_ms = wall_ms
         self._state = HAState.INITIALIZING
+        self.last_transition_ms = 0
+        """When the role changed last; its first one is no change."""
         self.is_active = False
         """Read for every call, and so no property."""
 
@@ -91,6 +94,8 @@ class HAContext:
     def enter(self, state: HAState) -> None:
         """From now on this is the role. Raises IllegalArgument as `check_transition`."""
         self.check_transition(state)
+        if self._state is not HAState.INITIALIZING:
+            self.last_transition_ms = self._wall_ms()
         self._state = state
         self.is_active = state is HAState.ACTIVE
 

@@ -7,7 +7,7 @@ windows of `nntop`; a call itself adds to plain integers only.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from howdah import keys
@@ -29,8 +29,15 @@ from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response
 from howdah.web.monitoring.health import HEALTH_PATH, READY_PATH, Check, Pulse, Report
-from howdah.web.monitoring.namenode_beans import beans, tells_nodes
+from howdah.web.monitoring.namenode_beans import (
+    beans,
+    snapshot_info,
+    tells_nodes,
+    tells_snapshots,
+)
 from howdah.web.monitoring.pages import Monitoring, Port
+from howdah.web.monitoring.process import thread_count
+from howdah.web.pages.snapshots import SnapshotsOf
 from howdah.web.server import WORDS
 from howdah.web.status import NamenodeStatus
 
@@ -89,9 +96,13 @@ class Watch:
             self._take(self.top)
 
     def respond(
-        self, request: Request, status: Callable[[], NamenodeStatus]
+        self,
+        request: Request,
+        status: Callable[[], NamenodeStatus],
+        snapshots: Callable[[], Sequence[SnapshotsOf]],
     ) -> Callable[[], Response]:
-        """Makes the answer to what `pages` wants, on any thread, where `status` is called too."""
+        """Makes the answer to what `pages` wants, on any thread, where `status` and `snapshots`
+        are called too."""
         if request.path in (HEALTH_PATH, READY_PATH):
             # Asked for every few seconds, and not about datanodes.
             return lambda: self.pages.answer(request, ())
@@ -100,10 +111,14 @@ class Watch:
 
         def make() -> Response:
             found = status()
+            directories = snapshots() if tells_snapshots(request) else None
             with WORDS:
+                made = self._beans(found, windows, wall_ms, with_nodes=tells_nodes(request))
+                if directories is not None:
+                    made.append(snapshot_info(directories))
                 return self.pages.answer(
                     request,
-                    self._beans(found, windows, wall_ms, with_nodes=tells_nodes(request)),
+                    made,
                     lambda: [
                         *of_status(found),
                         of_top(windows),
@@ -119,8 +134,11 @@ class Watch:
         found = [*beans(status, with_nodes=with_nodes), bean(self.startup.see())]
         extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
         for each in found:
-            if str(each["name"]).partition("name=")[2] in ("FSNamesystem", "FSNamesystemState"):
+            name = str(each["name"]).partition("name=")[2]
+            if name in ("FSNamesystem", "FSNamesystemState"):
                 each |= extras
+            elif name == "NameNodeInfo":
+                each["Threads"] = thread_count()
         rpc = self._rpc
         found.append(
             activity(

@@ -100,9 +100,12 @@ class Pages:
         found = self._site.answer(request)
         if found is not None:
             return found
+        figures = self._site.figures
         if self._watch.pages.wants(request):
-            return Later(self._watch.respond(request, self._site.figures.status))
-        return Later(lambda: respond(request, self._site.figures.status, WORDS))
+            return Later(
+                self._watch.respond(request, figures.status, lambda: figures.snapshots()[0])
+            )
+        return Later(lambda: respond(request, figures.status, WORDS))
 
     def _host_and_port(self) -> str:
         host, port = namenode_address(self._conf)
@@ -146,6 +149,7 @@ class Pages:
                 ),
                 warnings=self._warnings,
                 ha_state=self._context.state.value,
+                last_transition_ms=self._context.last_transition_ms,
                 rollback_image=self._checkpoints.has_rollback_image,
                 defects=dict(defects.seen),
             ),

@@ -143,7 +143,8 @@ class Namenode:
         self._failure: str | None = None
         self._lifeline: LifelineServer | None = None
         self._on_loop = on_loop(daemons.poster(loop))
-        self.context = HAContext()
+        clock = SystemClock()
+        self.context = HAContext(clock.wall_ms)
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
         groups = groups_from(conf)
         known_groups = KnownGroups(
@@ -157,7 +158,7 @@ class Namenode:
             loaded.namespace,
             settings_from(conf, loaded.version.block_pool_id),
             permissions_from(conf, known_groups, known_groups.forget),
-            SystemClock(),
+            clock,
             random.Random(),  # seeded by the system; of the system each throw is a call
             rack_map(conf, outside),
         )

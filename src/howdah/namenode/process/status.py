@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from howdah import __version__
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.core import Core
+from howdah.namenode.fsck.corrupt_files import some_corrupt
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
 
 
@@ -26,6 +27,7 @@ class Surroundings:
     edits_directories: tuple[EditsDirectoryStatus, ...]
     warnings: tuple[str, ...] = ()
     ha_state: str = "active"
+    last_transition_ms: int = 0
     rollback_image: bool = False
     defects: Mapping[str, int] = field(default_factory=dict)
 
@@ -81,6 +83,7 @@ def namenode_status(
         snapshottable_directories=len(core.namespace.snapshots.roots),
         warnings=around.warnings,
         ha_state=around.ha_state,
+        last_transition_ms=around.last_transition_ms,
         defects=around.defects,
         slow_peers=tuple(_slow_peers(core, now_ms)),
         slow_disks=tuple(
@@ -92,6 +95,8 @@ def namenode_status(
         ),
         safe_mode_blocks=core.safe_mode.safe_blocks,
         safe_mode_needed_blocks=core.safe_mode.needed_blocks,
+        corrupt_files=some_corrupt(core),
+        expired_datanodes=core.datanodes.expired,
     )
 
 
@@ -138,4 +143,6 @@ def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
         low_redundancy_blocks=node.leaving.low_redundancy,
         only_leaving_blocks=node.leaving.only_leaving,
         open_low_redundancy_blocks=node.leaving.open_files,
+        cache_capacity_bytes=node.cache_capacity_bytes,
+        cache_used_bytes=node.cache_used_bytes,
     )

@@ -19,7 +19,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.snapshots.rules import attached_roots
 from howdah.web.pages.namenode import LEAVING, REPAIR, Times
 from howdah.web.pages.progress import Paces
-from howdah.web.pages.snapshots import SnapshotsOf
+from howdah.web.pages.snapshots import OneSnapshot, SnapshotsOf
 from howdah.web.server import Run
 from howdah.web.status import NamenodeStatus, NodeStatus
 
@@ -104,7 +104,14 @@ class Figures:
                 root.directory.path,
                 root.directory.owner,
                 len(root.snapshots),
-                [(each.name, each.mtime_ms) for each in root.snapshots[: -_SNAPSHOTS - 1 : -1]],
+                [
+                    OneSnapshot(each.name, each.mtime_ms, each.snapshot_id)
+                    for each in root.snapshots[: -_SNAPSHOTS - 1 : -1]
+                ],
+                group=root.directory.group,
+                mode=root.directory.mode,
+                mtime_ms=root.directory.mtime_ms,
+                most=self._core.settings.max_snapshots_per_directory,
             )
             for root in roots[:_ROOTS]
         ]

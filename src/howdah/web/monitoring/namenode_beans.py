@@ -7,7 +7,7 @@ asks for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median, pstdev
 from typing import Final
 
@@ -15,6 +15,7 @@ from howdah.web import jmx
 from howdah.web.http import Request
 from howdah.web.jmx import Bean
 from howdah.web.json_slices import object_of
+from howdah.web.pages.snapshots import SnapshotsOf
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
 
 _SERVICE: Final = "Hadoop:service=NameNode,name="
@@ -28,6 +29,8 @@ _ERASURE_CODED: Final[Mapping[str, object]] = {
     "TotalECBlockGroups": 0,
     "EnabledEcPolicies": "",
 }
+_CACHING: Final = frozenset({"NORMAL", "DECOMMISSION_INPROGRESS", "ENTERING_MAINTENANCE"})
+"""What datanodes cache that are in these states counts."""
 _ABSENT: Final[Mapping[str, object]] = {
     # Erasure coding, encryption, provided storage, tokens, and locks that somebody waits for.
     **_ERASURE_CODED,
@@ -44,6 +47,43 @@ _ABSENT: Final[Mapping[str, object]] = {
 def tells_nodes(request: Request) -> bool:
     """Whether the answer has texts about all datanodes, which take longer than all the rest."""
     return jmx.asks_for(request, f"{_SERVICE}NameNodeInfo")
+
+
+def tells_snapshots(request: Request) -> bool:
+    """Whether the answer has `snapshot_info`."""
+    return jmx.asks_for(request, f"{_SERVICE}SnapshotInfo")
+
+
+def snapshot_info(directories: Sequence[SnapshotsOf]) -> Bean:
+    """The snapshots that the page of snapshots shows; FSNamesystem counts all of them."""
+    return _bean(
+        "SnapshotInfo",
+        "org.apache.hadoop.hdfs.server.namenode.snapshot.SnapshotManager",
+        {
+            "SnapshottableDirectories": [
+                {
+                    "path": each.path,
+                    "snapshotNumber": each.count,
+                    "snapshotQuota": each.most,
+                    "modificationTime": each.mtime_ms,
+                    "permission": int(f"{each.mode:o}"),
+                    "owner": each.owner,
+                    "group": each.group,
+                }
+                for each in directories
+            ],
+            "Snapshots": [
+                {
+                    "snapshotID": each.snapshot_id,
+                    "snapshotDirectory": f"{of.path.rstrip('/')}/.snapshot/{each.name}",
+                    "modificationTime": each.mtime_ms,
+                    "status": "ACTIVE",
+                }
+                for of in directories
+                for each in reversed(of.newest)
+            ],
+        },
+    )
 
 
 def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
@@ -64,14 +104,6 @@ def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
         _bean("NameNode", "NameNode", {"tag.Context": "dfs", "NameNodeState": _number(status)}),
         _bean("ReplicatedBlocksState", _NAMESYSTEM, _replicated(status)),
         _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
-        _bean(
-            "SnapshotInfo",
-            "org.apache.hadoop.hdfs.server.namenode.snapshot.SnapshotManager",
-            {
-                "SnapshottableDirectories": status.snapshottable_directories,
-                "Snapshots": status.snapshots,
-            },
-        ),
         _bean("HowdahDefects", "howdah.defects", _defects(status)),
     ]
 
@@ -96,7 +128,7 @@ def _state(status: NamenodeStatus) -> Bean:
         "State": status.ha_state,
         "HostAndPort": status.host_and_port,
         "SecurityEnabled": False,
-        "LastHATransitionTime": 0,
+        "LastHATransitionTime": status.last_transition_ms,
         "BytesWithFutureGenerationStamps": status.future_bytes,
         "SlowPeersReport": json.dumps(_slow_peers(status)),
         "SlowDisksReport": json.dumps(
@@ -125,20 +157,21 @@ def _slow_peers(status: NamenodeStatus) -> list[Bean]:
 
 def _info(status: NamenodeStatus, *, with_nodes: bool) -> Bean:
     capacity, used, left = _room(status)
-    pool_used = sum(node.pool_used_bytes for node in _live(status))
+    pool_used = sum(node.pool_used_bytes for node in _counted(status))
+    caching = [node for node in _live(status) if node.admin_state in _CACHING]
     failed = {d.path: d.failure for d in status.edits_directories if d.failure}
     active = {d.path: "IMAGE_AND_EDITS" for d in status.edits_directories if not d.failure}
     return {
         "Total": capacity,
         "Used": used,
         "Free": left,
-        "NonDfsUsedSpace": sum(node.non_dfs_used_bytes for node in _live(status)),
+        "NonDfsUsedSpace": sum(node.non_dfs_used_bytes for node in _counted(status)),
         "PercentUsed": _percent(used, capacity),
         "PercentRemaining": _percent(left, capacity),
         "BlockPoolUsedSpace": pool_used,
         "PercentBlockPoolUsed": _percent(pool_used, capacity),
-        "CacheCapacity": 0,
-        "CacheUsed": 0,
+        "CacheCapacity": sum(node.cache_capacity_bytes for node in caching),
+        "CacheUsed": sum(node.cache_used_bytes for node in caching),
         "Safemode": f"Safe mode is ON. {status.safe_mode_status}" if status.safe_mode else "",
         "UpgradeFinalized": status.upgrade_finalized,
         "RollingUpgradeStatus": None
@@ -146,7 +179,7 @@ def _info(status: NamenodeStatus, *, with_nodes: bool) -> Bean:
         else {
             "blockPoolId": status.block_pool_id,
             "createdRollbackImages": status.rollback_image,
-            "finalizeTime": 0,
+            "finalizeTime": 0,  # It is under way.
             "startTime": status.rolling_upgrade_start_ms,
         },
         "TotalBlocks": status.blocks,
@@ -161,8 +194,8 @@ def _info(status: NamenodeStatus, *, with_nodes: bool) -> Bean:
         "NodeUsage": json.dumps({"nodeUsage": _usage(status)}),
         "DistinctVersionCount": len({node.version for node in _live(status)}),
         "CompileInfo": f"howdah {status.version}",
-        "CorruptFiles": "[]",
-        "Threads": 1,
+        "CorruptFiles": json.dumps(list(status.corrupt_files)),
+        "CorruptFilesCount": len(status.corrupt_files),
         **(_nodes(status) if with_nodes else {}),
         "ClusterId": status.cluster_id,
         "BlockPoolId": status.block_pool_id,
@@ -237,14 +270,14 @@ def _namesystem(status: NamenodeStatus) -> Bean:
         "tag.HAState": status.ha_state,
         "MissingBlocks": status.missing_blocks,
         "MissingReplOneBlocks": status.missing_single_blocks,
-        "ExpiredHeartbeats": len(_dead(status)),
+        "ExpiredHeartbeats": status.expired_datanodes,
         "TransactionsSinceLastCheckpoint": status.last_txid - status.image_txid,
         "LastWrittenTransactionId": status.last_txid,
         "LastCheckpointTime": status.image_ms,
         "CapacityTotal": capacity,
         "CapacityUsed": used,
         "CapacityRemaining": left,
-        "CapacityUsedNonDFS": sum(node.non_dfs_used_bytes for node in _live(status)),
+        "CapacityUsedNonDFS": sum(node.non_dfs_used_bytes for node in _counted(status)),
         "TotalLoad": sum(node.connections for node in _live(status)),
         "BlocksTotal": status.blocks,
         "NumFilesUnderConstruction": status.open_files,
@@ -292,7 +325,7 @@ def _namesystem_state(status: NamenodeStatus) -> Bean:
         "TotalLoad": sum(node.connections for node in _live(status)),
         "BlocksTotal": status.blocks,
         "FilesTotal": status.inodes,
-        "MaxObjects": 0,
+        "MaxObjects": 0,  # No limit.
         "PendingReplicationBlocks": status.pending_blocks,
         "UnderReplicatedBlocks": status.under_replicated_blocks,
         "PendingDeletionBlocks": status.pending_deletion_blocks,
@@ -342,6 +375,11 @@ def _replicated(status: NamenodeStatus) -> Bean:
     }
 
 
+def _counted(status: NamenodeStatus) -> list[NodeStatus]:
+    """Those whose room is the cluster's, as Hadoop counts it."""
+    return [node for node in _live(status) if node.in_service]
+
+
 def _live(status: NamenodeStatus) -> list[NodeStatus]:
     return [node for node in status.datanodes if node.live]
 
@@ -382,11 +420,11 @@ def _leaving_node(node: NodeStatus, only: str) -> Bean:
 
 def _room(status: NamenodeStatus) -> tuple[int, int, int]:
     """Capacity, used, left."""
-    live = [node for node in _live(status) if node.in_service]
+    counted = _counted(status)
     return (
-        sum(node.capacity_bytes for node in live),
-        sum(node.used_bytes for node in live),
-        sum(node.remaining_bytes for node in live),
+        sum(node.capacity_bytes for node in counted),
+        sum(node.used_bytes for node in counted),
+        sum(node.remaining_bytes for node in counted),
     )
 
 

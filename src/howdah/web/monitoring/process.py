@@ -132,6 +132,10 @@ def memory_limit_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def thread_count() -> int:
+    return _resident_and_threads()[1]
+
+
 def _resident_and_threads() -> tuple[int, int]:
     fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines() if ":" in line)
     return int(fields["VmRSS"].split()[0]) * 1024, int(fields["Threads"])

@@ -15,14 +15,26 @@ PATH: Final = "/snapshots"
 
 
 @dataclass(frozen=True, slots=True)
+class OneSnapshot:
+    """`mtime_ms`: when it was made, or given its name."""
+
+    name: str
+    mtime_ms: int
+    snapshot_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotsOf:
-    """A directory; of its `count` snapshots the newest, each with its name and when it was
-    made."""
+    """A directory; of its `count` snapshots the newest. It may have `most`."""
 
     path: str
     owner: str
     count: int
-    newest: Sequence[tuple[str, int]]
+    newest: Sequence[OneSnapshot]
+    group: str = ""
+    mode: int = 0
+    mtime_ms: int = 0
+    most: int = 0
 
 
 def page(directories: Sequence[SnapshotsOf], total: int) -> list[Child]:
@@ -47,8 +59,13 @@ def _row(directory: SnapshotsOf) -> list[Child]:
     shown = tag(
         "ul",
         [
-            tag("li", tag("a", name, href=_address(directory.path, name)), " ", words.moment(made))
-            for name, made in directory.newest
+            tag(
+                "li",
+                tag("a", each.name, href=_address(directory.path, each.name)),
+                " ",
+                words.moment(each.mtime_ms),
+            )
+            for each in directory.newest
         ],
         tag("li", "…") if directory.count > len(directory.newest) else None,
     )

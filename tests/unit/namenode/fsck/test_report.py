@@ -13,6 +13,7 @@ from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import Policy
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings
+from howdah.namenode.fsck.corrupt_files import some_corrupt
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.inodes import Block, File
@@ -298,6 +299,11 @@ def test_blocks_that_nobody_has_are_listed_page_by_page(
     for name in "abc":
         client.write(f"/d/{name}", 10, replication=2)
         lose(nodes, only_block(namenode, f"/d/{name}").block_id)
+    lines = ["blk_1073741825\t2\t/d/a", "blk_1073741826\t2\t/d/b", "blk_1073741827\t2\t/d/c"]
+    namenode.tick()
+    assert some_corrupt(namenode.core) == lines
+    monkeypatch.setattr("howdah.namenode.fsck.corrupt_files.MAX_SHOWN", 1)
+    assert some_corrupt(namenode.core) == lines[:1]
     first = fsck("/d", "listcorruptfileblocks")
     assert first.endswith(
         "Cookie:\t2\nblk_1073741825\t2\t/d/a\nblk_1073741826\t2\t/d/b\n\n\n"

@@ -53,7 +53,7 @@ CALLS = [
 
 
 def context(state: HAState) -> HAContext:
-    made = HAContext()
+    made = HAContext(lambda: 0)
     made.enter(state)
     return made
 
@@ -87,7 +87,7 @@ def test_an_observer_serves_reads_and_sends_writers_to_the_active() -> None:
 
 @pytest.mark.parametrize("state", [HAState.INITIALIZING, HAState.STOPPING])
 def test_who_is_not_there_yet_or_leaves_serves_nothing(state: HAState) -> None:
-    here = HAContext()
+    here = HAContext(lambda: 0)
     if state is not HAState.INITIALIZING:
         here.enter(state)
     with pytest.raises(errors.StandbyError, match=f"UNCHECKED .* in state {state.value}"):

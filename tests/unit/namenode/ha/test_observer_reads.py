@@ -23,7 +23,7 @@ class Observer:
     """An observer whose log is at `txid` at `now_ms`."""
 
     def __init__(self, state: HAState = HAState.OBSERVER, **limits: int) -> None:
-        self.context = HAContext()
+        self.context = HAContext(lambda: 0)
         self.context.enter(state)
         self.txid = 100
         self.now_ms = 0

@@ -313,7 +313,7 @@ def test_callers_of_a_namenode_that_stops_go_to_another_one_or_wait_for_it(
     others: tuple[HAState, ...], refusal: type[errors.HowdahError]
 ) -> None:
     active = Watched(HAState.ACTIVE)
-    roles = Roles(HAContext(), [active, *(Watched(state) for state in others)])
+    roles = Roles(HAContext(lambda: 0), [active, *(Watched(state) for state in others)])
     roles.become(HAState.ACTIVE)
     roles.become(HAState.STOPPING)
     assert {type(told) for told in active.refusals} == {refusal}

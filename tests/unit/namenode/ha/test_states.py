@@ -23,7 +23,7 @@ WAYS = {
 
 
 def in_state(state: HAState) -> HAContext:
-    context = HAContext()
+    context = HAContext(lambda: 0)
     for step in WAYS[state]:
         context.enter(step)
     return context
@@ -45,13 +45,25 @@ def test_a_role_changes_as_the_table_says_and_never_otherwise(
 
 @given(st.lists(st.sampled_from(HAState)))
 def test_only_an_active_namenode_serves_writes(steps: list[HAState]) -> None:
-    context = HAContext()
+    context = HAContext(lambda: 0)
     for step in steps:
         if step in TRANSITIONS[context.state]:
             context.enter(step)
         assert context.is_active == (context.state is HAState.ACTIVE)
         writes = SERVED[context.state] & {Category.WRITE, Category.JOURNAL, Category.CHECKPOINT}
         assert bool(writes) == context.is_active
+
+
+def test_a_change_of_role_has_its_time_and_the_first_role_has_none() -> None:
+    times = itertools.count(100)
+    context = HAContext(lambda: next(times))
+    context.enter(HAState.STANDBY)
+    assert context.last_transition_ms == 0
+    context.enter(HAState.ACTIVE)
+    assert context.last_transition_ms == 100
+    with pytest.raises(errors.IllegalArgument):
+        context.enter(HAState.OBSERVER)
+    assert context.last_transition_ms == 100
 
 
 def test_nobody_comes_back_from_stopping() -> None:

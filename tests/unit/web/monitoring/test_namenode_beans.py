@@ -10,11 +10,13 @@ import pytest
 
 from howdah.web.http import Request
 from howdah.web.jmx import respond_beans
-from howdah.web.monitoring.namenode_beans import beans, tells_nodes
+from howdah.web.monitoring.namenode_beans import beans, snapshot_info, tells_nodes
 from howdah.web.pages import nodes
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import Times, overview
+from howdah.web.pages.snapshots import OneSnapshot, SnapshotsOf
 from howdah.web.status import (
+    ADMIN_WORDS,
     EditsDirectoryStatus,
     JournalNodeStatus,
     NamenodeStatus,
@@ -81,7 +83,6 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
         "NameNode",
         "ReplicatedBlocksState",
         "ECBlockGroupsState",
-        "SnapshotInfo",
         "HowdahDefects",
     ]
 
@@ -303,3 +304,68 @@ def test_the_queues_of_the_block_manager_are_shown_by_hadoops_names(status: Name
         "PendingSPSPaths": 9,
     }
     assert {name: bean[name] for name in wanted} == wanted
+
+
+def test_files_with_lost_blocks_are_told(status: NamenodeStatus) -> None:
+    lines = ("blk_1\t3\t/a", 'blk_2\t1\t/b"')
+    info = bean_of(replace(status, corrupt_files=lines), "NameNodeInfo")
+    assert json.loads(str(info["CorruptFiles"])) == list(lines)
+    assert info["CorruptFilesCount"] == 2
+
+
+def test_what_datanodes_cache_is_summed_up_but_of_those_that_have_left(
+    status: NamenodeStatus,
+) -> None:
+    live, dead = (
+        replace(node, cache_capacity_bytes=1000, cache_used_bytes=10) for node in status.datanodes
+    )
+    nodes = [live, dead, *(replace(live, admin_state=state) for state in ADMIN_WORDS)]
+    info = bean_of(replace(status, datanodes=nodes), "NameNodeInfo")
+    assert (info["CacheCapacity"], info["CacheUsed"]) == (4000, 40)
+
+
+def test_room_is_that_of_datanodes_in_service(status: NamenodeStatus) -> None:
+    live, dead = (
+        replace(node, pool_used_bytes=90, non_dfs_used_bytes=7) for node in status.datanodes
+    )
+    told = replace(status, datanodes=[live, dead, replace(live, admin_state="DECOMMISSIONED")])
+    info, system = bean_of(told, "NameNodeInfo"), bean_of(told, "FSNamesystem")
+    assert (info["NonDfsUsedSpace"], info["BlockPoolUsedSpace"]) == (7, 90)
+    assert system["CapacityUsedNonDFS"] == 7
+
+
+def test_the_last_change_of_role_and_deaths_are_told(status: NamenodeStatus) -> None:
+    told = replace(status, last_transition_ms=1_700_000_000_000, expired_datanodes=3)
+    assert bean_of(told, "NameNodeStatus")["LastHATransitionTime"] == 1_700_000_000_000
+    assert bean_of(told, "FSNamesystem")["ExpiredHeartbeats"] == 3
+
+
+def test_snapshots_are_told_with_their_directories() -> None:
+    snapshots = [OneSnapshot("new", 20, 4), OneSnapshot("old", 10, 3)]
+    info = snapshot_info(
+        [SnapshotsOf("/d", "alice", 2, snapshots, "staff", mode=0o750, mtime_ms=20, most=65536)]
+    )
+    assert info["SnapshottableDirectories"] == [
+        {
+            "path": "/d",
+            "snapshotNumber": 2,
+            "snapshotQuota": 65536,
+            "modificationTime": 20,
+            "permission": 750,
+            "owner": "alice",
+            "group": "staff",
+        }
+    ]
+    assert info["Snapshots"] == [
+        {
+            "snapshotID": number,
+            "snapshotDirectory": f"/d/.snapshot/{name}",
+            "modificationTime": made_ms,
+            "status": "ACTIVE",
+        }
+        for number, name, made_ms in ((3, "old", 10), (4, "new", 20))
+    ]
+
+
+def bean_of(status: NamenodeStatus, name: str) -> dict[str, Any]:
+    return next(each for each in beans(status) if str(each["name"]).endswith(f",name={name}"))
