@@ -127,12 +127,11 @@ SHELLS = {
         "quorum.settings",
         "process.background",
         "process.bootstrap",
+        "process.clock",
         "process.format",
         "process.fsck_pages",
-        "process.groups",
         "process.importing",
         "process.loading",
-        "process.lookups",
         "process.name_storage",
         "process.pages",
         "process.racks",
@@ -162,6 +161,7 @@ SHELLS = {
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},
     "tls": {"client", "contexts", "material", "places", "server", "stores"},
     "transfer": {"checksum", "sockets"},
+    "users": {"groups", "impersonation", "lookups"},
 }
 # These packages are shells, but for what is named here.
 PURE = {
@@ -329,6 +329,7 @@ BOTTOM = {
     "tls",
     "transitions",
     "trash_names",
+    "users",
     "wording",
     "zookeeper",
 }
@@ -350,6 +351,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tls": {"config", "errors", "keys", "kinds", "nameservices"},
     "transitions": set(),
     "trash_names": set(),
+    "users": {"config", "errors", "keys", "kinds"},
     "wording": set(),
     "zookeeper": {"errors"},
     "keys": {"kinds"},

@@ -355,7 +355,7 @@ hadoop.security.groups.cache.background.reload
 hadoop.security.groups.cache.background.reload.threads hadoop.security.groups.cache.warn.after.ms
 hadoop.security.groups.negative-cache.secs hadoop.security.groups.shell.command.timeout
 hadoop.security.hostname.cache.expire-interval.seconds
-hadoop.security.impersonation.provider.class hadoop.security.instrumentation.requires.admin
+hadoop.security.instrumentation.requires.admin
 hadoop.security.java.secure.random.algorithm hadoop.security.kerberos.ticket.cache.path
 hadoop.security.key.default.bitlength hadoop.security.key.default.cipher
 hadoop.security.key.provider.path hadoop.security.kms.client.authentication.retry-count

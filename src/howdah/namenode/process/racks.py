@@ -16,7 +16,7 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
 from howdah.namenode.blocks.topology import DEFAULT_RACK, RackMap, normalise, parse_table
-from howdah.namenode.process.lookups import Lookups, Loop
+from howdah.users.lookups import Lookups, Loop
 
 log = logging.getLogger(__name__)
 

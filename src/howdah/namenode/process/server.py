@@ -70,18 +70,16 @@ from howdah.namenode.process.background import (
     read_hosts,
     reconfiguration,
 )
+from howdah.namenode.process.clock import SystemClock
 from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.fsck_pages import FsckPages
-from howdah.namenode.process.groups import KnownGroups
 from howdah.namenode.process.loading import Loaded, load
-from howdah.namenode.process.lookups import Loop, SystemClock
 from howdah.namenode.process.name_storage import NameDirectories
 from howdah.namenode.process.pages import Pages
 from howdah.namenode.process.racks import rack_map
 from howdah.namenode.process.resources import Resources
 from howdah.namenode.process.settings import (
     checkpoints_from,
-    groups_from,
     permissions_from,
     required_directories,
     settings_from,
@@ -105,6 +103,8 @@ from howdah.storage.atomic import replace_file
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME
 from howdah.storage.retention import Retention
+from howdah.users.groups import KnownGroups, groups_from
+from howdah.users.lookups import Loop
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
 

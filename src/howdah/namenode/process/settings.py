@@ -17,9 +17,9 @@ from howdah.namenode.calls.permissions import Permissions
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.image_server import TransferSettings
-from howdah.namenode.process.groups import Groups
 from howdah.storage.image.sections import check_codec
 from howdah.storage.retention import Retention
+from howdah.users.groups import groups_from
 
 HEARTBEATS_OF_A_RECOVERY = 30
 """So many intervals an attempt to recover a block may take, as in Hadoop."""
@@ -243,8 +243,3 @@ def permissions_from(
         groups_of=groups_of or groups_from(conf),
         forget_groups=forget_groups,
     )
-
-
-def groups_from(conf: Configuration) -> Groups:
-    """Raises InvalidConfiguration for overrides that cannot be read."""
-    return Groups(conf.get(keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES))

@@ -12,8 +12,8 @@ import pytest
 from howdah.cli.main import main
 from howdah.client.namenodes import remembered
 from howdah.namenode.ha.states import HAState
-from howdah.namenode.process.groups import Groups
 from howdah.testing.internal.namenode_pair import ROOT, Pair, become, run
+from howdah.users.groups import Groups
 
 KNOWN = f"{ROOT}=;amy=staff,ops;bob=staff;zoe="
 

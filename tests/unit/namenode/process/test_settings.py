@@ -13,8 +13,6 @@ from howdah.config import Configuration
 from howdah.datanode.settings import DataSettings
 from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.topology import DEFAULT_RACK
-from howdah.namenode.process.groups import Groups
-from howdah.namenode.process.lookups import Loop
 from howdah.namenode.process.racks import ScriptRacks, rack_map
 from howdah.namenode.process.settings import (
     permissions_from,
@@ -22,6 +20,8 @@ from howdah.namenode.process.settings import (
     settings_from,
 )
 from howdah.testing.waiting import wait_until
+from howdah.users.groups import Groups
+from howdah.users.lookups import Loop
 
 NOW = Loop(lambda call: call(), lambda delay_s, call: None)
 """Nothing to come back to: what is found is told from where it was found."""

@@ -42,16 +42,6 @@ class Loop:
     later: Callable[[float, Callable[[], None]], object]
 
 
-class SystemClock:
-    """The machine's clocks."""
-
-    def wall_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def monotonic_ms(self) -> int:
-        return time.monotonic_ns() // 1_000_000
-
-
 class Lookups(Generic[T]):
     """Answers by key. `ask` is called on a thread, with up to `batch` keys at once."""
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from howdah import errors
-from howdah.namenode.process.groups import KnownGroups
-from howdah.namenode.process.lookups import Lookups, Loop
 from howdah.testing.waiting import wait_until
+from howdah.users.groups import KnownGroups
+from howdah.users.lookups import Lookups, Loop
 
 
 class World:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from howdah import errors, keys
+from howdah.config import Configuration
 from howdah.errors import InvalidConfiguration
-from howdah.namenode.process.lookups import Lookups, Loop
+from howdah.users.lookups import Lookups, Loop
 
 THREADS: Final = 4
 """So many look-ups may hang before the others wait."""
@@ -52,6 +53,11 @@ class Groups:
             except KeyError:
                 names.append(str(member_of))
         return names
+
+
+def groups_from(conf: Configuration) -> Groups:
+    """Raises InvalidConfiguration for overrides that cannot be read."""
+    return Groups(conf.get(keys.HADOOP_USER_GROUP_STATIC_MAPPING_OVERRIDES))
 
 
 class KnownGroups:
