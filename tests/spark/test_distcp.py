@@ -140,7 +140,7 @@ def test_command_copies_and_counts(
     assert bench.tree("dst") == {"a": b"1", "d": None, "d/b": b"22"}
     assert capsys.readouterr().out == (
         "\tDistCp Counters\n\t\tBytes Copied=3\n\t\tBytes Expected=3\n"
-        "\t\tDIR_COPY=2\n\t\tFiles Copied=2\n"
+        "\t\tDIR_COPY=2\n\t\tFiles Copied=2\n\t\tFiles Verified, Checksums Equal=2\n"
     )
 
 
