@@ -85,6 +85,7 @@ SHELLS = {
         "administration",
         "calls",
         "namenodes.connections",
+        "namenodes.locality",
         "namenodes.nameservices",
         "pages",
         "server",

@@ -105,6 +105,13 @@ DFS_FEDERATION_ROUTER_HEARTBEAT_INTERVAL = duration(
     "ms",
     "How often a router asks every namenode how it is.",
 )
+DFS_FEDERATION_ROUTER_ROUTER_RESOLVER_UPDATE_PERIOD = duration(
+    "dfs.federation.router.router-resolver.update-period",
+    "10s",
+    "ms",
+    "How often a router looks where namenodes and datanodes are, while a mount point has the "
+    "order LOCAL.",
+)
 DFS_FEDERATION_ROUTER_HEALTH_MONITOR_TIMEOUT = duration(
     "dfs.federation.router.health.monitor.timeout",
     "30000",

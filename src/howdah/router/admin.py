@@ -34,7 +34,6 @@ from howdah.router.table.mount_table import (
     is_at_or_below,
     normalised,
 )
-from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.quotas import Usage
 from howdah.router.table.records import (
     entry_from_proto,
@@ -286,8 +285,7 @@ class RouterAdmin:
             except errors.HowdahError as error:
                 log.warning("%s at %s: %s", path, location.nameservice, error)
         if not names:
-            first = ordered(found, Surroundings())[0]
-            names = [first.nameservice]
+            names = [found.locations[0].nameservice]
         return pb.GetDestinationResponseProto(destinations=list(dict.fromkeys(names)))
 
     async def _refresh_mount_table_entries(

@@ -25,13 +25,14 @@ from howdah.router.admin import RouterAdmin
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
+from howdah.router.namenodes.locality import Locality
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.namenodes.states import States
 from howdah.router.pages import Pages
 from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at
-from howdah.router.table.mount_table import MountTable
+from howdah.router.table.mount_table import MountTable, Order
 from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, current_user
 from howdah.rpc.server import RpcServer
@@ -82,6 +83,7 @@ class Router:
             heartbeat_timeout_s=settings.heartbeat_timeout_s,
             states=states,
         )
+        self._locality = Locality(settings.namenodes, self.nameservices)
         self.core = Core(
             self.nameservices,
             "{}:{}".format(*settings.rpc),
@@ -91,6 +93,7 @@ class Router:
             partial_listing=settings.partial_listing,
             mount_status_timeout_s=settings.mount_status_timeout_s,
             default_nameservice=settings.default_nameservice,
+            near=self._locality.near,
         )
         self._store = store_at(settings.store)
         self._forwarding = Forwarding(self.core)
@@ -125,6 +128,7 @@ class Router:
         await asyncio.to_thread(self._store.prepare)
         await self.reload()
         await self.nameservices.heartbeat()
+        await self._locate()
         port = await self._rpc.start(settings.rpc_bind, settings.rpc[1], backlog=settings.backlog)
         self.core.name = f"{settings.rpc[0]}:{port}"
         self.bound.append((settings.rpc_bind, port))
@@ -140,6 +144,7 @@ class Router:
         self._repeat(_PULSE_S, "the pulse", self._beat)
         self._repeat(settings.heartbeat_interval_s, "heartbeats", self.nameservices.heartbeat)
         self._repeat(settings.store_ttl_s, "the mount table", self._read_again)
+        self._repeat(settings.locality_interval_s, "what is near whom", self._locate)
         self._repeat(settings.idle_limit_s / 2, "idle connections", self._sweep)
         if settings.quotas:
             self._repeat(settings.quota_interval_s, "quotas", self.measure)
@@ -173,6 +178,11 @@ class Router:
     async def _sweep(self) -> None:
         self._connections.sweep()
 
+    async def _locate(self) -> None:
+        """Look where servers are, while a mount point goes by it."""
+        if _has_local(self.core.table):
+            await self._locality.refresh()
+
     # -- state store -------------------------------------------------------------------------
 
     async def reload(self) -> None:
@@ -189,6 +199,8 @@ class Router:
         elif table.default_nameservice != before.default_nameservice:
             self.core.table = table
         self.nameservices.disabled = frozenset(disabled)
+        if _has_local(table) and not _has_local(before):
+            await self._locality.refresh(self._settings.heartbeat_timeout_s)
         self._read_at_s = asyncio.get_running_loop().time()
         if self.core.safe_mode.store:
             self.core.safe_mode.store = False
@@ -224,6 +236,10 @@ class Router:
                     "what %s uses cannot be asked: %s; it counts as %d names, %d bytes",
                     *(source, error, known.names, known.space_bytes),
                 )
+
+
+def _has_local(table: MountTable) -> bool:
+    return any(each.order is Order.LOCAL for each in table.entries.values())
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

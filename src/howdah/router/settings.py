@@ -27,6 +27,7 @@ class Settings:
     safe_mode_after_s: float | None
     heartbeat_interval_s: float
     heartbeat_timeout_s: float
+    locality_interval_s: float
     connect_timeout_s: float
     idle_limit_s: float
     partial_listing: bool
@@ -67,6 +68,9 @@ class Settings:
             ),
             heartbeat_interval_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_HEARTBEAT_INTERVAL), 0.05),
             heartbeat_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_HEALTH_MONITOR_TIMEOUT),
+            locality_interval_s=max(
+                conf.get(keys.DFS_FEDERATION_ROUTER_ROUTER_RESOLVER_UPDATE_PERIOD), 0.05
+            ),
             connect_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECT_TIMEOUT),
             idle_limit_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECTION_POOL_CLEAN_MS),
             partial_listing=conf.get(keys.DFS_FEDERATION_ROUTER_CLIENT_ALLOW_PARTIAL_LISTING),

@@ -75,11 +75,21 @@ def test_a_temporary_name_hashes_as_what_it_will_be(written: str, final: str) ->
 
 
 def test_orders_that_go_by_the_surroundings() -> None:
-    room = Surroundings(0.0, frozenset({"n1"}), {"n0": 5, "n1": 6, "n2": 7})
+    room = Surroundings(0.0, (frozenset({"n1"}),), {"n0": 5, "n1": 6, "n2": 7})
     assert first_nameservice(resolution(Order.SPACE, "/m/f"), room) == "n2"
     assert first_nameservice(resolution(Order.LOCAL, "/m/f"), room) == "n1"
     assert first_nameservice(resolution(Order.LEADER_FOLLOWER, "/m/f"), room) == "n0"
     assert first_nameservice(resolution(Order.RANDOM, "/m/f"), Surroundings(0.99)) == "n2"
+
+
+def test_local_is_the_nearest_group_and_within_it_what_was_written_first() -> None:
+    def first(*near: set[str]) -> str:
+        around = Surroundings(0.99, tuple(map(frozenset, near)))
+        return first_nameservice(resolution(Order.LOCAL, "/m/f"), around)
+
+    assert first({"n2"}, {"n0"}) == "n2"
+    assert first({"elsewhere"}, {"n1", "n2"}) == "n1"
+    assert first({"elsewhere"}, set()) == "n2"  # by chance
 
 
 def test_the_first_level_of_the_root() -> None:

@@ -53,9 +53,6 @@ class Sending:
     def wanted(self, nameservice: str, method: str, caller: Caller) -> int | None:
         return None
 
-    def on_host(self, host: str) -> frozenset[str]:
-        return frozenset()
-
     def is_alone(self, nameservice: str) -> bool:
         return self.alone
 

@@ -22,6 +22,7 @@ from howdah.router.methods import ANSWERS, QUOTA_COUNTS, is_write
 from howdah.router.namenodes.identity import identity_of
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.table import quotas
+from howdah.router.table.hosts import Hosts
 from howdah.router.table.mount_table import Location, MountEntry, MountTable, Resolution
 from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.translation import translate_error
@@ -62,6 +63,8 @@ class Core:
     partial_listing: bool = True
     mount_status_timeout_s: float = 1.0
     default_nameservice: str = ""
+    near: Callable[[str], Sequence[frozenset[str]]] = Hosts().near
+    """Nameservices near the address of a caller, the nearest group first."""
 
     # -- where ---------------------------------------------------------------------------------
 
@@ -100,7 +103,7 @@ class Core:
             return found if enabled == found.locations else replace(found, locations=enabled)
         around = Surroundings(
             random.random(),
-            self.nameservices.on_host(caller.address),
+            self.near(caller.address),
             self.nameservices.available_bytes,
         )
         found = Resolution(found.path, found.entry, enabled)

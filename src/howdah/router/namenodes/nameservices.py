@@ -96,14 +96,6 @@ class Nameservices:
         """Whether the nameservice has one namenode."""
         return len(self.members[nameservice].namenodes) == 1
 
-    def on_host(self, host: str) -> frozenset[str]:
-        """Nameservices with a namenode at this host."""
-        return frozenset(
-            name
-            for name, each in self.members.items()
-            if any(namenode.address[0] == host for namenode in each.namenodes)
-        )
-
     async def of_block_pool(self, block_pool: str) -> str:
         """The nameservice of a block pool. Raises NoLocation."""
         for attempt in range(2):
@@ -294,7 +286,7 @@ class Nameservices:
 
     async def _ask(self, namenode: Namenode) -> None:
         try:
-            version = await self._own_call(
+            version = await self.own_call(
                 namenode,
                 NAMENODE_PROTOCOL,
                 "versionRequest",
@@ -315,7 +307,7 @@ class Nameservices:
         """The only namenode of a nameservice is active; it does not answer the question."""
         if len(self.members[namenode.nameservice].namenodes) == 1:
             return State.ACTIVE
-        status = await self._own_call(
+        status = await self.own_call(
             namenode,
             HA_PROTOCOL,
             "getServiceStatus",
@@ -325,7 +317,7 @@ class Nameservices:
         return _STATES.get(status.state, State.UNKNOWN)
 
     async def _ask_for_space(self, namenode: Namenode) -> None:
-        stats = await self._own_call(
+        stats = await self.own_call(
             namenode,
             CLIENT_PROTOCOL,
             "getFsStats",
@@ -334,9 +326,11 @@ class Nameservices:
         )
         namenode.capacity_bytes, namenode.available_bytes = stats.capacity, stats.remaining
 
-    async def _own_call(
+    async def own_call(
         self, namenode: Namenode, protocol: str, method: str, request: Message, kind: type[M]
     ) -> M:
+        """What one namenode answers the router itself, soon. Raises what it raises,
+        Unreachable, CallTimeout."""
         return await self._connections.call(
             *(namenode.address, protocol, method, request, kind, self.own_identity()),
             timeout_s=self._heartbeat_timeout_s,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -78,8 +78,8 @@ class Surroundings:
     """What orders go by, besides the path: `draw` is by chance, in [0, 1)."""
 
     draw: float = 0.0
-    local_nameservices: frozenset[str] = frozenset()
-    """Those with a server on the caller's machine."""
+    near: Sequence[frozenset[str]] = ()
+    """Nameservices with a server on the caller's machine, the nearest group first."""
     available_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -99,7 +99,7 @@ def first_nameservice(resolution: Resolution, around: Surroundings) -> str:
         case Order.SPACE:
             return max(names, key=lambda name: around.available_bytes.get(name, -1))
         case Order.LOCAL:
-            local = [name for name in names if name in around.local_nameservices]
+            local = [name for group in around.near for name in names if name in group]
             return local[0] if local else names[int(around.draw * len(names))]
         case Order.LEADER_FOLLOWER:
             return names[0]
