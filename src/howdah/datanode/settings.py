@@ -208,6 +208,13 @@ def _memory_bytes(conf: Configuration) -> int:
     """Raises `InvalidConfiguration` where this process may not lock so much, as Hadoop does: the
     key says what an administrator granted, and RLIMIT_MEMLOCK what the system did."""
     conf.get(keys.DFS_DATANODE_RAM_DISK_REPLICA_TRACKER)
+    persistent = conf.get(keys.DFS_DATANODE_PMEM_CACHE_DIRS)
+    if persistent:
+        raise errors.InvalidConfiguration(
+            f"{keys.DFS_DATANODE_PMEM_CACHE_DIRS.name} = {','.join(persistent)}: a datanode of "
+            "howdah caches in locked memory only "
+            f"({keys.DFS_DATANODE_MAX_LOCKED_MEMORY.name}), not in persistent memory"
+        )
     wanted = conf.get(keys.DFS_DATANODE_MAX_LOCKED_MEMORY)
     granted, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if granted != resource.RLIM_INFINITY and wanted > granted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.kinds import boolean, duration, integer
+from howdah.kinds import boolean, duration, integer, listing
 
 DFS_NAMENODE_CACHING_ENABLED = boolean(
     "dfs.namenode.caching.enabled",
@@ -67,4 +67,10 @@ DFS_DATANODE_CACHE_REVOCATION_POLLING_MS = duration(
     "500",
     "ms",
     "How often those readers are looked at.",
+)
+DFS_DATANODE_PMEM_CACHE_DIRS = listing(
+    "dfs.datanode.pmem.cache.dirs",
+    "",
+    "Persistent memory to cache in. A datanode that is given some does not start: it caches in "
+    "locked memory only.",
 )

@@ -171,6 +171,12 @@ DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD = duration(
     "After how long without an answer of the active namenode reads go there; below 0 never.",
     minimum_s=None,
 )
+DFS_FEDERATION_ROUTER_FEDERATION_RENAME_OPTION = string(
+    "dfs.federation.router.federation.rename.option",
+    "NONE",
+    "What becomes of a rename between nameservices. Such a rename is refused (NONE); a router "
+    "that is to copy (DISTCP) does not start.",
+)
 DFS_FEDERATION_ROUTER_QUOTA_ENABLE = boolean(
     "dfs.federation.router.quota.enable", False, "Whether mount points may have quotas."
 )

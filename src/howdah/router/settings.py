@@ -52,6 +52,7 @@ class Settings:
         has_admin = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE)
         refuses = conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_ENABLE)
         namenodes = served(conf)
+        _check_renames(conf)
         overrides = conf.get(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES)
         return cls(
             rpc=rpc,
@@ -93,6 +94,16 @@ class Settings:
             backlog=conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE),
             supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
             permissions=conf.get(keys.DFS_PERMISSIONS_ENABLED),
+        )
+
+
+def _check_renames(conf: Configuration) -> None:
+    key = keys.DFS_FEDERATION_ROUTER_FEDERATION_RENAME_OPTION
+    option = conf.get(key).strip().upper()
+    if option != "NONE":
+        raise errors.InvalidConfiguration(
+            f"{key.name} = {option} is not supported: a router of howdah refuses a rename between "
+            "nameservices (NONE); `howdah distcp` copies between them"
         )
 
 

@@ -11,6 +11,7 @@ from howdah import defects, errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.server import Router, run
+from howdah.router.settings import Settings
 from howdah.router.table.mount_table import Destination, MountEntry
 
 pytestmark = pytest.mark.req("LM-020")
@@ -111,6 +112,13 @@ async def _ask(router: Router, nameservice: str) -> None:
         pb.GetFileInfoResponseProto,
         router.nameservices.own_identity(),
     )
+
+
+def test_a_router_that_is_to_rename_between_nameservices_does_not_start(tmp_path: Path) -> None:
+    key = "dfs.federation.router.federation.rename.option"
+    with pytest.raises(errors.InvalidConfiguration, match=f"{key} = DISTCP is not supported"):
+        Settings.of(conf(tmp_path).with_values({key: "distcp"}))
+    assert Settings.of(conf(tmp_path).with_values({key: "NONE"}))
 
 
 def test_a_configuration_that_cannot_be_ends_the_process(

@@ -318,6 +318,14 @@ def test_a_limit_beyond_what_the_system_grants_stops_the_start(
         DataSettings.of(conf)
 
 
+def test_persistent_memory_is_refused_by_name() -> None:
+    conf = Configuration({"dfs.datanode.pmem.cache.dirs": "/mnt/pmem0,/mnt/pmem1"})
+    told = "dfs.datanode.pmem.cache.dirs = /mnt/pmem0,/mnt/pmem1: .* in locked memory only"
+    with pytest.raises(errors.InvalidConfiguration, match=told):
+        DataSettings.of(conf)
+    assert DataSettings.of(Configuration({"dfs.datanode.pmem.cache.dirs": ""}))
+
+
 def test_a_defect_costs_one_replica_its_place_and_the_others_nothing(
     lab: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
