@@ -100,6 +100,29 @@ class SlowPeerStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class OneSnapshot:
+    """`mtime_ms`: when it was made, or given its name."""
+
+    name: str
+    mtime_ms: int
+    snapshot_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotsOf:
+    """A directory; of its `count` snapshots the newest. It may have `most`."""
+
+    path: str
+    owner: str
+    count: int
+    newest: Sequence[OneSnapshot]
+    group: str = ""
+    mode: int = 0
+    mtime_ms: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NamenodeStatus:
     version: str
     cluster_id: str

@@ -37,9 +37,8 @@ from howdah.web.monitoring.namenode_beans import (
 )
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.monitoring.process import thread_count
-from howdah.web.pages.snapshots import SnapshotsOf
 from howdah.web.server import WORDS
-from howdah.web.status import NamenodeStatus
+from howdah.web.status import NamenodeStatus, SnapshotsOf
 
 _TAKE_S: Final = 1.0
 _SERVING: Final = (HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER)

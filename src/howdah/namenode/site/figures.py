@@ -19,9 +19,8 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.snapshots.rules import attached_roots
 from howdah.web.pages.namenode import LEAVING, REPAIR, Times
 from howdah.web.pages.progress import Paces
-from howdah.web.pages.snapshots import OneSnapshot, SnapshotsOf
 from howdah.web.server import Run
-from howdah.web.status import NamenodeStatus, NodeStatus
+from howdah.web.status import NamenodeStatus, NodeStatus, OneSnapshot, SnapshotsOf
 
 KEPT_S: Final = 1.0
 SLICE_NODES: Final = 100

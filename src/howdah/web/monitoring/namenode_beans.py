@@ -15,8 +15,7 @@ from howdah.web import jmx
 from howdah.web.http import Request
 from howdah.web.jmx import Bean
 from howdah.web.json_slices import object_of
-from howdah.web.pages.snapshots import SnapshotsOf
-from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SnapshotsOf
 
 _SERVICE: Final = "Hadoop:service=NameNode,name="
 _NAMESYSTEM: Final = "org.apache.hadoop.hdfs.server.namenode.FSNamesystem"

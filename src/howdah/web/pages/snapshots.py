@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live, table
+from howdah.web.status import SnapshotsOf
 
 PATH: Final = "/snapshots"
-
-
-@dataclass(frozen=True, slots=True)
-class OneSnapshot:
-    """`mtime_ms`: when it was made, or given its name."""
-
-    name: str
-    mtime_ms: int
-    snapshot_id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotsOf:
-    """A directory; of its `count` snapshots the newest. It may have `most`."""
-
-    path: str
-    owner: str
-    count: int
-    newest: Sequence[OneSnapshot]
-    group: str = ""
-    mode: int = 0
-    mtime_ms: int = 0
-    most: int = 0
 
 
 def page(directories: Sequence[SnapshotsOf], total: int) -> list[Child]:

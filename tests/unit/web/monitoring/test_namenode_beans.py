@@ -14,14 +14,15 @@ from howdah.web.monitoring.namenode_beans import beans, snapshot_info, tells_nod
 from howdah.web.pages import nodes
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import Times, overview
-from howdah.web.pages.snapshots import OneSnapshot, SnapshotsOf
 from howdah.web.status import (
     ADMIN_WORDS,
     EditsDirectoryStatus,
     JournalNodeStatus,
     NamenodeStatus,
     NodeStatus,
+    OneSnapshot,
     SlowPeerStatus,
+    SnapshotsOf,
 )
 
 
