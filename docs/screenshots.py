@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -113,6 +114,21 @@ def secondary(browser: Browser, place: Path, directory: Path) -> None:
         page.close()
 
 
+def gateway(browser: Browser, place: Path, directory: Path) -> None:
+    with MiniCluster(datanodes=1) as cluster, cluster.connect() as fs:
+        fs.write_bytes("/report", bytes(3 << 20))
+        values = {"fs.defaultFS": cluster.uri, "httpfs.http.port": "0"}
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        with server("httpfs", values, directory) as told:
+            api = f"http://{told['http']}/webhdfs/v1"
+            for query in ("report?op=OPEN", "?op=LISTSTATUS", "?op=GETFILESTATUS", "a?op=MKDIRS"):
+                method = "PUT" if query.endswith("MKDIRS") else "GET"
+                asked = urllib.request.Request(f"{api}/{query}&user.name={fs.user}", method=method)
+                urllib.request.urlopen(asked, timeout=60).read()
+            take(page, f"http://{told['http']}/", "gateway", place)
+        page.close()
+
+
 def start(browser: Browser, place: Path) -> None:
     """A namenode that reads a long image; its numbers are made up."""
     starting = Starting(
@@ -161,6 +177,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as directory:
             shared(browser, place, Path(directory) / "shared")
             secondary(browser, place, Path(directory) / "secondary")
+            gateway(browser, place, Path(directory) / "gateway")
         start(browser, place)
         browser.close()
 

@@ -21,7 +21,7 @@ from howdah.web.pages.layout import Link, Site, live, respond
 
 from .accessibility import COLOUR_RULES, violations
 
-SERVERS = ("datanode", "journalnode", "zkfc", "router", "secondarynamenode", "starting")
+SERVERS = ("datanode", "journalnode", "zkfc", "router", "secondarynamenode", "httpfs", "starting")
 
 
 def starting_at(directory: Path) -> Starting:
@@ -59,6 +59,9 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         }
         secondary = held.enter_context(server("secondarynamenode", values, directory))
         found["secondarynamenode"] = secondary["http"]
+        directory = tmp_path_factory.mktemp("gateway")
+        values = {"fs.defaultFS": cluster.uri, "httpfs.http.port": "0"}
+        found["httpfs"] = held.enter_context(server("httpfs", values, directory))["http"]
         starting = starting_at(directory)
         held.callback(starting.http.stop)
         found["starting"] = "{}:{}".format(*starting.web.first)

@@ -17,6 +17,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.httpfs import HttpFs
 from howdah.testing import MiniCluster
 from howdah.testing.internal.started import gateway
+from howdah.testing.waiting import wait_until
 from howdah.web.server import HttpServer
 
 DATA = bytes(range(256)) * 10_000
@@ -91,7 +92,7 @@ def test_statuses_are_those_of_httpfs(front: Front) -> None:
     status, told = front.ask("GET", "/d", "NOTHING")
     assert (status, told["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
     assert front.send("GET", "/webhdfs/v1/?op=LISTSTATUS")[0] == 401
-    assert front.send("GET", "/")[0] == 404
+    assert front.send("GET", "/none")[0] == 404
     status, told = front.ask("GET", "/d", "LISTSTATUS&doas=somebody")
     assert told["RemoteException"]["exception"] == "AuthorizationException"
     status, told = front.ask("GET", "/d", "LISTSTATUS&filter=*")
@@ -145,3 +146,51 @@ def test_the_mode_of_access_is_kept(front: Front) -> None:
 def test_a_gateway_needs_a_cluster() -> None:
     with pytest.raises(errors.InvalidConfiguration, match="needs hdfs://host:port"):
         HttpFs(Configuration({"fs.defaultFS": "file:///"}))
+
+
+@pytest.mark.req("FS-255", "FS-260")
+def test_a_gateway_has_the_pages_and_figures_of_every_server(front: Front) -> None:
+    front.fs.write_bytes("/told", DATA)
+    for _ in range(2):
+        assert front.send("GET", f"/webhdfs/v1/told?op=OPEN&user.name={front.fs.user}")[0] == 200
+    assert front.ask("GET", "/nowhere", "GETFILESTATUS")[0] == 404
+    for path in ("/", "/conf", "/logs", "/logLevel", "/stacks", "/static/howdah.css"):
+        status, _, body = front.send("GET", path, Accept="text/html")
+        assert status == 200, path
+        assert body
+    status, _, page = front.send("GET", "/")
+    assert b"The filesystem answers" in page
+    status, _, body = front.send("GET", "/jmx?qry=Hadoop:service=HttpFSServer,*")
+    beans = {bean["name"].rpartition("=")[2]: bean for bean in json.loads(body)["beans"]}
+    activity = beans["ServerActivity-HttpFSServer"]
+    assert activity["OpsOpen"] >= 2
+    assert activity["BytesRead"] >= 2 * len(DATA)
+    assert beans["JvmMetrics"]["MemHeapUsedM"] > 0
+    for path in ("/prom", "/metrics"):
+        told = front.send("GET", path)[2].decode()
+        assert "howdah_gateway_filesystem_reached 1.0" in told
+        assert 'operation="GETFILESTATUS",outcome="refused"' in told
+    for path in ("/health", "/ready"):
+        status, _, body = front.send("GET", path)
+        assert (status, json.loads(body)["role"]) == (200, "gateway")
+    assert front.send("PUT", "/conf", b"")[0] == 405
+    assert front.send("GET", "/nothing")[0] == 404
+
+
+@pytest.mark.req("FS-262")
+def test_a_gateway_without_a_namenode_lives_and_is_not_ready() -> None:
+    with MiniCluster(datanodes=1) as cluster, gateway(cluster) as address:
+        front = Front(address, cluster.connect())  # type: ignore[arg-type]
+        assert front.send("GET", "/ready")[0] == 200
+        cluster.kill("namenode")
+
+        def is_ready() -> bool:
+            return front.send("GET", "/ready")[0] == 200
+
+        wait_until(lambda: not is_ready(), 60)
+        assert front.send("GET", "/health")[0] == 200
+        assert b"No namenode answers" in front.send("GET", "/")[2]
+        told = front.send("GET", "/prom")[2].decode()
+        assert "howdah_gateway_filesystem_reached 0.0" in told
+        cluster.start("namenode")
+        wait_until(is_ready, 60)

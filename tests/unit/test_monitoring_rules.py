@@ -24,6 +24,8 @@ from howdah.failover.service import Target
 from howdah.figures.calls import CallFigures
 from howdah.figures.times import Times
 from howdah.figures.top_users import TopUsers
+from howdah.gateway.overview import GatewayFacts
+from howdah.gateway.overview import families as gateway_families
 from howdah.namenode.monitoring.activity import journal_families
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.web.monitoring import prometheus
@@ -77,6 +79,7 @@ def served() -> Samples:
             *journal_families(1, Times()),
             *datanode_families(Gauges(1)),
             *failover_families(sight()),
+            *gateway_families(GatewayFacts("hdfs://nn", "read-write", 0, "", 0, 0, 0, {})),
         ],
         "",
     )

@@ -39,6 +39,8 @@ class Clients:
         self._clock = clock
         self._lock = threading.Lock()
         self._clients: dict[str, _Client] = {}
+        self._moved = [0, 0]
+        """Bytes that clients which are gone have read and written."""
 
     @contextmanager
     def of(self, user: str) -> Iterator[HdfsFileSystem]:
@@ -66,14 +68,34 @@ class Clients:
         now_s = self._clock()
         surplus = len(self._clients) - MOST
         return [
-            self._clients.pop(user)
+            self._taken_out(user)
             for number, (since_s, user) in enumerate(idle)
             if number < surplus or now_s - since_s > self._idle_s
         ]
 
     def close(self) -> None:
         with self._lock:
-            gone = list(self._clients.values())
-            self._clients.clear()
+            gone = [self._taken_out(user) for user in list(self._clients)]
         for each in gone:
             each.fs.close()
+
+    def _taken_out(self, user: str) -> _Client:
+        """With the lock held, so that what it has moved is always counted."""
+        client = self._clients.pop(user)
+        found = client.fs.statistics()
+        self._moved[0] += found.bytes_read
+        self._moved[1] += found.bytes_written
+        return client
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def moved_bytes(self) -> tuple[int, int]:
+        """Bytes that were read and written, by all clients that there were."""
+        with self._lock:
+            found = [each.fs.statistics() for each in self._clients.values()]
+            read_bytes, written_bytes = self._moved
+        return (
+            read_bytes + sum(each.bytes_read for each in found),
+            written_bytes + sum(each.bytes_written for each in found),
+        )

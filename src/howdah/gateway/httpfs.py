@@ -26,6 +26,7 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
+from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.web.channel import Channel
@@ -76,6 +77,7 @@ class HttpFs:
                 f"{conf.source(keys.FS_DEFAULTFS.name)}): a gateway needs hdfs://host:port or "
                 "hdfs://NAME there"
             )
+        self.requests = Requests()
         self.clients = Clients(
             lambda user: HdfsFileSystem(self.authority, self.conf, user),
             conf.get(keys.HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT),
@@ -99,22 +101,28 @@ class _Operation:
         self._answer: Response | None = None
 
     def run(self, channel: Channel) -> None:
-        request = self._request
+        request, requests, operation = self._request, self._gateway.requests, NO_OPERATION
         try:
             check_origin(request)
             cross_site = self._gateway.cross_site
             self._answer = cross_site.refusal(request) if cross_site is not None else None
             if self._answer is not None:
+                requests.note(operation, Outcome.REFUSED)
                 return
             wanted = asked(request, self._gateway.user_pattern)
+            operation = wanted.operation
             self._answer = self._answered(wanted, channel)
+            redirects = operation in TRANSFERS and wanted.flag("noredirect")
+            requests.note(operation, Outcome.REDIRECTED if redirects else outcome_of(self._answer))
             audit.info("%s %s %s %s", request.peer, wanted.user, wanted.operation, wanted.path)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.
                 log.warning("%s %s breaks off: %s", request.method, request.target, error)
                 channel.broken = True
+                requests.note(operation, Outcome.BROKEN)
                 return
+            requests.note(operation, Outcome.REFUSED)
             log.info(
                 "%s %s from %s is refused: %s", request.method, request.target, request.peer, error
             )

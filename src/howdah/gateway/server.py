@@ -13,6 +13,7 @@ from types import FrameType
 from howdah import errors, exposure, keys
 from howdah.config import Configuration
 from howdah.gateway.httpfs import HttpFs
+from howdah.gateway.pages import Pages
 from howdah.storage.atomic import replace_file
 from howdah.tls.places import Place
 from howdah.tls.server import ServerTls
@@ -34,13 +35,15 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     try:
         gateway = HttpFs(conf)
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
+        host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)
+        place = Place(conf.get(keys.HTTPFS_SSL_ENABLED), host, port)
+        pages = Pages(gateway, lambda: place.header)
         server = HttpServer(
-            gateway.answer,
+            pages.answer,
             timeout_s=timeout_s,
             patience=Patience.of(timeout_s),
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
-        host, port = conf.get(keys.HTTPFS_HTTP_HOSTNAME), conf.get(keys.HTTPFS_HTTP_PORT)
         tls = None
         if conf.get(keys.HTTPFS_SSL_ENABLED):
             tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))
@@ -60,6 +63,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         stop.wait()
     finally:
         server.stop()
+        pages.close()
         gateway.close()
     log.info("stopped")
     return 0

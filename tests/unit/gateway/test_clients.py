@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from howdah.fs.status import FsStatistics
 from howdah.gateway import clients
 from howdah.gateway.clients import Clients
 
@@ -12,6 +13,9 @@ class Made:
     def __init__(self, user: str) -> None:
         self.user = user
         self.is_closed = False
+
+    def statistics(self) -> FsStatistics:
+        return FsStatistics(bytes_read=10, bytes_written=1)
 
     def close(self) -> None:
         self.is_closed = True
@@ -36,6 +40,7 @@ def test_a_client_serves_all_requests_of_its_user_and_goes_when_none_come() -> N
     now[0] = 161.0
     with kept.of("b"):
         assert [each.is_closed for each in made] == [True, False]
+    assert kept.moved_bytes() == (20, 2), "of both"
     kept.close()
     assert made[1].is_closed
 

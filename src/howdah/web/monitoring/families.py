@@ -32,6 +32,7 @@ _RECORDS: Final = (
     (re.compile(r"Journal-(.+)$"), "JournalNode", "journal"),
     (re.compile(r"(FSNamesystem|JvmMetrics|StartupProgress|FSDatasetState)$"), "", ""),
     (re.compile(r"FederationRPC$"), "FederationRPC", ""),
+    (re.compile(r"ServerActivity-HttpFSServer$"), "HttpFSServer", ""),
 )
 
 

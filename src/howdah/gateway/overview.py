@@ -1,0 +1,144 @@
+"""What a gateway shows of itself: a page, a bean and families (pure).
+
+Hadoop: HttpFSServerMetrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.gateway.figures import Outcome, done
+from howdah.web.jmx import Bean
+from howdah.web.monitoring.families import Family, one
+from howdah.web.pages import words
+from howdah.web.pages.html import Child, tag
+from howdah.web.pages.layout import Link, facts, live, refresh_hint, section, table
+from howdah.web.webhdfs.parameters import PREFIX
+
+ROLE: Final = "gateway"
+SERVICE: Final = "HttpFSServer"
+LINKS: Final = (Link("/", "Overview"),)
+_COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "OpsCreate": ("CREATE",),
+    "OpsAppend": ("APPEND",),
+    "OpsTruncate": ("TRUNCATE",),
+    "OpsDelete": ("DELETE",),
+    "OpsRename": ("RENAME",),
+    "OpsMkdir": ("MKDIRS",),
+    "OpsOpen": ("OPEN",),
+    "OpsListing": ("LISTSTATUS", "LISTSTATUS_BATCH"),
+    "OpsStat": ("GETFILESTATUS",),
+    "OpsCheckAccess": ("CHECKACCESS",),
+    "OpsStatus": ("GETSTATUS",),
+    "OpsAllECPolicies": ("GETECPOLICIES",),
+    "OpsECCodecs": ("GETECCODECS",),
+    "OpsTrashRoots": ("GETTRASHROOTS",),
+}
+"""Attributes that are the number of requests for some operations, answered ones only."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayFacts:
+    uri: str
+    """What it serves."""
+    mode: str
+    started_ms: int
+    trouble: str
+    """Why no namenode answers; empty if one does."""
+    clients: int
+    """Users for whom there is a client now."""
+    read_bytes: int
+    written_bytes: int
+    requests: Mapping[tuple[str, Outcome], int]
+
+
+def bean(found: GatewayFacts) -> Bean:
+    """Under Hadoop's names."""
+    return {
+        "name": f"Hadoop:service={SERVICE},name=ServerActivity-{SERVICE}",
+        "modelerType": f"ServerActivity-{SERVICE}",
+        "tag.Context": "httpfs",
+        "BytesWritten": found.written_bytes,
+        "BytesRead": found.read_bytes,
+        **{name: done(found.requests, operations) for name, operations in _COUNTED.items()},
+    }
+
+
+def families(found: GatewayFacts) -> Iterator[Family]:
+    """For Prometheus."""
+    yield Family(
+        "howdah_gateway_requests",
+        "counter",
+        "Requests by operation, and by what became of them.",
+        tuple(
+            ({"operation": operation, "outcome": outcome.value}, float(count))
+            for (operation, outcome), count in sorted(
+                found.requests.items(), key=lambda item: (item[0][0], item[0][1].value)
+            )
+        )
+        or (({"operation": "none", "outcome": Outcome.OK.value}, 0.0),),
+    )
+    for direction, count_bytes in (("read", found.read_bytes), ("written", found.written_bytes)):
+        yield one(
+            f"howdah_gateway_{direction}_bytes",
+            "counter",
+            f"Bytes of files that were {direction} for callers.",
+            count_bytes,
+        )
+    yield one("howdah_gateway_clients", "gauge", "Users for whom there is a client.", found.clients)
+    yield one(
+        "howdah_gateway_filesystem_reached",
+        "gauge",
+        "1 while a namenode answers.",
+        float(not found.trouble),
+    )
+
+
+def overview(found: GatewayFacts) -> list[Child]:
+    """The body of the page."""
+    level = "bad" if found.trouble else "ok"
+    headline = "No namenode answers" if found.trouble else "The filesystem answers"
+    operations = sorted({operation for operation, _ in found.requests})
+    return [
+        live(
+            "verdict",
+            tag("h2", headline, data_say=True),
+            tag("ul", [tag("li", found.trouble)]) if found.trouble else None,
+            class_=f"verdict {level}",
+        ),
+        refresh_hint(),
+        section(
+            "gateway",
+            "Gateway",
+            facts(
+                [
+                    ("Serves", found.uri),
+                    ("At", PREFIX),
+                    ("Access", found.mode),
+                    ("Users with a client now", f"{found.clients:,}"),
+                    ("Read for callers", words.size(found.read_bytes)),
+                    ("Written for callers", words.size(found.written_bytes)),
+                    ("Running since", words.moment(found.started_ms)),
+                ]
+            ),
+        ),
+        section(
+            "requests",
+            "Requests",
+            table(
+                "Since the start, by operation",
+                ("Operation", *(outcome.value.capitalize() for outcome in Outcome)),
+                [
+                    [
+                        operation,
+                        *(f"{found.requests.get((operation, each), 0):,}" for each in Outcome),
+                    ]
+                    for operation in operations
+                ],
+                numbers=range(1, 1 + len(Outcome)),
+                empty="Nobody has asked for anything yet.",
+            ),
+        ),
+    ]

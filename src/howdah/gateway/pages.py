@@ -1,0 +1,109 @@
+"""What a gateway answers over HTTP beside WebHDFS: its page, `/jmx`, figures, and whether it is
+well (shell). Hadoop's HttpFS has `/jmx`, `/conf`, `/stacks`, `/logs` and `/logLevel` too."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from howdah import defects
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.gateway.httpfs import HttpFs
+from howdah.gateway.overview import (
+    LINKS,
+    ROLE,
+    SERVICE,
+    GatewayFacts,
+    bean,
+    families,
+    overview,
+)
+from howdah.gateway.reach import Reach
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
+from howdah.web.monitoring.pages import METRICS_PATHS, Monitoring
+from howdah.web.pages.common import Common, configured
+from howdah.web.server import Exchange
+from howdah.web.webhdfs.parameters import PREFIX, is_webhdfs
+
+
+class Pages:
+    """Answers requests of a gateway, those of WebHDFS as well; on the thread that asks."""
+
+    def __init__(self, gateway: HttpFs, name: Callable[[], str]) -> None:
+        """`name` is where it listens, once it does."""
+        self._gateway = gateway
+        self._uri = f"hdfs://{gateway.authority}"
+        self._started_ms = round(time.time() * 1000)
+        self._own: HdfsFileSystem | None = None
+        self._reach = Reach(self._ask)
+        self._common = Common(ROLE, name, LINKS, lambda: configured(gateway.conf))
+        self._watch = Monitoring(SERVICE, alive=self._alive, ready=self._ready)
+
+    def answer(self, request: Request) -> Response | Exchange:
+        if is_webhdfs(request.path):
+            return self._gateway.answer(request)
+        if request.method not in ("GET", "HEAD"):
+            return plain(405, f"beside {PREFIX} only GET and HEAD are answered")
+        found = self._common.answer(request)
+        if found is not None:
+            return found
+        if request.path == "/":
+            return self._common.page("/", "Overview", overview(self._facts()))
+        if request.path == HEALTH_PATH:
+            return self._watch.health(request)
+        if self._watch.wants(request):
+            facts = self._facts(looks=request.path in METRICS_PATHS)
+            beans = [
+                bean(facts),
+                {
+                    "name": f"Hadoop:service={SERVICE},name=HowdahDefects",
+                    "modelerType": "howdah.defects",
+                    "Total": sum(defects.seen.values()),
+                    "ByPlace": json.dumps(dict(defects.seen)),
+                },
+            ]
+            return self._watch.answer(request, beans, lambda: families(facts))
+        return plain(404, f"this is a gateway: {PREFIX} is what it serves, and / shows how it is")
+
+    def _ask(self) -> None:
+        """A call that every namenode answers which serves reads, also in safe mode."""
+        if self._own is None:
+            self._own = HdfsFileSystem(self._gateway.authority, self._gateway.conf)
+        self._own.client.namenode.call(
+            "getServerDefaults",
+            pb.GetServerDefaultsRequestProto(),
+            pb.GetServerDefaultsResponseProto,
+        )
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.close()
+
+    def _facts(self, *, looks: bool = True) -> GatewayFacts:
+        """`looks` at the filesystem, which may take a while."""
+        clients = self._gateway.clients
+        read_bytes, written_bytes = clients.moved_bytes()
+        return GatewayFacts(
+            uri=self._uri,
+            mode=self._gateway.mode,
+            started_ms=self._started_ms,
+            trouble=self._reach.trouble() if looks else "",
+            clients=len(clients),
+            read_bytes=read_bytes,
+            written_bytes=written_bytes,
+            requests=self._gateway.requests.counts(),
+        )
+
+    def _alive(self) -> Report:
+        return Report(ROLE, [Check("process", True, "it answers")])
+
+    def _ready(self) -> Report:
+        trouble = self._reach.trouble()
+        return Report(
+            ROLE,
+            [*self._alive().checks, Check("filesystem", not trouble, trouble or "it answers")],
+            {"filesystem": self._uri, "mode": self._gateway.mode},
+        )
