@@ -517,6 +517,14 @@ class PipelineFailed(HowdahError, OSError):
     java_class = "java.io.IOException"
 
 
+class WriteInterrupted(HowdahError, OSError):
+    """Ctrl-C, or another exception, came in the middle of a write; the message names the file.
+    How much of the write was taken is unknown, so the stream takes no more."""
+
+    java_class = "java.io.InterruptedIOException"
+    errno_code = errno.EINTR
+
+
 class MalformedText(HowdahError, ValueError, OSError):
     """Bytes that are not modified UTF-8, or a text too long for its length field."""
 

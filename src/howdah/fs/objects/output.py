@@ -11,11 +11,16 @@
 5. If an answer of the store was lost, the writer's mark in the object's metadata tells
    whether it is there (LM-056).
 6. A stream that is dropped without being closed, and one that is aborted, leaves nothing.
+7. Ctrl-C may come at any moment. A part leaves the line of those on their way when it is among
+   those that are there, and an upload is completed with all its parts only; a write or a close
+   that is interrupted gives up what the store has.
 """
 
 from __future__ import annotations
 
+import _thread
 import logging
+import sys
 import uuid
 from collections import deque
 from collections.abc import Callable
@@ -41,6 +46,8 @@ from howdah.options import AbortableResult
 log = logging.getLogger(__name__)
 
 _CAPABILITIES: Final = frozenset((capabilities.ABORTABLE_STREAM,))
+_PATIENCE_S: Final = 30.0
+"""How long a destructor waits until the store has removed what it has of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,10 @@ class ObjectOutput(OutputUntilClose):
         self._begun = 0
         self._flying: deque[Future[Part]] = deque()
         self._parts: list[Part] = []
+        self._uploading: set[int] = set()
+        """Threads that do."""
+        self._is_settled = False
+        """Whether the upload was completed or given up, or could not be."""
 
     def _take(self, view: memoryview) -> None:
         taken = 0
@@ -107,33 +118,43 @@ class ObjectOutput(OutputUntilClose):
 
     def _begin_part(self) -> None:
         """Send what is pending on its way, when there is room for one part more."""
-        try:
-            if self._begun == MAX_PARTS:
-                raise errors.RemoteError(
-                    f"{self.path} has {self._position} bytes in {MAX_PARTS} parts, which is all "
-                    "that a store takes"
-                )
-            if self._upload_id is None:
-                self._upload_id = self._store.begin_upload(
-                    self._target.key, exclusive=self._target.exclusive, writer=self._writer
-                )
-            while len(self._flying) >= self._target.active_parts:
-                self._parts.append(self._flying.popleft().result())
-            self._begun += 1
-            self._flying.append(self._workers.submit(self._upload(self._begun, self._pending)))
-            self._pending = bytearray()
-        except Exception as error:
-            self._failed(error)
-            raise
+        if self._begun == MAX_PARTS:
+            raise errors.RemoteError(
+                f"{self.path} has {self._position} bytes in {MAX_PARTS} parts, which is all "
+                "that a store takes"
+            )
+        if self._upload_id is None:
+            self._upload_id = self._store.begin_upload(
+                self._target.key, exclusive=self._target.exclusive, writer=self._writer
+            )
+        while len(self._flying) >= self._target.active_parts:
+            self._land()
+        self._begun += 1
+        self._flying.append(self._workers.submit(self._upload(self._begun, self._pending)))
+        self._pending = bytearray()
+
+    def _land(self) -> None:
+        """Wait for the oldest of the parts on their way."""
+        # It leaves the line last: who interrupts the wait loses no part.
+        self._parts.append(self._flying[0].result())
+        self._flying.popleft()
 
     def _upload(self, number: int, body: Body) -> Callable[[], Part]:
         key, upload_id = self._target.key, self._upload_id
         assert upload_id is not None
-        return lambda: self._store.upload_part(key, upload_id, number, body)
 
-    def _failed(self, error: Exception) -> None:
-        """Nothing more can come of this stream: give up what the store has of it."""
-        self._failure = error
+        def upload() -> Part:
+            self._uploading.add(_thread.get_ident())
+            try:
+                return self._store.upload_part(key, upload_id, number, body)
+            finally:
+                self._uploading.discard(_thread.get_ident())
+
+        return upload
+
+    def _give_up(self, cause: BaseException) -> None:
+        """The store is to keep nothing of it."""
+        super()._give_up(cause)
         cleanup = self._discard()
         if cleanup is not None:
             log.warning(
@@ -147,21 +168,23 @@ class ObjectOutput(OutputUntilClose):
     def _discard(self) -> Exception | None:
         """Remove parts that are there or on their way; what kept it from being done."""
         self._pending = bytearray()
-        flying, self._flying = self._flying, deque()
-        for each in flying:
+        for each in self._flying:
             each.cancel()
-        for each in flying:
+        for each in self._flying:
             if not each.cancelled():
                 each.exception()  # an upload that ends behind the abort would leave its part
+        self._flying.clear()
         if self._upload_id is None:
             return None
+        found: Exception | None = None
         try:
             self._store.abort_upload(self._target.key, self._upload_id)
         except UploadLost:
-            return None
+            log.debug("nothing is left of the upload of %s", self.path)
         except (errors.HowdahError, OSError) as error:
-            return error
-        return None
+            found = error
+        self._is_settled = True
+        return found
 
     def has_capability(self, capability: str) -> bool:
         return capability in _CAPABILITIES
@@ -180,11 +203,14 @@ class ObjectOutput(OutputUntilClose):
 
     def close(self) -> None:
         """The object is whole and visible when this returns; it is not there if it raises."""
+        if self._is_parents():
+            self._closed = True
+            return
         with self._lock:
             if self._closed:
                 return
-            self._closed = True
             try:
+                self._closed = True
                 if self._failure is not None:
                     raise self._failure
                 self._finish()
@@ -193,19 +219,31 @@ class ObjectOutput(OutputUntilClose):
                 self._ended(self)
 
     def _finish(self) -> None:
-        if self._upload_id is None:
-            self._put()
-            return
         try:
+            if self._upload_id is None:
+                self._put()
+                return
             if self._pending:
                 self._begin_part()
             while self._flying:
-                self._parts.append(self._flying.popleft().result())
+                self._land()
+            self._check_whole()
             self._complete(self._upload_id)
-        except Exception as error:
+            self._is_settled = True
+        except BaseException as error:
             if self._failure is None:
-                self._failed(error)
+                self._give_up(error)
             raise
+
+    def _check_whole(self) -> None:
+        """A store makes an object of the parts that are named, and misses none."""
+        length = sum(each.length for each in self._parts)
+        numbers = [each.number for each in self._parts]
+        if numbers != [*range(1, self._begun + 1)] or length != self._position:
+            raise errors.RemoteError(
+                f"{self.path}: the store has {len(numbers)} of {self._begun} parts, and {length} "
+                f"of {self._position} bytes; the file is not completed"
+            ).about(self.path)
 
     def _put(self) -> None:
         """All in one request. One that is made again finds what it has made itself."""
@@ -219,9 +257,8 @@ class ObjectOutput(OutputUntilClose):
         except NotAsExpected as error:
             if self._is_there() is None:
                 raise self._there_is_another() from error
-        except (errors.Unreachable, errors.CallTimeout, errors.RetriableError) as error:
+        except (errors.Unreachable, errors.CallTimeout, errors.RetriableError):
             if self._is_there() is None:
-                self._failure = error
                 raise
 
     def _complete(self, upload_id: str) -> None:
@@ -265,11 +302,14 @@ class ObjectOutput(OutputUntilClose):
 
     def abort(self) -> AbortableResult:
         """Give up: nothing that was written will ever be seen (OS-183)."""
+        if self._is_parents():
+            already_closed, self._closed = self._closed, True
+            return AbortableResult(already_closed)
         with self._lock:
             if self._closed:
                 return AbortableResult(already_closed=True)
-            self._closed = True
             try:
+                self._closed = True
                 if self._failure is not None:
                     return AbortableResult(already_closed=False)
                 return AbortableResult(already_closed=False, cleanup_error=self._discard())
@@ -277,10 +317,33 @@ class ObjectOutput(OutputUntilClose):
                 self._ended(self)
 
     def dropped(self) -> None:
-        """Nobody has the stream any more, and nobody closed it: half of a file is no file."""
+        """Nobody has the stream any more. If nobody closed it, half of a file is no file; and
+        who was interrupted in cleaning up may have left parts."""
+        if self._is_parents() or (self._closed and (self._is_settled or self._upload_id is None)):
+            return
         if not self._closed:
             log.warning("%s was dropped without being closed: nothing of it stays", self.path)
-            self.abort()
+            self._closed = True
+            self._ended(self)
+        # A destructor comes at any moment: this thread may hold a lock that a request needs, or
+        # upload the very part for which the clean-up waits. (`threading` has a lock of its own.)
+        done = _thread.allocate_lock()
+        done.acquire()
+        try:
+            if sys.is_finalizing():
+                raise RuntimeError("no thread runs any more")
+            _thread.start_new_thread(self._clean_up, (done,))
+        except RuntimeError:
+            self._clean_up(done)
+        if _thread.get_ident() not in self._uploading:
+            done.acquire(timeout=_PATIENCE_S)
+
+    def _clean_up(self, done: _thread.LockType) -> None:
+        try:
+            with self._lock:
+                self._discard()
+        finally:
+            done.release()
 
 
 def _is_well(part: Future[Part]) -> bool:

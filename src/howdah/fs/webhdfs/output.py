@@ -69,13 +69,18 @@ class RestOutput(OutputUntilClose):
 
     def close(self) -> None:
         """The file is whole when this returns. Raises what the datanode answers, AnswerLost."""
+        if self._is_parents():
+            self._closed = True
+            return
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             try:
-                if self._failure is None:
-                    self._finish()
+                if self._failure is not None:
+                    # Without its end the body is none, and the datanode closes no file.
+                    raise self._failure
+                self._finish()
             finally:
                 self._exchange.close()
                 self._ended(self)
