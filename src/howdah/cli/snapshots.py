@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-import howdah
+from howdah.cli.arguments.administered import administered
 from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
 from howdah.cli.arguments.words import check_count
 from howdah.config import Configuration
@@ -52,7 +52,7 @@ def _run(
         print(f"Usage: \nhowdah {USAGE[name]}", file=sys.stderr)
         return EXIT_FAILURE
     try:
-        with howdah.connect(conf=conf, laid_over=False) as fs:
+        with administered(conf) as fs:
             if not isinstance(fs, HdfsFileSystem):
                 raise IllegalArgument(f"{fs.uri} is no HDFS")
             run(fs, argv)

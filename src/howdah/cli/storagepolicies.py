@@ -68,6 +68,8 @@ def _run(name: str, path: str, policy: str, conf: Configuration) -> int:
                 if policy_id == 0:
                     print(f"The storage policy of {path} is unspecified")
                     return 0
-                found = next(p for p in fs.get_storage_policies() if p.policy_id == policy_id)
+                # Behind a mount table: those of the path's namenode, not of all.
+                there, _ = fs.resolve_path(path)
+                found = next(p for p in there.get_storage_policies() if p.policy_id == policy_id)
                 print(f"The storage policy of {path}:\n{found}")
     return 0

@@ -10,6 +10,7 @@ from typing import Final
 
 import howdah
 from howdah import errors
+from howdah.cli.arguments.administered import administered
 from howdah.cli.arguments.tables import LINE_WIDTH, described, table
 from howdah.cli.cacheadmin.words import Nonsense, Words, Wrong, checked_path, number_of, ttl_ms_of
 from howdah.config import Configuration
@@ -75,7 +76,10 @@ def print_usage() -> None:
 
 
 def _connected(conf: Configuration, path: str | None = None) -> HdfsFileSystem:
-    fs = howdah.connect(path if path is not None and "://" in path else None, conf=conf)
+    if path is not None and "://" in path:
+        fs = howdah.connect(path, conf=conf, laid_over=False)
+    else:
+        fs = administered(conf)
     if not isinstance(fs, HdfsFileSystem):
         raise Nonsense(f"IllegalArgumentException: FileSystem {fs.uri} is not an HDFS file system")
     return fs

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-import howdah
+from howdah.cli.arguments.administered import administered
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin import (
     datanodes,
@@ -54,7 +54,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     try:
         if not command.least_words <= len(words) <= command.most_words:
             raise UsageError
-        with howdah.connect(conf=conf, laid_over=False) as fs:
+        with administered(conf) as fs:
             if not isinstance(fs, HdfsFileSystem):
                 raise UsageError(
                     f"FileSystem {fs.uri} is not an HDFS file system. See fs.defaultFS."
