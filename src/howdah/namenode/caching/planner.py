@@ -47,6 +47,8 @@ class CachingNode(Protocol):
 
     cache_capacity_bytes: int
     cache_used_bytes: int
+    xceivers: int
+    """Reads and writes under way, as its last heartbeat said."""
 
     def __hash__(self) -> int: ...
 
@@ -431,10 +433,13 @@ class CachePlanner:
     def _cache(
         self, block_id: int, length_bytes: int, count: int, holders: Sequence[CachingNode]
     ) -> int:
-        """On datanodes that have the block and memory for it: by chance, with the share of its
-        memory that is free as the weight, and on stale ones last. On how many."""
+        """On datanodes that have the block and memory for it, on stale ones last; by chance. The
+        weight is the share of its memory that is free, and less the busier it is: readers go
+        where a block is cached. One at the mean load of the holders weighs about half. On how
+        many."""
         cached = self._cached_on.get(block_id, {})
         pending = self._pending_on.get(block_id, {})
+        usual = 1 + sum(node.xceivers for node in holders) // max(len(holders), 1)
         fresh: list[tuple[CachingNode, int]] = []
         stale: list[tuple[CachingNode, int]] = []
         for node in holders:
@@ -443,7 +448,8 @@ class CachePlanner:
             mine = self._nodes.get(node)
             room = _OnNode().room(node) if mine is None else mine.room(node)
             if room >= length_bytes and node.cache_capacity_bytes > 0:
-                weight = max(1, room * 1_000_000 // node.cache_capacity_bytes)
+                free = room * 1_000_000 // node.cache_capacity_bytes
+                weight = max(1, free * usual // (usual + node.xceivers))
                 (stale if self._view.is_stale(node) else fresh).append((node, weight))
         for done in range(count):
             from_these = fresh or stale

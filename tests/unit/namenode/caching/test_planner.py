@@ -26,6 +26,7 @@ class Node:
     name: str
     cache_capacity_bytes: int = 10 * BLOCK
     cached: set[int] = field(default_factory=set)
+    xceivers: int = 0
 
     @property
     def cache_used_bytes(self) -> int:
@@ -68,13 +69,17 @@ class World:
 
 class Cluster:
     def __init__(
-        self, nodes: int = 3, retry_ms: int = 30_000, adaptive: Adaptive | None = None
+        self,
+        nodes: int = 3,
+        retry_ms: int = 30_000,
+        adaptive: Adaptive | None = None,
+        seed: int = 7,
     ) -> None:
         self.world = World()
         self.pools = CachePools()
         self.nodes = [Node(f"dn{n}") for n in range(nodes)]
         self.planner = CachePlanner(
-            self.pools, self.world, random.Random(7), retry_ms=retry_ms, adaptive=adaptive
+            self.pools, self.world, random.Random(seed), retry_ms=retry_ms, adaptive=adaptive
         )
         self.now_ms = 0
         self.pool("p")
@@ -231,6 +236,42 @@ def test_a_stale_datanode_comes_last() -> None:
     cluster.directive(1, "/a")
     cluster.settle()
     assert cluster.nodes[2].cached == {1}
+
+
+def spread(loads: Sequence[int], *, free: Sequence[int] = (1, 1, 1)) -> list[int]:
+    """On how many of many planned clusters each of three datanodes caches the only block."""
+    found = [0, 0, 0]
+    for seed in range(300):
+        cluster = Cluster(seed=seed)
+        for node, load, blocks in zip(cluster.nodes, loads, free, strict=True):
+            node.xceivers = load
+            node.cached = set(range(100, 100 + 10 - blocks))
+        cluster.file("/a", 1)
+        cluster.directive(1, "/a")
+        cluster.rescan()
+        for place, node in enumerate(cluster.nodes):
+            found[place] += 1 in cluster.planner.orders(node, 0)[0]
+    assert sum(found) == 300
+    return found
+
+
+def test_a_busy_datanode_is_chosen_less_often() -> None:
+    """One without load counts whole, one at the mean of the holders about half: of 300 here
+    about 132, 132 and 35."""
+    idle, too, busy = spread([0, 0, 30])
+    assert min(idle, too) > 110
+    assert 0 < busy < 45
+    assert min(spread([7, 7, 7])) > 70
+    assert min(spread([0, 0, 0])) > 70
+
+
+def test_load_and_free_memory_count_both() -> None:
+    idle_and_full, busy_and_empty, _ = spread([0, 20, 1000], free=[1, 10, 1])
+    assert busy_and_empty > 2 * idle_and_full
+
+
+def test_a_load_of_any_number_is_no_reason_to_fail() -> None:
+    assert sum(spread([2**32 - 1, 2**32 - 1, 0])) == 300
 
 
 def test_the_surplus_leaves_where_memory_is_shortest() -> None:
