@@ -9,7 +9,7 @@ A name is in one of five namespaces, and each has its own guard:
 * `trusted`: for superusers
 * `security`, `system`: for the namenode. One exception: a client may set
   `UNREADABLE_BY_SUPERUSER` on a file, without a value; it is never removed
-* `raw`: seen and set only below `/.reserved/raw`, which only superusers may use
+* `raw`: seen only below `/.reserved/raw`, where only superusers set it
 
 Checks first, then an edit.
 """
@@ -109,7 +109,9 @@ class XAttrCalls:
         core = self._core
         self._check_enabled()
         who, found = core.resolve_checked(caller, path)
-        inode = core.require(found)
+        inode = found.inode
+        if inode is None:
+            raise errors.PathNotFound(f"cannot find {found.path}")  # Hadoop's words, here alone
         core.permissions.check(who, inode, Access.READ)
         is_raw = paths.is_raw(path)
         return [xattr for xattr in inode.xattrs if _may_see(who, xattr, is_raw=is_raw)]

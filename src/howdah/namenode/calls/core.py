@@ -407,8 +407,6 @@ class Core:
         the end, unless the call is about the link itself and `follows` none there.
         """
         who = self.identity(caller)
-        if paths.is_raw(path):
-            self.permissions.check_superuser(who, f"use {paths.RESERVED_RAW}")
         found = self.resolve(path)
         try:
             self.permissions.check_traverse(who, found.trail)
@@ -426,7 +424,14 @@ class Core:
     def resolve_to_change(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
     ) -> tuple[Identity, Resolved]:
-        """The same for a call that changes something. Raises SnapshotReadOnly, too."""
+        """The same for a call that changes something. Raises SnapshotReadOnly, too.
+
+        Below `/.reserved/raw` only superusers change anything; others read what they may.
+        """
+        if paths.is_raw(path):
+            self.permissions.check_superuser(
+                self.identity(caller), f"change anything below {paths.RESERVED_RAW}"
+            )
         who, found = self.resolve_checked(caller, path, creates=creates, follows=follows)
         if found.in_snapshot:
             raise errors.SnapshotReadOnly("Modification on a read-only snapshot is disallowed")

@@ -127,9 +127,25 @@ def test_raw_attributes_show_only_below_the_raw_tree(client: Any, path: str) -> 
     assert names(client, path) == {}
 
 
-def test_the_raw_tree_is_the_superusers(client: Any, path: str) -> None:
+def test_only_superusers_change_the_raw_tree(client: Any, path: str) -> None:
     with pytest.raises(errors.AccessDenied, match="Superuser privilege"):
+        set_xattr(client, "/.reserved/raw/f", "raw.a", user="bob")
+    with pytest.raises(errors.AccessDenied, match="Superuser privilege"):
+        remove_xattr(client, "/.reserved/raw/f", "user.a", user="bob")
+
+
+def test_the_raw_tree_is_read_by_those_who_may_read_the_file(client: Any, path: str) -> None:
+    set_xattr(client, "/.reserved/raw/f", "raw.a")
+    assert names(client, "/.reserved/raw/f", user="bob") == {"raw.a": b"1"}
+    private = pb.SetPermissionRequestProto(src=path, permission={"perm": 0o600})
+    client.call("setPermission", private)
+    with pytest.raises(errors.AccessDenied, match="access=READ"):
         names(client, "/.reserved/raw/f", user="bob")
+
+
+def test_attributes_of_what_is_not_there_cannot_be_found(client: Any) -> None:
+    with pytest.raises(errors.PathNotFound, match="cannot find /none"):
+        names(client, "/none")
 
 
 def test_a_file_is_hidden_from_the_superuser_for_good(client: Any, path: str) -> None:
