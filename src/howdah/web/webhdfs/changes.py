@@ -180,8 +180,10 @@ def _with_acl(
 
 
 def set_xattr(asked: Asked, user: str) -> Steps:
+    given = asked.text("xattr.value")
     try:
-        value = to_json.decoded(asked.text("xattr.value") or "")
+        # None is another value than an empty one.
+        value = to_json.decoded(given) if given else None
     except ValueError as error:
         # Hadoop finds out behind its checks of parameters.
         raise errors.RemoteError(f"the value of {asked.text('xattr.name')}: {error}") from error

@@ -273,3 +273,14 @@ def test_replication_without_a_number_is_the_clusters() -> None:
         lambda step: answers[step.method],
     )
     assert made[-1].request.replication == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [("", None), ("&xattr.value=", None), ("&xattr.value=0x", b""), ("&xattr.value=0x00", b"\0")],
+)
+def test_attribute_without_a_value_has_none(query: str, value: bytes | None) -> None:
+    steps = CHANGES["SETXATTR"](ask("PUT", f"SETXATTR&xattr.name=user.a&flag=CREATE{query}"), "o")
+    _, (rpc,) = drive(steps, lambda step: types_pb2.SetXAttrResponseProto())
+    given = rpc.request.xAttr
+    assert (given.value if given.HasField("value") else None) == value
