@@ -44,6 +44,8 @@ _KEPT_REPLICAS: Final = 64
 _KEPT_S: Final = 4.0
 _WITHOUT_S: Final = 30.0
 """So long replicas are read through the data process where it passed no files."""
+_JAVA: Final = "Java/"
+_CLOSES: Final = {"Connection": "close"}
 _MAY_SEND: Final = {
     "Access-Control-Allow-Methods": "GET, PUT, POST",
     "Access-Control-Allow-Headers": "Content-Type, X-XSRF-HEADER",
@@ -151,6 +153,10 @@ class _Operation:
 
     def run(self, channel: Channel) -> None:
         request = self._request
+        if request.headers.get("user-agent", "").startswith(_JAVA):
+            # It sends the next file over a kept connection without a look whether that has ended
+            # (the datanode was restarted), and does not try again. Hadoop's datanodes keep none.
+            channel.added = _CLOSES
         origin = request.headers.get("origin", "")
         if origin in self._gateway.origins:
             # Tells the browser that the page which asks may read the answer.

@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,6 +143,18 @@ def test_file_is_created_as_asked(world: World) -> None:
         "flags": CreateFlag.NO_LOCAL_WRITE,
     }
     assert world.closed == 1
+
+
+@pytest.mark.parametrize(("agent", "keeps"), [("Java/17.0.15", False), ("curl/8.9", True)])
+def test_connection_of_a_java_client_is_not_kept(world: World, agent: str, keeps: bool) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", world.port, timeout=60)
+    with closing(connection):
+        target = f"/webhdfs/v1/f?op=CREATE&namenoderpcaddress={NAMENODE}"
+        connection.request("PUT", target, b"bytes", {"User-Agent": agent})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 201
+        assert (connection.sock is not None) == keeps
 
 
 def test_mode_without_a_word_is_hadoops(world: World) -> None:
