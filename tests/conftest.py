@@ -56,6 +56,7 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests know no Hadoop installation, whatever the developer has."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    monkeypatch.delenv("HADOOP_PROXY_USER", raising=False)
 
 
 @pytest.fixture(autouse=True)
@@ -197,7 +198,7 @@ def spark(
         environment.setenv("JAVA_HOME", str(java_home))
         environment.setenv("PYSPARK_PYTHON", sys.executable)
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME", "SPARK_HOME"):
+        for name in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME", "HADOOP_PROXY_USER", "SPARK_HOME"):
             environment.delenv(name, raising=False)
         builder = SparkSession.builder.master("local[2]").appName("howdah")
         for name, value in settings.items():

@@ -34,9 +34,9 @@ from howdah.namenode.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.process.background import read_hosts
 from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.client import current_user
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
+from howdah.users.current import current_user
 from howdah.web.server import HttpServer
 
 HERE = Path(__file__).parents[2]

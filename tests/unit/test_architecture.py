@@ -135,6 +135,7 @@ SHELLS = {
         "process.loading",
         "process.name_storage",
         "process.pages",
+        "process.proxying",
         "process.racks",
         "process.resources",
         "process.rolling_back",
@@ -162,7 +163,7 @@ SHELLS = {
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},
     "tls": {"client", "contexts", "material", "places", "server", "stores"},
     "transfer": {"checksum", "sockets"},
-    "users": {"groups", "impersonation", "lookups"},
+    "users": {"current", "groups", "impersonation", "lookups"},
 }
 # These packages are shells, but for what is named here.
 PURE = {

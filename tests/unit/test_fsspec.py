@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
 from howdah.fsspec.reading import covers
+from howdah.users.names import real_user_of
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,15 @@ from howdah.fsspec.reading import covers
 def test_an_unknown_option_is_named_with_the_nearest_known_one(option: str, said: str) -> None:
     with pytest.raises(TypeError, match=f"HowdahFileSystem takes no {option!r}.*{said}"):
         HowdahFileSystem("nn", 8020, **{option: "x"})
+
+
+@pytest.mark.parametrize("user", ["hive", None])
+def test_a_user_acts_for_another_one(user: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`proxy_to` is fsspec's word for it, of its WebHDFS."""
+    monkeypatch.setenv("HADOOP_USER_NAME", "hive")
+    fs = HowdahFileSystem("nn", 8020, user=user, proxy_to="joe")
+    found = fs.hdfs.user  # type: ignore[attr-defined]
+    assert (found, real_user_of(found)) == ("joe", "hive")
 
 
 def test_options_of_fsspec_itself_are_taken() -> None:

@@ -50,11 +50,11 @@ from howdah.failover.zookeeper import (
     is_formatted,
 )
 from howdah.nameservices import specialise, this_namenode
-from howdah.rpc.client import current_user
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
+from howdah.users.current import process_user
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
 from howdah.zookeeper import NoZooKeeper
@@ -259,7 +259,7 @@ def _administrators(conf: Configuration) -> set[str]:
     users, _, groups = conf.get(keys.DFS_CLUSTER_ADMINISTRATORS).partition(" ")
     found = {
         getpass.getuser(),
-        current_user(),
+        process_user(),
         *(user.strip() for user in users.split(",") if user.strip()),
     }
     for name in filter(None, (group.strip() for group in groups.split(","))):

@@ -91,6 +91,7 @@ def connect(
     *,
     conf: Configuration | None = None,
     user: str | None = None,
+    real_user: str | None = None,
     laid_over: bool = True,
 ) -> FileSystem:
     """The filesystem of `uri`, or of `fs.defaultFS`; a path behind the authority is ignored.
@@ -99,8 +100,16 @@ def connect(
     `laid_over` is false.
 
     Nothing is sent before the first operation. Without `conf` the site files of
-    `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's.
+    `HADOOP_CONF_DIR` count; without `user` it is `HADOOP_USER_NAME` or the process's, which act
+    for `HADOOP_PROXY_USER` if that is set. With `real_user` that one acts for `user`, whose rights
+    count: a service for those who use it. The servers have to allow it (`hadoop.proxyuser.*`).
     """
+    if real_user is not None:
+        from howdah.users.names import ProxyUser  # few need it
+
+        if user is None:
+            raise errors.IllegalArgument(f"real_user={real_user!r} acts for a user: name that one")
+        user = ProxyUser(user, real_user)
     configuration = Configuration.load() if conf is None else conf
     warn_of_misspelt(configuration)
     default = configuration.get(keys.FS_DEFAULTFS)

@@ -36,6 +36,7 @@ from howdah.fs.streams import FSDataOutputStream
 from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
+from howdah.users.current import process_user
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -48,7 +49,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """HDFS in fsspec's terms. `host`, `port` and `user` may come from the URL.
 
     `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
-    `replication` and `block_size` hold for new files. Anything else is a `TypeError`.
+    `replication` and `block_size` hold for new files; for `proxy_to` the `user` acts, as in
+    fsspec's WebHDFS. Anything else is a `TypeError`.
     """
 
     protocol: tuple[str, ...] = ("howdah", "hdfs")
@@ -65,6 +67,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         replication: int | None = None,
         block_size: int | None = None,
         conf: Mapping[str, str] | None = None,
+        proxy_to: str | None = None,
         **storage_options: Any,
     ) -> None:
         options.check(
@@ -77,7 +80,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self._hdfs: FileSystem = connect(
             f"{self._scheme}://{authority}/",
             conf=self._configuration(conf or {}),
-            user=user,
+            user=proxy_to or user,
+            real_user=(user or process_user()) if proxy_to else None,
         )
 
     def _configuration(self, conf: Mapping[str, str]) -> Configuration:

@@ -11,7 +11,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-FILESYSTEM: Final = frozenset(("host", "port", "user", "replication", "block_size", "conf"))
+FILESYSTEM: Final = frozenset(
+    ("host", "port", "user", "replication", "block_size", "conf", "proxy_to")
+)
 # What fsspec itself takes out of the options of any filesystem, or hands on to it.
 OF_FSSPEC: Final = frozenset(
     (

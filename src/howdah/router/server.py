@@ -34,10 +34,11 @@ from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import MountTable, Order
 from howdah.router.table.quotas import Usage
-from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, current_user
+from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
+from howdah.users.current import process_user
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -67,7 +68,7 @@ class Router:
             idle_limit_s=settings.idle_limit_s,
             most_bytes=settings.max_frame_bytes,
         )
-        user = current_user()
+        user = process_user()
         states = States(
             settings.namenodes,
             by_default=settings.observer_reads,

@@ -24,8 +24,6 @@ Rules:
 from __future__ import annotations
 
 import errno
-import getpass
-import os
 import select
 import socket
 import threading
@@ -44,6 +42,8 @@ from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
 from howdah.rpc.wrong_port import by_asking, by_first_bytes
 from howdah.tracing import spans
+from howdah.users.current import current_user
+from howdah.users.names import real_user_of
 
 M = TypeVar("M", bound=Message)
 
@@ -54,11 +54,6 @@ DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
 _RECV_BYTES = 64 * 1024
-
-
-def current_user() -> str:
-    """The user that calls are made as: `HADOOP_USER_NAME`, else who runs this process."""
-    return os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
 
 
 def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
@@ -141,7 +136,8 @@ class _Connection:
         self._readable = select.poll()
         self._readable.register(self._socket, select.POLLIN)
         # Sent together with the first call: a connection costs no round trip.
-        self._greeting = wire.preamble() + wire.encode_context(protocol, user, client_id)
+        context = wire.encode_context(protocol, user, client_id, real_user_of(user))
+        self._greeting = wire.preamble() + context
 
     def looks_dead(self) -> bool:
         """True when the server closed, or sent what nobody asked for, while idle."""
@@ -255,7 +251,8 @@ class RpcClient:
     `protocol` is the Java name under which the server registers it. Responses over
     `max_response_bytes` are refused before anything is allocated for them. Clients of
     several servers that repeat each other's calls share an `identity`. With `seen` each call
-    tells the server what this client has seen, and learns what the server is at.
+    tells the server what this client has seen, and learns what the server is at. For a `user`
+    that is a `ProxyUser` somebody else acts.
     """
 
     def __init__(

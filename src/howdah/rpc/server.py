@@ -27,8 +27,9 @@ from howdah import defects, errors
 from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
-from howdah.rpc.session import Call, Event, Reply, ServerSession, State
+from howdah.rpc.session import ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.tracing import spans
+from howdah.users.names import not_allowed
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,19 @@ class Admission(Protocol):
 
     def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
         """Call `go_on` once it is, or with the reason why it cannot be."""
+
+
+class Impersonation(Protocol):
+    """Whether a connection may act for another user (`howdah.users.impersonation`)."""
+
+    def authorize(
+        self,
+        real_user: str,
+        user: str,
+        address: str,
+        done: Callable[[errors.HowdahError | None], None],
+    ) -> None:
+        """Call `done`, now or later: with the reason why it may not, or None."""
 
 
 class Alignment(Protocol):
@@ -115,6 +129,7 @@ class RpcServer:
         barrier: Barrier | None = None,
         admission: Admission | None = None,
         alignment: Alignment | None = None,
+        impersonation: Impersonation | None = None,
         federated_state: Callable[[], bytes] | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
@@ -122,8 +137,9 @@ class RpcServer:
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """`federated_state` is what goes along with each answer about the nameservices behind
-        a router. `max_connections` at once, 0 for any number: what comes above is closed unheard.
+        """Without `impersonation` nobody may act for another user. `federated_state` is what goes
+        along with each answer about the nameservices behind a router. `max_connections` at once,
+        0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask
@@ -133,6 +149,7 @@ class RpcServer:
         self.barrier: Barrier = barrier or OpenBarrier()
         self.admission = admission
         self.alignment = alignment
+        self.impersonation = impersonation
         self.federated_state = federated_state
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
@@ -366,6 +383,8 @@ class _Connection(asyncio.Protocol):
                     self._serve(event, self._server.alignment)
             elif isinstance(event, Reply):
                 self._keep(event.data)
+            elif isinstance(event, ActsFor):
+                self._authorize(event)
             else:
                 # Quoted, since the reason may hold what the client sent.
                 log.warning("connection from %s ended: %r", self._address, event.reason)
@@ -394,6 +413,28 @@ class _Connection(asyncio.Protocol):
             self._in_flight += 1
             self._finish(call, error)
         self._go_on()
+
+    def _authorize(self, wanted: ActsFor) -> None:
+        """What is behind it waits until it is known whether the connection may act for its user."""
+        self._waits = True
+        impersonation = self._server.impersonation
+        whose = wanted.real_user, wanted.user
+        if impersonation is None:
+            self._authorized(not_allowed(*whose))
+            return
+        try:
+            impersonation.authorize(*whose, self._address, self._authorized)
+        except Exception as error:  # noqa: BLE001 - the caller is told
+            self._authorized(defect("the connection's context", error))
+
+    def _authorized(self, error: errors.HowdahError | None) -> None:
+        self._waits = False
+        if error is not None:
+            self._figures.failed(error.remote_class, 0)
+            self._backlog.clear()
+            self._backlog.extend(self._session.refuse(error))
+        if not self._in_batch:
+            self._go_on()
 
     def _read_if_wanted(self) -> None:
         """Read from the client only while there is nothing of it to be served or sent."""

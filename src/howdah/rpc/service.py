@@ -24,6 +24,7 @@ from howdah import defects, errors
 from howdah.rpc import wire
 from howdah.rpc.quick import Quick
 from howdah.rpc.session import Call
+from howdah.users.names import shown
 
 T = TypeVar("T")
 
@@ -47,6 +48,13 @@ class Caller:
     """By what the call came, for the audit log."""
     federated_state: bytes = b""
     """What the client has seen of each nameservice behind a router, as it came."""
+    real_user: str | None = None
+    """Who acts for `user`, if somebody does."""
+
+    @property
+    def shown(self) -> str:
+        """As Hadoop shows users."""
+        return shown(self.user, self.real_user)
 
 
 class Deferred:
@@ -368,6 +376,7 @@ class Registry:
             call.context,
             call.proto,
             call.federated_state,
+            call.real_user,
         )
         observer = self._observer
         if observer is None or not observer.watches(call.protocol, call.method):

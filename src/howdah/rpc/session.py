@@ -9,6 +9,8 @@ breaks the protocol is answered once, in words that the far end can show, and th
 connection ends.
 A client that opens with SASL is told that this server is satisfied without it,
 as Hadoop tells it when only SIMPLE is enabled.
+A connection that acts for another user (`ActsFor`) has its calls behind that event: the shell
+finds out whether it may, and otherwise drops them and sends what `refuse` says.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 from howdah.rpc.quick import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
 from howdah.tracing.span import Span
+from howdah.users.names import MOST_CHARACTERS, check_name
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
 _HTTP_BODY = (
@@ -39,7 +42,6 @@ _HTTP_ANSWER = (
 # once. The bounds keep a client that invents some from filling memory.
 _MAX_CACHED_HEADERS = 512
 _MAX_CACHED_HEADER_BYTES = 512
-_MAX_USER_CHARACTERS = 1024
 
 MAX_FIRST_FRAME_BYTES: Final = 64 * 1024
 """Before the connection has said who is calling, nobody gets more memory than this."""
@@ -74,6 +76,16 @@ class Call:
     """The call's own, where it is traced."""
     federated_state: bytes = b""
     """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
+    real_user: str | None = None
+    """Who acts for `user`, if somebody does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActsFor:
+    """The connection is of `real_user`, who wants to act for `user`."""
+
+    real_user: str
+    user: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ class Close:
     reason: str
 
 
-Event = Call | Reply | Close
+Event = Call | ActsFor | Reply | Close
 
 _Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes, bytes]
 """Of a call's header, without the call's id: the client, retries, state, context, trace, and the
@@ -121,6 +133,7 @@ class ServerSession:
         "_quicks",
         "_tails",
         "protocol",
+        "real_user",
         "state",
         "user",
     )
@@ -133,6 +146,7 @@ class ServerSession:
         """`quick_for` has what answers a method by its bytes, if there is such."""
         self.state = State.PREAMBLE
         self.user = ""
+        self.real_user: str | None = None
         self.protocol = ""
         self._head = b""
         self._max_frame_bytes = max_frame_bytes
@@ -184,7 +198,7 @@ class ServerSession:
                 data = self._read_preamble(data, events)
                 if not self._is(State.CONTEXT):
                     return events
-            elif self._is(State.READY) and not self._frames.pending_bytes:
+            elif self._is(State.READY) and not (self._frames.pending_bytes or self.real_user):
                 data = self._read_plain(data, events)
                 if not data:
                     return events
@@ -226,6 +240,12 @@ class ServerSession:
                 )
             )
         return data[end:]
+
+    def refuse(self, error: errors.HowdahError) -> list[Event]:
+        """What is sent instead of all answers, where the connection may not act for its user."""
+        events: list[Event] = []
+        self._fail(events, wire.CALL_ID_CONTEXT, error)
+        return events
 
     def _is(self, state: State) -> bool:
         return self.state is state
@@ -340,6 +360,8 @@ class ServerSession:
             call.trace = trace
         if federated:
             call.federated_state = federated
+        if self.real_user is not None:
+            call.real_user = self.real_user
         events.append(call)
 
     def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:
@@ -352,10 +374,11 @@ class ServerSession:
         if not isinstance(user, str) or not isinstance(real, str):
             # What is no UTF-8 comes out of the parser as bytes.
             raise errors.ProtocolViolation("the connection's context names a user in no UTF-8")
-        if len(user) > _MAX_USER_CHARACTERS:
-            raise errors.ProtocolViolation(
-                f"a user name of {len(user)} characters; at most {_MAX_USER_CHARACTERS} are allowed"
-            )
+        for name in (user, real):
+            if len(name) > MOST_CHARACTERS:
+                raise errors.ProtocolViolation(
+                    f"a user name of {len(name)} characters; at most {MOST_CHARACTERS} are allowed"
+                )
         if not user:
             self._fail(
                 events,
@@ -363,13 +386,14 @@ class ServerSession:
                 errors.AccessDenied("the connection's context names no user"),
             )
             return
-        if real and real != user:
-            self._fail(
-                events,
-                wire.CALL_ID_CONTEXT,
-                errors.AuthorizationFailed(f"User: {real} is not allowed to impersonate {user}"),
-            )
-            return
+        if real:
+            try:
+                check_name(user)
+            except errors.IllegalArgument as error:
+                self._fail(events, wire.CALL_ID_CONTEXT, error)
+                return
+            self.real_user = real
+            events.append(ActsFor(real, user))
         self.user = user
         self.protocol = context.protocol
         self.state = State.READY

@@ -23,6 +23,7 @@ import logging
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from google.protobuf.message import Message
@@ -31,9 +32,10 @@ from howdah import errors
 from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, defect
-from howdah.rpc.session import Call, Reply, ServerSession, State
+from howdah.rpc.session import ActsFor, Call, Close, Reply, ServerSession, State
 from howdah.tracing import spans
 from howdah.tracing.span import NOTHING
+from howdah.users.names import not_allowed
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +44,9 @@ MAX_FRAME_BYTES = 64 * 1024
 IDLE_TIMEOUT_S = 120.0
 HANDSHAKE_TIMEOUT_S = 20.0
 _RECEIVE_BYTES = 16 * 1024
+
+MayAct = Callable[[str, str, str], None]
+"""Of a real user, whom he acts for, and his address; may wait, and raises AuthorizationFailed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,8 +77,10 @@ class ThreadedRpcServer:
         idle_timeout_s: float = IDLE_TIMEOUT_S,
         handshake_timeout_s: float = HANDSHAKE_TIMEOUT_S,
         max_held_bytes: int = 0,
+        may_act: MayAct | None = None,
     ) -> None:
-        """`max_held_bytes` is twice the longest frame if it is not given."""
+        """`max_held_bytes` is twice the longest frame if it is not given. Without `may_act` nobody
+        may act for another user."""
         self._listener = listener
         self._registry = registry
         self._max_frame_bytes = max_frame_bytes
@@ -81,6 +88,7 @@ class ThreadedRpcServer:
         self._idle_timeout_s = idle_timeout_s
         self._handshake_timeout_s = handshake_timeout_s
         self._max_held_bytes = max_held_bytes or 2 * max_frame_bytes
+        self._may_act = may_act
         self._lock = threading.Lock()
         self._open: set[_Connection] = set()
         self._closing = False
@@ -231,6 +239,11 @@ class ThreadedRpcServer:
                         self._run(connection, event)
                     elif isinstance(event, Reply):
                         sock.sendall(event.data)
+                    elif isinstance(event, ActsFor):
+                        refusal = self._refusal(event, address)
+                        if refusal is not None:
+                            self._refuse(connection, session, refusal)
+                            return
                     else:
                         log.warning("connection from %s ended: %r", address, event.reason)
                         return
@@ -248,6 +261,29 @@ class ThreadedRpcServer:
             log.debug("connection from %s broke: %s", address, error)
         finally:
             self._forget(connection)
+
+    def _refusal(self, wanted: ActsFor, address: str) -> errors.HowdahError | None:
+        """Why the connection may not act for its user; None if it may."""
+        if self._may_act is None:
+            return not_allowed(wanted.real_user, wanted.user)
+        try:
+            self._may_act(wanted.real_user, wanted.user, address)
+        except errors.HowdahError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - the caller is told
+            return defect("the connection's context", error)
+        return None
+
+    def _refuse(
+        self, connection: _Connection, session: ServerSession, error: errors.HowdahError
+    ) -> None:
+        with self._counting:
+            self.figures.failed(error.remote_class, 0)
+        for event in session.refuse(error):
+            if isinstance(event, Reply):
+                connection.sock.sendall(event.data)
+            elif isinstance(event, Close):
+                log.warning("connection from %s ended: %r", connection.address, event.reason)
 
     def _receive(self, connection: _Connection) -> bytes:
         """Raises TimeoutError."""

@@ -111,8 +111,11 @@ def frame(*parts: bytes) -> bytes:
     return _LENGTH.pack(sum(map(len, parts))) + b"".join(parts)
 
 
-def encode_context(protocol: str, user: str, client_id: bytes) -> bytes:
-    """The frame that tells the server who is calling which protocol."""
+def encode_context(
+    protocol: str, user: str, client_id: bytes, real_user: str | None = None
+) -> bytes:
+    """The frame that tells the server who is calling which protocol; `real_user` is who acts for
+    `user`, if somebody does."""
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
@@ -121,7 +124,8 @@ def encode_context(protocol: str, user: str, client_id: bytes) -> bytes:
         retryCount=-1,
     )
     context = rpc_pb2.IpcConnectionContextProto(
-        userInfo=rpc_pb2.UserInformationProto(effectiveUser=user), protocol=protocol
+        userInfo=rpc_pb2.UserInformationProto(effectiveUser=user, realUser=real_user),
+        protocol=protocol,
     )
     return frame(delimited(header), delimited(context))
 

@@ -222,13 +222,19 @@ class MiniCluster:
         self._check(name)
         return StorageFaults(fault_directory(self.dir), name)
 
-    def connect(self, user: str | None = None, *, nameservice: str | None = None) -> FileSystem:
+    def connect(
+        self,
+        user: str | None = None,
+        *,
+        nameservice: str | None = None,
+        real_user: str | None = None,
+    ) -> FileSystem:
         """A client of the cluster, by default as the user who runs this, and of the first
-        nameservice."""
+        nameservice. `real_user` acts for `user`."""
         from howdah.fs.registry import connect
 
         uri = self.uri if nameservice is None else self.uri_of(nameservice)
-        return connect(uri, conf=self.conf, user=user)
+        return connect(uri, conf=self.conf, user=user, real_user=real_user)
 
     def ha_states(self) -> dict[str, str]:
         """What each of several namenodes says that it is: `{"namenode0": "active", …}`.

@@ -1,3 +1,3 @@
-"""Who calls a server. `proxy_users` says who may act for whom (pure), `impersonation` asks what
-those rules depend on, and `groups` knows the groups of users. `lookups` asks beside a loop whatever
-may take long."""
+"""Who calls. `names` are names of users, `proxy_users` says who may act for whom (both pure).
+`current` says as whom this process calls, `groups` knows the groups of users, `impersonation` asks
+what rules depend on, and `lookups` asks beside a loop whatever may take long."""

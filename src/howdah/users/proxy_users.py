@@ -28,38 +28,14 @@ from typing import Final
 
 from howdah import errors
 from howdah.kinds import parse_list
+from howdah.users.names import not_allowed
 
 log = logging.getLogger(__name__)
 
-MOST_CHARACTERS: Final = 1024
-"""Of the name of a user."""
 EVERYTHING: Final = "*"
 _USERS, _GROUPS, _HOSTS = ".users", ".groups", ".hosts"
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-def check_name(name: str) -> None:
-    """Raises IllegalArgument for what nobody can be called who is acted for."""
-    if not name:
-        raise errors.IllegalArgument("the name of the user who is acted for is empty")
-    if len(name) > MOST_CHARACTERS:
-        raise errors.IllegalArgument(
-            f"a user name of {len(name)} characters; at most {MOST_CHARACTERS} are allowed"
-        )
-    if not name.isprintable():
-        raise errors.IllegalArgument(f"{name!r} is no name of a user: it cannot be printed")
-
-
-def shown(user: str, real_user: str | None = None) -> str:
-    """A user as Hadoop's UserGroupInformation shows him, with whom he acts by.
-
-    >>> shown("joe", "hive")
-    'joe (auth:PROXY) via hive (auth:SIMPLE)'
-    """
-    if real_user is None:
-        return f"{user} (auth:SIMPLE)"
-    return f"{user} (auth:PROXY) via {real_user} (auth:SIMPLE)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +123,14 @@ class ProxyUsers:
         if rules is not None and (rules.everybody or user in rules.users):
             return False
         if rules is None or not rules.groups:
-            raise _not_allowed(real_user, user)
+            raise not_allowed(real_user, user)
         return True
 
     def check_groups(self, real_user: str, user: str, groups: Iterable[str]) -> None:
         """Raises AuthorizationFailed unless `user` is in a group that `real_user` may act for."""
         rules = self.rules.get(real_user)
         if rules is None or rules.groups.isdisjoint(groups):
-            raise _not_allowed(real_user, user)
+            raise not_allowed(real_user, user)
 
     def names_to_look_up(self, real_user: str, address: str) -> tuple[str, ...]:
         """Machines whose addresses have to be known; none where `address` is allowed anyhow.
@@ -190,10 +166,6 @@ def _rules(key: str, given: Mapping[str, str]) -> Rules:
         frozenset(parse_list(groups)),
         machines,
     )
-
-
-def _not_allowed(real_user: str, user: str) -> errors.AuthorizationFailed:
-    return errors.AuthorizationFailed(f"User: {real_user} is not allowed to impersonate {user}")
 
 
 def _wrong_place(real_user: str, address: str) -> errors.AuthorizationFailed:

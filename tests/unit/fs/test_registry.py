@@ -14,6 +14,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import registry
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.users.names import real_user_of
 
 CONF = Configuration({"fs.defaultFS": "hdfs://default:1234"})
 
@@ -43,6 +44,18 @@ def test_an_unknown_scheme_is_named_with_the_known_ones(uri: str) -> None:
     scheme = uri.partition(":")[0]
     with pytest.raises(errors.UnsupportedOperation, match=f"'{scheme}'.*hdfs"):
         howdah.connect(uri, conf=CONF)
+
+
+def test_a_real_user_acts_for_the_user() -> None:
+    fs = howdah.connect("hdfs://nn:8020", conf=CONF, user="joe", real_user="hive")
+    assert isinstance(fs, HdfsFileSystem)
+    for each in (fs, pickle.loads(pickle.dumps(fs))):
+        assert (each.user, real_user_of(each.user)) == ("joe", "hive")
+        assert each.home_directory() == "/user/joe"
+    with pytest.raises(errors.IllegalArgument, match="name that one"):
+        howdah.connect("hdfs://nn:8020", conf=CONF, real_user="hive")
+    with pytest.raises(errors.IllegalArgument, match="is empty"):
+        howdah.connect("hdfs://nn:8020", conf=CONF, user="joe", real_user="")
 
 
 def test_a_host_without_a_scheme_is_refused() -> None:

@@ -15,6 +15,8 @@ from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
 from howdah.rpc import client as rpc_client
 from howdah.rpc.client import RpcClient
+from howdah.users import current
+from howdah.users.names import real_user_of
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
@@ -414,7 +416,23 @@ def test_a_closed_client_refuses_calls(serve: Serve) -> None:
 
 def test_the_user_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "berta")
-    assert rpc_client.current_user() == "berta"
+    assert current.current_user() == "berta"
+    monkeypatch.setenv("HADOOP_PROXY_USER", "")
+    assert real_user_of(current.current_user()) is None
+
+
+def test_the_environment_names_a_user_to_act_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HADOOP_USER_NAME", "hive")
+    monkeypatch.setenv("HADOOP_PROXY_USER", "joe")
+    assert current.process_user() == "hive"
+    server, _ = serve(success)
+    client = RpcClient(server.address, PROTOCOL)
+    call(client)
+    client.close()
+    user = server.contexts[0].userInfo
+    assert (user.effectiveUser, user.realUser) == ("joe", "hive")
 
 
 def test_a_client_id_of_the_wrong_length_is_refused() -> None:

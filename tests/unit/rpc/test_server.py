@@ -33,6 +33,7 @@ class Implementation:
 
     def __init__(self) -> None:
         self.served: list[str] = []
+        self.callers: list[str] = []
         self.later: list[Deferred] = []
         self.slices = 0
         self.enough = False
@@ -40,6 +41,7 @@ class Implementation:
 
     def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Any:
         self.served.append(request.src)
+        self.callers.append(caller.shown)
         if request.src == "/defect":
             raise RuntimeError("a defect")
         if request.src == "/refused":
@@ -113,9 +115,9 @@ class World:
         )
         self.port = 0
 
-    async def client(self, user: str = "alice") -> Client:
+    async def client(self, user: str = "alice", real_user: str | None = None) -> Client:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        writer.write(wire.preamble() + wire.encode_context(PROTOCOL, user, CLIENT_ID))
+        writer.write(wire.preamble() + wire.encode_context(PROTOCOL, user, CLIENT_ID, real_user))
         return Client(reader, writer)
 
 
@@ -546,6 +548,109 @@ def test_who_goes_while_it_waits_is_forgotten() -> None:
         await until(lambda: bool(doorman.waiting))
         client.writer.transport.abort()
         doorman.waiting.pop()(errors.RetriableError("nobody answers"))
+        await until(lambda: not world.server.connections)
+        return world.implementation.served
+
+    assert run(scenario) == []
+
+
+# --- who acts for others -----------------------------------------------------------------------
+
+
+class Rules:
+    """Answers later, or at once where `verdict` is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+        self.waiting: list[Callable[[errors.HowdahError | None], None]] = []
+        self.verdict: Callable[[], errors.HowdahError | None] | None = None
+
+    def authorize(
+        self,
+        real_user: str,
+        user: str,
+        address: str,
+        done: Callable[[errors.HowdahError | None], None],
+    ) -> None:
+        self.asked.append((real_user, user, address))
+        if self.verdict is None:
+            self.waiting.append(done)
+        else:
+            done(self.verdict())
+
+
+def test_calls_wait_until_it_is_known_whether_their_connection_may_act_for_its_user() -> None:
+    async def scenario(world: World) -> list[str]:
+        rules = world.server.impersonation = Rules()
+        client = await world.client("joe", "hive")
+        client.writer.write(info("/a", 1) + info("/b", 2))
+        await until(lambda: bool(rules.waiting))
+        other = await world.client("bob")
+        other.writer.write(info("/bob"))
+        await other.answer()
+        rules.waiting.pop()(None)
+        assert [(await client.answer())[0].callId for _ in range(2)] == [1, 2]
+        client.writer.write(info("/c", 3))
+        await client.answer()
+        assert rules.asked == [("hive", "joe", "127.0.0.1")]
+        return world.implementation.callers
+
+    joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
+    assert run(scenario) == ["bob (auth:SIMPLE)", joe, joe, joe]
+
+
+def test_rules_that_are_known_hold_up_nobody() -> None:
+    async def scenario(world: World) -> list[str]:
+        rules = world.server.impersonation = Rules()
+        rules.verdict = lambda: None
+        client = await world.client("joe", "hive")
+        client.writer.write(info("/a"))
+        await client.answer()
+        return world.implementation.served
+
+    assert run(scenario) == ["/a"]
+
+
+@pytest.mark.parametrize("how", ["at once", "later", "without rules", "on a defect"])
+def test_a_connection_that_may_not_act_for_its_user_ends_and_no_call_is_served(how: str) -> None:
+    async def scenario(world: World) -> tuple[Header, int]:
+        rules = Rules()
+        refusal = errors.AuthorizationFailed("User: hive is not allowed to impersonate joe")
+
+        def defect() -> errors.HowdahError:
+            raise KeyError("a defect")
+
+        if how != "without rules":
+            world.server.impersonation = rules
+        if how != "later":
+            rules.verdict = defect if how == "on a defect" else lambda: refusal
+        client = await world.client("joe", "hive")
+        client.writer.write(info("/a", 1) + info("/b", 2))
+        if how == "later":
+            await until(lambda: bool(rules.waiting))
+            rules.waiting.pop()(refusal)
+        header, _ = await client.answer()
+        assert await client.reader.read() == b""
+        assert world.implementation.served == []
+        failures = world.server.figures[world.port].failures
+        return header, sum(times.count for times in failures.values())
+
+    header, failures = run(scenario)
+    assert (header.status, header.callId) == (Header.FATAL, wire.CALL_ID_CONTEXT & 0xFFFFFFFF)
+    assert failures == 1
+    if how != "on a defect":
+        assert header.errorMsg == "User: hive is not allowed to impersonate joe"
+        assert header.exceptionClassName == errors.AuthorizationFailed.java_class
+
+
+def test_who_goes_while_the_rules_are_asked_is_forgotten() -> None:
+    async def scenario(world: World) -> list[str]:
+        rules = world.server.impersonation = Rules()
+        client = await world.client("joe", "hive")
+        client.writer.write(info("/a"))
+        await until(lambda: bool(rules.waiting))
+        client.writer.transport.abort()
+        rules.waiting.pop()(errors.AuthorizationFailed("no"))
         await until(lambda: not world.server.connections)
         return world.implementation.served
 

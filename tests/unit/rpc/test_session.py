@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
-from howdah.rpc.session import Call, Close, Event, Reply, ServerSession, State
+from howdah.rpc.session import ActsFor, Call, Close, Event, Reply, ServerSession, State
+from howdah.users.names import not_allowed
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = bytes(range(16))
@@ -228,8 +229,8 @@ def context_of(user: bytes, real: bytes = b"") -> bytes:
 
 def test_context_made_by_hand_is_understood() -> None:
     session = ServerSession()
-    assert session.receive(context_of(b"alice", b"alice")) == []
-    assert session.user == "alice"
+    assert session.receive(context_of(b"alice")) == []
+    assert (session.user, session.real_user) == ("alice", None)
 
 
 @pytest.mark.parametrize(("user", "real"), [(b"\xff\xfe", b""), (b"alice", b"\xff")])
@@ -237,13 +238,36 @@ def test_user_that_is_no_utf8_is_refused(user: bytes, real: bytes) -> None:
     assert "UTF-8" in refusal(ServerSession().receive(context_of(user, real))).errorMsg
 
 
-def test_endless_user_name_is_refused() -> None:
-    header = refusal(ServerSession().receive(context_of(b"u" * 1025)))
+@pytest.mark.parametrize("names", [(b"u" * 1025,), (b"alice", b"r" * 1025)])
+def test_endless_user_name_is_refused(names: tuple[bytes, ...]) -> None:
+    header = refusal(ServerSession().receive(context_of(*names)))
     assert "1025 characters" in header.errorMsg
 
 
+@pytest.mark.parametrize("user", [b"a\nb", b"\x00", "\u202eevil".encode()])
+def test_nobody_acts_for_a_user_whose_name_cannot_be_printed(user: bytes) -> None:
+    assert (
+        "no name of a user" in refusal(ServerSession().receive(context_of(user, b"bob"))).errorMsg
+    )
+
+
+@pytest.mark.parametrize("user", [b"alice", b"hive"])
+def test_calls_behind_a_context_that_acts_for_another_say_so(user: bytes) -> None:
+    """Also if that is the same user: Hadoop asks its rules then, too."""
+    session = ServerSession()
+    first, *calls = session.receive(context_of(user, b"hive") + call("/a", 1) + call("/b", 2))
+    assert first == ActsFor("hive", user.decode())
+    calls += session.receive(call("/c", 3))
+    assert [(each.user, each.real_user) for each in calls if isinstance(each, Call)] == [
+        (user.decode(), "hive")
+    ] * 3
+
+
 def test_impersonation_is_refused_as_hadoop_words_it() -> None:
-    header = refusal(ServerSession().receive(context_of(b"alice", b"mallory")))
+    session = ServerSession()
+    session.receive(context_of(b"alice", b"mallory"))
+    header = refusal(session.refuse(not_allowed("mallory", "alice")))
+    assert session.receive(call()) == []
     assert header.errorMsg == "User: mallory is not allowed to impersonate alice"
     assert (
         header.exceptionClassName == "org.apache.hadoop.security.authorize.AuthorizationException"

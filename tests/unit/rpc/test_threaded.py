@@ -18,6 +18,7 @@ from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
+from howdah.users.names import ProxyUser
 
 PROTOCOL = "test"
 
@@ -27,8 +28,10 @@ class Protocol:
 
     def __init__(self) -> None:
         self.answer: Callable[[], Any] = lambda: message(1)
+        self.callers: list[str] = []
 
     def get_balancer_bandwidth(self, request: Any, caller: Any) -> Any:
+        self.callers.append(caller.shown)
         return self.answer()
 
 
@@ -57,8 +60,8 @@ class Served:
         self.server = ThreadedRpcServer(listener, registry, **options)
         self.server.start()
 
-    def call(self) -> int:
-        client = RpcClient(self.address, PROTOCOL, user="me")
+    def call(self, user: str = "me") -> int:
+        client = RpcClient(self.address, PROTOCOL, user=user)
         try:
             answer = client.call(
                 "getBalancerBandwidth",
@@ -172,6 +175,43 @@ def test_an_answer_that_cannot_be_encoded_is_a_defect_and_the_connection_goes_on
         served.call()
     served.protocol.answer = lambda: message(7)
     assert served.call() == 7
+
+
+def test_a_connection_acts_for_whom_it_may(serve: Callable[..., Served]) -> None:
+    asked: list[tuple[str, str, str]] = []
+    served = serve(may_act=lambda *whose: asked.append(whose))
+    assert served.call(ProxyUser("joe", "hive")) == 1
+    assert served.call() == 1
+    assert asked == [("hive", "joe", "127.0.0.1")]
+    assert served.protocol.callers == [
+        "joe (auth:PROXY) via hive (auth:SIMPLE)",
+        "me (auth:SIMPLE)",
+    ]
+
+
+@pytest.mark.parametrize("how", ["by its rules", "without rules"])
+def test_a_connection_that_may_not_act_for_its_user_ends(
+    serve: Callable[..., Served], how: str
+) -> None:
+    def refuse(real_user: str, user: str, address: str) -> None:
+        raise errors.AuthorizationFailed("User: hive is not allowed to impersonate joe")
+
+    served = serve(may_act=refuse if how == "by its rules" else None)
+    with pytest.raises(errors.AuthorizationFailed) as caught:
+        served.call(ProxyUser("joe", "hive"))
+    assert str(caught.value) == "User: hive is not allowed to impersonate joe"
+    assert served.protocol.callers == []
+    assert served.call() == 1
+
+
+def test_a_defect_of_the_rules_refuses(serve: Callable[..., Served]) -> None:
+    def break_(real_user: str, user: str, address: str) -> None:
+        raise KeyError("oops")
+
+    served = serve(may_act=break_)
+    with pytest.raises(errors.HowdahError, match="internal error: KeyError"):
+        served.call(ProxyUser("joe", "hive"))
+    assert served.call() == 1
 
 
 def test_garbage_ends_the_connection_with_a_clear_line(

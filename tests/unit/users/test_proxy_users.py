@@ -7,13 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from howdah import errors
-from howdah.users.proxy_users import (
-    MOST_CHARACTERS,
-    Machines,
-    ProxyUsers,
-    check_name,
-    shown,
-)
+from howdah.users.proxy_users import Machines, ProxyUsers
 
 PREFIX = "hadoop.proxyuser."
 GROUPS = {"joe": ("staff", "x"), "sue": ("admins",)}
@@ -137,21 +131,3 @@ def test_names_may_have_dots_and_other_keys_do_not_count() -> None:
     )
     assert list(found.rules) == ["a.b"]
     assert verdict(found, "a.b", "joe") == "ok"
-
-
-@pytest.mark.parametrize(
-    "name", ["", "a\nb", "a\x00", "\x1b[1m", "a\u2028b", "\u202eevil", "\udc80", "u" * 1025]
-)
-def test_what_nobody_can_be_called_is_refused(name: str) -> None:
-    with pytest.raises(errors.IllegalArgument):
-        check_name(name)
-
-
-@pytest.mark.parametrize("name", ["joe", "joe@REALM", "a b", "jürgen", "u" * MOST_CHARACTERS])
-def test_names_of_users(name: str) -> None:
-    check_name(name)
-
-
-def test_users_are_shown_as_hadoop_shows_them() -> None:
-    assert shown("joe") == "joe (auth:SIMPLE)"
-    assert shown("joe", "hive") == "joe (auth:PROXY) via hive (auth:SIMPLE)"

@@ -187,7 +187,7 @@ COMMANDS: Final = {
     ),
     "-refreshSuperUserGroupsConfiguration": Command(
         "",
-        "Have the proxy users read anew; nobody may act for somebody else here.",
+        "Have the namenode read anew who may act for whom (hadoop.proxyuser.*).",
         _refresh(
             "Refresh super user groups configuration",
             Administration.refresh_super_user_groups_configuration,

@@ -225,7 +225,8 @@ class FileLocations:
         rpc = RpcClient(
             (host, node.ipc_port),
             CLIENT_DATANODE_PROTOCOL,
-            user=self._namenode.user,
+            # No datanode asks who wants to know, or whom he acts for.
+            user=str(self._namenode.user),
             connect_timeout_s=min(self._settings.connect_timeout_s, 20.0),
             call_timeout_s=self._settings.socket_timeout_s,
         )

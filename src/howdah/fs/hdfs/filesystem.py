@@ -33,7 +33,7 @@ from howdah.fs.status import (
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2
-from howdah.rpc.client import current_user
+from howdah.users.current import current_user
 
 if TYPE_CHECKING:
     from howdah.client.writing.output import DFSOutputStream

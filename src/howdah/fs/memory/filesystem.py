@@ -33,7 +33,7 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag, check_mode
-from howdah.rpc.client import current_user
+from howdah.users.current import current_user
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777

@@ -39,7 +39,7 @@ from howdah.fs.status import (
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
-from howdah.rpc.client import current_user
+from howdah.users.current import current_user
 
 _READ_BUFFER_BYTES: Final = 64 * 1024
 _CAPACITY_BYTES: Final = (1 << 63) - 1

@@ -24,7 +24,7 @@ from howdah.fs.status import FileStatus
 from howdah.fs.viewfs import internal, loading
 from howdah.fs.viewfs.mount_table import Link, Nfly, Resolved
 from howdah.fs.viewfs.nfly import NflyFileSystem, Target
-from howdah.rpc.client import current_user
+from howdah.users.current import current_user
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

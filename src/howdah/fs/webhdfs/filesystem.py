@@ -31,9 +31,9 @@ from howdah.fs.webhdfs.output import RestOutput
 from howdah.fs.webhdfs.target import namenodes_of
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
-from howdah.rpc.client import current_user
 from howdah.rpc.failover import FailoverPolicy
 from howdah.tls.client import ClientTls
+from howdah.users.current import current_user
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded

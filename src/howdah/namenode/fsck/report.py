@@ -83,7 +83,7 @@ class Fsck:
 
     def _started(self, caller: Caller, of: str) -> str:
         return (
-            f"FSCK started by {caller.user} (auth:SIMPLE) from /{caller.address}{of} at "
+            f"FSCK started by {caller.shown} from /{caller.address}{of} at "
             f"{java_date(self._core.clock.wall_ms())}\n"
         )
 

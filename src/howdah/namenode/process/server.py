@@ -76,6 +76,7 @@ from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.name_storage import NameDirectories
 from howdah.namenode.process.pages import Pages
+from howdah.namenode.process.proxying import Proxying
 from howdah.namenode.process.racks import rack_map
 from howdah.namenode.process.resources import Resources
 from howdah.namenode.process.settings import (
@@ -154,6 +155,7 @@ class Namenode:
             fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
             changed=lambda user: self.core.forget_identity(user),
         )
+        proxying = Proxying(conf, known_groups, outside)
         self.core = core = Core(
             loaded.namespace,
             settings_from(conf, loaded.version.block_pool_id),
@@ -258,7 +260,7 @@ class Namenode:
                     partial(serving_process, self.log_writer, this_process()),
                 ).service(),
                 reconfiguration(core, conf).service(),
-                *refresh_services(core, known_groups.once_known),
+                *refresh_services(core, known_groups.once_known, proxying.read_again),
             ],
             CategoryGate(
                 self.context,
@@ -272,6 +274,7 @@ class Namenode:
             barrier=barrier,
             admission=known_groups,
             alignment=None if self.ha is None else self._observer_reads,
+            impersonation=proxying,
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )

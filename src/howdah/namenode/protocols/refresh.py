@@ -1,9 +1,9 @@
 """Settings that an administrator has read anew while the namenode runs (pure).
 
 Hadoop has a protocol for each kind of them. Of what they are about the namenode has
-the groups of users; the rest it refuses, and says what there is not. As in Hadoop
-anybody may ask for these, who passes the authorization of services, of which there is none here:
-all that it changes is when the namenode looks something up.
+the groups of users, and who may act for whom; the rest it refuses, and says what there is not. As
+in Hadoop anybody may ask for these, who passes the authorization of services, of which there is
+none here: all that it changes is when the namenode looks something up.
 
 A few settings of the configuration can change, too (`Reconfiguration`; the superuser's).
 
@@ -35,15 +35,18 @@ USER_MAPPINGS: Final = "org.apache.hadoop.security.RefreshUserMappingsProtocol"
 CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
 GROUPS: Final = "org.apache.hadoop.tools.GetUserMappingsProtocol"
 
-OnceKnown = Callable[[str, Callable[[errors.HowdahError | None], None]], None]
+Done = Callable[[errors.HowdahError | None], None]
+OnceKnown = Callable[[str, Done], None]
 """Calls back when the groups of a user are known, or with the reason why they are not."""
 
 
 class Refreshing:
     """The methods of the three protocols that have settings read anew."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, read_proxy_users: Callable[[Done], None]) -> None:
+        """`read_proxy_users` reads anew who may act for whom, and calls back."""
         self._core = core
+        self._read_proxy_users = read_proxy_users
 
     def refresh_user_to_groups_mappings(
         self, request: pb.RefreshUserToGroupsMappingsRequestProto, caller: Caller
@@ -54,9 +57,16 @@ class Refreshing:
 
     def refresh_super_user_groups_configuration(
         self, request: pb.RefreshSuperUserGroupsConfigurationRequestProto, caller: Caller
-    ) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
-        """Nobody may act for somebody else here, so there is nothing to read anew."""
-        return pb.RefreshSuperUserGroupsConfigurationResponseProto()
+    ) -> Deferred:
+        """Who connects from now on acts for those whom the configuration's files name by then.
+        Raises InvalidConfiguration for what is no rule."""
+        answer = Deferred()
+
+        def tell(_: None) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
+            return pb.RefreshSuperUserGroupsConfigurationResponseProto()
+
+        self._read_proxy_users(answer.fed_by("refreshSuperUserGroupsConfiguration", tell))
+        return answer
 
     def refresh_service_acl(
         self, request: pb.RefreshServiceAclRequestProto, caller: Caller
@@ -264,9 +274,11 @@ class Reconfiguration:
         return ""
 
 
-def refresh_services(core: Core, once_known: OnceKnown) -> list[Service]:
+def refresh_services(
+    core: Core, once_known: OnceKnown, read_proxy_users: Callable[[Done], None]
+) -> list[Service]:
     """All four protocols, as a server offers them."""
-    refreshing = Refreshing(core)
+    refreshing = Refreshing(core, read_proxy_users)
     services = pb.DESCRIPTOR.services_by_name
     return [
         *(

@@ -54,6 +54,13 @@ def test_line_has_the_parts_of_hadoops_with_tabs_between() -> None:
     ]
 
 
+def test_line_names_who_acts_for_the_user() -> None:
+    given = record(user="joe")
+    given.caller.real_user = "hive\tallowed=true"
+    said = text(LineFormat(), given).split("\t")
+    assert said[1] == "ugi=joe (auth:PROXY) via hive\\tallowed=true (auth:SIMPLE)"
+
+
 @pytest.mark.parametrize(
     ("mode", "shown"), [(0o1776, "rwxrwxrwT"), (0, "---------"), (0o640, "rw-r-----")]
 )

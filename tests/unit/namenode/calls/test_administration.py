@@ -200,7 +200,7 @@ def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
     zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
     assert core.identity(zoe).groups == ()
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(core).refresh_user_to_groups_mappings(
+    Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
         Caller("root", "10.9.9.9", b"", -1, 0),
     )
@@ -223,10 +223,30 @@ def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
     zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
     core.identity(zoe)
     client.namenode.groups["zoe"] = ("staff",)
-    Refreshing(core).refresh_user_to_groups_mappings(
+    Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(), zoe
     )
     assert core.identity(zoe).groups == ("staff",)
+
+
+def test_who_may_act_for_whom_is_read_when_asked_and_the_answer_waits(client: Any) -> None:
+    looks: list[Callable[[errors.HowdahError | None], None]] = []
+    refreshing = Refreshing(client.namenode.core, looks.append)
+    answers = [
+        refreshing.refresh_super_user_groups_configuration(
+            refresh_pb2.RefreshSuperUserGroupsConfigurationRequestProto(),
+            Caller("zoe", b"", -1, 0, "10.9.9.9"),
+        )
+        for _ in range(2)
+    ]
+    outcomes: list[object] = []
+    for answer in answers:
+        answer.when_settled(outcomes.append)
+    assert outcomes == []
+    looks[0](None)
+    looks[1](errors.InvalidConfiguration("no rule"))
+    assert isinstance(outcomes[0], refresh_pb2.RefreshSuperUserGroupsConfigurationResponseProto)
+    assert isinstance(outcomes[1], errors.InvalidConfiguration)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +305,7 @@ def test_groups_of_no_name_are_refused(client: Any) -> None:
 
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
-    refreshing = Refreshing(client.namenode.core)
+    refreshing = Refreshing(client.namenode.core, lambda done: None)
     root = Caller("root", "10.9.9.9", b"", -1, 0)
     with pytest.raises(errors.AuthorizationFailed):
         refreshing.refresh_service_acl(refresh_pb2.RefreshServiceAclRequestProto(), root)

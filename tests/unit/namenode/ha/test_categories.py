@@ -35,7 +35,7 @@ def services() -> list[Service]:
             namenode.core, lambda: "ACTIVE", lambda: "", None, HASettings(False, False)
         ).service(),
         Reconfiguration(namenode.core, {}, UNUSED, UNUSED).service(),
-        *refresh_services(namenode.core, UNUSED),
+        *refresh_services(namenode.core, UNUSED, UNUSED),
     ]
 
 
