@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -78,6 +80,48 @@ def test_a_log_level_holds_in_both_processes(cluster: MiniCluster) -> None:
         return "DEBUG howdah.rpc.threaded" in cluster.log("datanode0")
 
     wait_until(is_heard, timeout_s=60)
+
+
+@pytest.mark.req("FS-268")
+def test_stacks_and_logs_have_both_processes(cluster: MiniCluster, tmp_path: Path) -> None:
+    http = cluster.process("datanode0").addresses["http"]
+    with cluster.connect() as fs, fs.create("/open") as out:
+        out.write(b"x")
+        out.hflush()
+        with urlopen(f"http://{http}/stacks", timeout=60) as answer:
+            keeper, _, data = answer.read().decode().partition("the data process of this datanode")
+    assert "keeper/pages.py" not in data
+    assert "receiver.py" in data, "of the block that is written"
+    assert "receiver.py" not in keeper
+    with _datanode_at_a_pipe(cluster, tmp_path) as http:
+        query = "log=howdah.rpc.threaded&level=DEBUG"
+        with urlopen(f"http://{http}/logLevel?{query}", timeout=60):
+            pass
+        with urlopen(f"http://{http}/logs/text", timeout=60) as answer:
+            keeper, _, data = answer.read().decode().partition("the data process of this datanode")
+    assert "howdah.datanode.keeper" in keeper
+    assert "howdah.datanode.keeper" not in data.partition(":")[2]
+
+
+@contextmanager
+def _datanode_at_a_pipe(cluster: MiniCluster, directory: Path) -> Iterator[str]:
+    """One that logs to no file; where its pages are."""
+    ready = directory / "ready"
+    values = {
+        "dfs.datanode.data.dir": str(directory / "data"),
+        "dfs.datanode.address": "127.0.0.1:0",
+        "dfs.datanode.ipc.address": "127.0.0.1:0",
+        "dfs.datanode.http.address": "127.0.0.1:0",
+    }
+    command = [sys.executable, "-m", "howdah", "datanode", "--conf", str(cluster.conf_dir)]
+    command += [part for name, value in values.items() for part in ("-D", f"{name}={value}")]
+    process = subprocess.Popen([*command, "--ready-file", str(ready)], stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: ready.exists() or process.poll() is not None, 60)
+        yield json.loads(ready.read_text())["http"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
 
 
 def test_the_keeper_ends_when_its_data_process_dies(cluster: MiniCluster) -> None:

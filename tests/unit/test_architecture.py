@@ -262,6 +262,7 @@ PURE = {
         "image_transfer",
         "jmx",
         "json_slices",
+        "other_process",
         "monitoring.families",
         "monitoring.health",
         "monitoring.namenode_beans",

@@ -44,8 +44,9 @@ class Link:
         except OSError as error:
             raise LinkClosed(f"the other process of this datanode is gone: {error}") from error
 
-    def receive(self) -> list[Message]:
-        """Wait for messages; `LinkClosed` when no more will come."""
+    def receive(self, *, once: bool = False) -> list[Message]:
+        """Wait for messages; `LinkClosed` when no more will come. With `once` for some bytes,
+        which may be part of one."""
         while True:
             try:
                 data = self._sock.recv(_RECEIVE_BYTES)
@@ -54,7 +55,7 @@ class Link:
             if not data:
                 raise LinkClosed("the other process of this datanode is gone")
             messages = self._buffer.feed(data)
-            if messages:
+            if messages or once:
                 return messages
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ there is no stranger to defend against and no other version to understand.
 
 from __future__ import annotations
 
+import enum
 import pickle
 import struct
 from dataclasses import dataclass
@@ -200,8 +201,24 @@ class OutliersFound:
     disks: tuple[SlowDisk, ...]
 
 
+class What(enum.Enum):
+    """What a process tells of itself."""
+
+    STACKS = "where its threads are"
+    LOG = "its last lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The answer to an `Ask`."""
+
+    number: int
+    text: str
+
+
 Event = (
-    ReplicaOpened
+    Told
+    | ReplicaOpened
     | ReplicaReceived
     | CopiesCounted
     | ReplicaDeleted
@@ -420,6 +437,14 @@ class LogLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to the data process about itself; `Told` has its number."""
+
+    number: int
+    what: What
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End all operations and the process; `for_restart` if clients may wait for its return."""
 
@@ -446,6 +471,7 @@ Command = (
     | BalanceBandwidth
     | PlansTaken
     | LogLevel
+    | Ask
     | Cache
     | Stop
 )

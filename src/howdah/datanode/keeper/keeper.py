@@ -57,7 +57,9 @@ from howdah.datanode.channel.messages import (
     Stop,
     VolumeFailed,
     VolumeRemoved,
+    What,
 )
+from howdah.datanode.channel.questions import Questions
 from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
@@ -89,6 +91,7 @@ from howdah.kinds import Address, Key
 from howdah.nameservices import datanode_nameservices, lifeline_addresses
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
+from howdah.web.other_process import OtherProcess
 
 log = logging.getLogger(__name__)
 
@@ -188,11 +191,14 @@ class Keeper:
         )
         self._link, data_end = Link.pair()
         self._dialer, dialed = dialing.pair()
+        asking, answering = Link.pair()
+        self._questions = Questions(asking)
         inheritance = Inheritance(
             data_listener,
             local_listener,
             dialed,
             ipc_listener,
+            answering,
             volumes,
             replicas,
             gauges,
@@ -203,6 +209,7 @@ class Keeper:
             self._become_data_process(inheritance, data_end)
         data_end.close()
         dialed.close()
+        answering.close()
         data_listener.close()
         if local_listener is not None:
             local_listener.close()
@@ -222,7 +229,12 @@ class Keeper:
             None if self._make_files is None else partial(self._files, self._make_files),
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
-            set_levels=lambda name, level: self._command(LogLevel(name, level)),
+            also=OtherProcess(
+                "the data process of this datanode",
+                set_level=lambda name, level: self._command(LogLevel(name, level)),
+                stacks=lambda: self._questions.ask(What.STACKS),
+                log=lambda: self._questions.ask(What.LOG),
+            ),
         )
         self._web = self._pages.start(conf)
         self._cached = CachedBlocks()
@@ -298,6 +310,7 @@ class Keeper:
         try:
             self._link.close()
             self._dialer.close()
+            self._questions.close()
             os.close(self._wake_reader)
             os.close(self._wake_writer)
             DataProcess(inheritance, link).run()
@@ -488,6 +501,7 @@ class Keeper:
             time.sleep(0.005)
         self._link.close()
         self._dialer.close()
+        self._questions.close()
         return self._status
 
 

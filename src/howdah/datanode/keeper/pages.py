@@ -31,6 +31,7 @@ from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family, Total, one
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
+from howdah.web.other_process import OtherProcess
 from howdah.web.pages.common import Common, configured
 from howdah.web.pages.datanode import (
     LINKS,
@@ -40,7 +41,6 @@ from howdah.web.pages.datanode import (
     VolumeFacts,
     overview,
 )
-from howdah.web.pages.log_levels import Also
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import Exchange, HttpServer
 from howdah.web.webhdfs.parameters import is_webhdfs
@@ -294,9 +294,9 @@ class Pages:
         *,
         watch: Monitoring,
         families: Callable[[], Iterable[Family]] = tuple,
-        set_levels: Callable[[str, int], None] | None = None,
+        also: OtherProcess | None = None,
     ) -> None:
-        """`set_levels` has the data process log as the keeper does; see `log_levels.Also`."""
+        """`also` is the data process."""
         self._families = families
         self.facts: Callable[[], DatanodeFacts] | None = None
         """What the page shows, once there is something; called on any thread."""
@@ -305,7 +305,6 @@ class Pages:
         self._make_files = make_files
         self._files: Files | None = None
         self._lock = threading.Lock()
-        also = None if set_levels is None else Also("the data process of this datanode", set_levels)
         self._common = Common(
             "datanode", lambda: self._name, LINKS, lambda: configured(conf), also=also
         )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from howdah.datanode.caching.block_cache import BlockCache
+from howdah.datanode.channel import questions
 from howdah.datanode.channel.dialing import Dialed
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed
@@ -48,6 +49,7 @@ from howdah.datanode.channel.messages import (
     ServePool,
     Stop,
     Transfer,
+    What,
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.latency.activity import Activity
@@ -70,6 +72,8 @@ from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.tracing import spans
+from howdah.web.pages import stacks
+from howdah.web.pages.logs import Log
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +88,8 @@ class Inheritance:
     dialed: Dialed
     """How the keeper reaches this process, to read replicas for those who ask over HTTP."""
     ipc_listener: socket.socket
+    questions: Link
+    """On which the keeper asks how this process is."""
     volumes: VolumeSet
     replicas: ReplicaMap
     gauges: Gauges
@@ -95,6 +101,7 @@ class DataProcess:
 
     def __init__(self, inheritance: Inheritance, link: Link) -> None:
         self._link = link
+        self._questions = inheritance.questions
         self._settings = inheritance.settings
         self._store = BlockStore(
             inheritance.volumes,
@@ -183,6 +190,11 @@ class DataProcess:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         # In this process and not before the fork: it has a thread that sends.
         spans.provide(self._settings.tracing, "howdah-datanode", begins=False)
+        last_lines = Log()
+        questions.answer(
+            self._questions,
+            lambda what: stacks.dump() if what is What.STACKS else last_lines.tail()[0],
+        )
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
         self._workers.start()
         self._server.start()

@@ -12,6 +12,7 @@ from howdah.config import Configuration
 from howdah.web import configuration
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, answer, plain
+from howdah.web.other_process import OtherProcess
 from howdah.web.pages import assets, log_levels, logs, settings, stacks
 from howdah.web.pages.html import Child
 from howdah.web.pages.layout import Link, Site, respond
@@ -50,17 +51,17 @@ class Common:
         links: Sequence[Link],
         properties: Callable[[], Iterable[Property]],
         loop: asyncio.AbstractEventLoop | None = None,
-        also: log_levels.Also | None = None,
+        also: OtherProcess | None = None,
     ) -> None:
         """`name` is the server's address; `loop` is the one whose tasks `/stacks` shows; `also`
-        is told of every level that is set."""
+        is the other process of a server that has two."""
         self._also = also
         self._role = role
         self._name = name
         self._links = links
         self._properties = properties
         self._loop = loop
-        self._log = logs.Log()
+        self._log = logs.Log(also=also)
 
     def page(
         self,
@@ -117,6 +118,8 @@ class Common:
 
     def _stacks(self) -> Response:
         text = stacks.dump(self._loop)
+        if self._also is not None:
+            text += f"\n{self._also.name}:\n\n{self._also.stacks()}"
         return answer(200, text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
 
     def _conf(self, request: Request) -> Response:

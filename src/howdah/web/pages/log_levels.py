@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from howdah.web.http import Request
+from howdah.web.other_process import OtherProcess
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import live, table
 
@@ -39,15 +38,6 @@ _ROOT: Final = "root"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Also:
-    """Another process of the same server, which logs as this one does."""
-
-    name: str
-    set: Callable[[str, int], None]
-    """Logger and level; the root's name is empty. Called on the thread that answers."""
-
-
 def is_foreign(request: Request) -> bool:
     """Whether a page of another server may have caused this. Browsers say where a request
     comes from; programs do not."""
@@ -62,7 +52,7 @@ def is_foreign(request: Request) -> bool:
     )
 
 
-def page(request: Request, also: Also | None = None) -> tuple[int, list[Child]]:
+def page(request: Request, also: OtherProcess | None = None) -> tuple[int, list[Child]]:
     """Status and body of the page, after what the request asks for is done."""
     name = request.query.get("log", "").strip()
     level = request.query.get("level", "").strip()
@@ -91,7 +81,9 @@ def page(request: Request, also: Also | None = None) -> tuple[int, list[Child]]:
     ]
 
 
-def _about(request: Request, name: str, level: str, also: Also | None) -> tuple[int, list[Child]]:
+def _about(
+    request: Request, name: str, level: str, also: OtherProcess | None
+) -> tuple[int, list[Child]]:
     said: list[Child] = [_line("Submitted Class Name: ", tag("b", name))]
     logger = _called(name)
     if logger is None:
@@ -112,7 +104,7 @@ def _about(request: Request, name: str, level: str, also: Also | None) -> tuple[
             before = _word(logger.getEffectiveLevel())
             logger.setLevel(number)
             if also is not None:
-                also.set("" if name == _ROOT else name, number)
+                also.set_level("" if name == _ROOT else name, number)
                 said.append(_line(f"It is set in {also.name} as well."))
             now = _word(number)
             log.warning(

@@ -1,7 +1,8 @@
 """`/logs`: what this server has logged, and nothing else (shell).
 
 A server logs to its standard error. Where that is a file, the end of this file is shown, and
-all of it is to be had as text. Otherwise the last lines are shown, which are kept in memory.
+all of it is to be had as text. Otherwise the last lines are shown, which are kept in memory; a
+server that is two processes shows both.
 No request names a file, so none can name another one. What looks like a secret is blackened.
 """
 
@@ -17,6 +18,7 @@ from typing import BinaryIO, Final
 
 from howdah.web.channel import Channel
 from howdah.web.http import Response, plain
+from howdah.web.other_process import OtherProcess
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live
 
@@ -69,10 +71,11 @@ class LastLines(logging.Handler):
 
 
 class Log:
-    """Of this process."""
+    """Of this server."""
 
-    def __init__(self, descriptor: int = _STDERR) -> None:
-        """`descriptor`: where the log goes."""
+    def __init__(self, descriptor: int = _STDERR, also: OtherProcess | None = None) -> None:
+        """`descriptor`: where the log goes; `also`: another process, which logs there too."""
+        self._also = also
         self._descriptor = descriptor
         self._lines: LastLines | None = None
         file = self.open()
@@ -96,8 +99,10 @@ class Log:
         """The last `SHOWN_BYTES`, and how many bytes there are in all. Raises OSError."""
         file = self.open()
         if file is None:
-            text = self._lines.text() if self._lines is not None else ""
-            return redacted(text), len(text)
+            text = redacted(self._lines.text() if self._lines is not None else "")
+            if self._also is not None:
+                text += f"\n{self._also.name}:\n\n{self._also.log()}"
+            return text, len(text)
         with file:
             total = file.seek(0, os.SEEK_END)
             file.seek(max(0, total - SHOWN_BYTES))
@@ -114,7 +119,7 @@ def page(log: Log) -> list[Child]:
     return [
         tag(
             "p",
-            f"The log of this process has {total:,} bytes; this is {shown}, the newest last. ",
+            f"The log of this server has {total:,} bytes; this is {shown}, the newest last. ",
             tag("a", "All as text", href=RAW),
         ),
         live("log", tag("pre", text or "Nothing was logged.", tabindex="0", aria_label="Log")),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response
+from howdah.web.other_process import OtherProcess
 from howdah.web.pages import assets, log_levels, logs
 from howdah.web.pages.common import Common
 from howdah.web.pages.html import joined
-from howdah.web.pages.log_levels import Also
 from howdah.web.server import Later
 
 
@@ -126,9 +126,20 @@ def test_the_end_of_a_long_log_is_shown(file: int) -> None:
     assert "the end" in joined(logs.page(logs.Log(file)))
 
 
+def other_process(set_level: Callable[[str, int], None] = lambda name, level: None) -> OtherProcess:
+    return OtherProcess("its other process", set_level, lambda: "it hangs", lambda: "it logged")
+
+
+def test_a_log_that_is_a_file_is_that_of_both_processes(file: int) -> None:
+    os.write(file, b"of both\n")
+    body = joined(logs.page(logs.Log(file, other_process())))
+    assert "of both" in body
+    assert "it logged" not in body
+
+
 def test_a_log_that_is_no_file_is_kept_in_memory() -> None:
     reader, writer = os.pipe()
-    log = logs.Log(writer)
+    log = logs.Log(writer, other_process())
     handler = logging.getLogger().handlers[-1]
     try:
         logging.getLogger("howdah.test").error("<b> x.password=%s", "hunter2")
@@ -138,6 +149,7 @@ def test_a_log_that_is_no_file_is_kept_in_memory() -> None:
         os.close(reader)
         os.close(writer)
     assert "&lt;b&gt; x.password=&lt;redacted&gt;" in body
+    assert "its other process:\n\nit logged" in body
 
 
 # -- log levels ------------------------------------------------------------------------
@@ -202,7 +214,7 @@ def test_another_process_of_the_server_is_told_of_a_level_that_is_set(
     logger: logging.Logger,
 ) -> None:
     told: list[tuple[str, int]] = []
-    also = Also("its other process", lambda name, level: told.append((name, level)))
+    also = other_process(lambda name, level: told.append((name, level)))
     common = Common("tester", lambda: "here:1", (), tuple, also=also)
     root = logging.getLogger().level
     try:
@@ -229,6 +241,14 @@ def test_stacks_have_every_thread(common: Common) -> None:
     found = got(common, "/stacks")
     assert found.headers["Content-Type"].startswith("text/plain")
     assert "test_stacks_have_every_thread" in text(found)
+
+
+@pytest.mark.req("FS-268")
+def test_stacks_have_both_processes_of_a_server() -> None:
+    common = Common("tester", lambda: "here:1", (), tuple, also=other_process())
+    found = text(got(common, "/stacks"))
+    assert "test_stacks_have_both_processes" in found
+    assert found.endswith("\nits other process:\n\nit hangs")
 
 
 def test_hadoops_addresses_lead_here(common: Common) -> None:
