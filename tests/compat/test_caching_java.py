@@ -1,15 +1,21 @@
-"""Pools and directives go from our namenode to Hadoop's and back, by image and by log."""
+"""Pools and directives go from our namenode to Hadoop's and back, by image and by log; our
+datanodes cache what Hadoop's namenode orders."""
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.internal.hadoop.mixed import MixedCluster
+from howdah.testing.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.req("FS-041"), pytest.mark.req("FS-042")]
 
@@ -71,3 +77,117 @@ def test_pools_and_directives_go_to_hadoops_namenode_and_come_back(
             assert (first.owner, first.group, first.mode) == ("ann", "staff", 0o750)
             assert first.limit_bytes == 77
             assert fs.add_cache_directive("/next", "second", force=True) == 4
+
+
+# --- orders of Hadoop's namenode ---
+
+BLOCK = 64 << 10
+DATA = bytes(range(256)) * (BLOCK // 256) * 2 + b"and a last block"
+QUICK = {
+    "dfs.heartbeat.interval": 1,
+    "dfs.namenode.fs-limits.min-block-size": 4096,
+    "dfs.blocksize": BLOCK,
+    "dfs.namenode.path.based.cache.refresh.interval.ms": 500,
+    "dfs.namenode.path.based.cache.retry.interval.ms": 500,
+    "dfs.cachereport.intervalMsec": 500,
+    "dfs.datanode.max.locked.memory": 16 * BLOCK,
+}
+
+
+@pytest.fixture(scope="module")
+def hadoops(
+    hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MixedCluster]:
+    directory = tmp_path_factory.mktemp("hadoops")
+    with MixedCluster(
+        hadoop_classpath, ["namenode"], namenodes=1, datanodes=2, conf=QUICK, dir=directory
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def fs(hadoops: MixedCluster) -> Iterator[HdfsFileSystem]:
+    with hadoops.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        wait_until(lambda: len(fs.datanode_report("live")) == 2, 90, "both datanodes are there")
+        fs.add_cache_pool("pool")
+        yield fs
+
+
+def wait_until_cached(fs: HdfsFileSystem, path: str, *copies: int) -> None:
+    """On how many datanodes each block of a file is cached, as Hadoop's namenode says it."""
+
+    def found() -> list[int]:
+        return [len(each.cached_hosts) for each in fs.block_locations(path)]
+
+    wait_until(lambda: found() == list(copies), 90, f"{copies} cached replicas of {path}")
+
+
+def locked_kib(cluster: MixedCluster) -> int:
+    """What the datanodes' processes have locked, as the kernel counts it."""
+    found = 0
+    for name in ("datanode0", "datanode1"):
+        top = cluster.process(name).pid
+        assert top is not None
+        for pid in (top, *map(int, children_of(top))):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                found += sum(int(each.split()[1]) for each in lines if each.startswith("VmLck"))
+    return found
+
+
+def children_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+@pytest.mark.req("FS-037", "FS-171")
+def test_our_datanodes_cache_what_hadoops_namenode_orders(
+    hadoops: MixedCluster, fs: HdfsFileSystem
+) -> None:
+    with fs.create("/cached", replication=2) as out:
+        out.write(DATA)
+    wait_until(lambda: all(len(b.names) == 2 for b in fs.block_locations("/cached")), 90)
+    before = locked_kib(hadoops)
+    number = fs.add_cache_directive("/cached", "pool", replication=2)
+    wait_until_cached(fs, "/cached", 2, 2, 2)
+    assert locked_kib(hadoops) >= before + 2 * len(DATA) // 1024
+
+    def figures() -> tuple[int, int]:
+        found = fs.list_cache_directives(directive_id=number)[0].statistics
+        return found.bytes_needed, found.bytes_cached
+
+    wait_until(lambda: figures() == (2 * len(DATA), 2 * len(DATA)), 90)
+    query = "qry=Hadoop:service=NameNode,name=NameNodeInfo"
+    with urlopen(f"{hadoops.http}/jmx?{query}", timeout=60) as answer:
+        (bean,) = json.load(answer)["beans"]
+    assert bean["CacheUsed"] >= 2 * len(DATA)
+    assert bean["CacheCapacity"] == 2 * 16 * BLOCK
+    assert fs.read_bytes("/cached") == DATA
+    fs.modify_cache_directive(number, replication=1)
+    wait_until_cached(fs, "/cached", 1, 1, 1)
+    fs.remove_cache_directive(number)
+    wait_until_cached(fs, "/cached", 0, 0, 0)
+    wait_until(lambda: locked_kib(hadoops) == before, 90, "the memory is given back")
+
+
+@pytest.mark.req("FS-037")
+def test_what_changes_or_dies_is_cached_again_for_hadoops_namenode(
+    hadoops: MixedCluster, fs: HdfsFileSystem
+) -> None:
+    with fs.create("/changing", replication=2) as out:
+        out.write(DATA[:BLOCK])
+    number = fs.add_cache_directive("/changing", "pool", replication=2)
+    wait_until_cached(fs, "/changing", 2)
+    with fs.append("/changing") as out:
+        out.write(DATA[BLOCK:])
+    wait_until_cached(fs, "/changing", 2, 2, 2)
+    hadoops.kill("datanode0")
+    hadoops.restart("datanode0")
+    wait_until_cached(fs, "/changing", 2, 2, 2)
+    # After a restart Hadoop's namenode hears what is cached, and orders nothing of it anew.
+    hadoops.restart("namenode")
+    wait_until_cached(fs, "/changing", 2, 2, 2)
+    assert [each.path for each in fs.list_cache_directives()] == ["/changing"]
+    fs.remove_cache_directive(number)
+    wait_until_cached(fs, "/changing", 0, 0, 0)
+    assert fs.read_bytes("/changing") == DATA
