@@ -1,13 +1,17 @@
-"""Services act for their users: at a namenode, over RPC."""
+"""Services act for their users: over RPC and over HTTP."""
 
 from __future__ import annotations
 
 import getpass
+import http.client
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+import howdah
 from howdah import errors
 from howdah.cli.main import main
 from howdah.testing import MiniCluster
@@ -30,6 +34,24 @@ class Scene:
     def __init__(self, cluster: MiniCluster, audit: Path) -> None:
         self.cluster = cluster
         self.audit = audit
+
+    def ask(
+        self, method: str, path: str, query: str, body: bytes | None = None
+    ) -> tuple[int, bytes, str]:
+        """Of WebHDFS at the namenode, and at the datanode that it names: status, body, and that
+        datanode's query."""
+        place = urlsplit(self.cluster.http)
+        where, target, sent = place.netloc, f"/webhdfs/v1{path}?{query}", None
+        while True:
+            connection = http.client.HTTPConnection(where, timeout=60)
+            connection.request(method, target, sent, {"Content-Length": str(len(sent or b""))})
+            answer = connection.getresponse()
+            found = answer.status, answer.read(), urlsplit(target).query
+            connection.close()
+            if answer.status != 307:
+                return found
+            there = urlsplit(answer.headers["Location"])
+            where, target, sent = there.netloc, f"{there.path}?{there.query}", body
 
     def callers_of(self, path: str) -> list[str]:
         """Who did something with a path, in the order of the namenode's log."""
@@ -131,3 +153,105 @@ def test_rules_change_while_the_namenode_runs(
         cluster.configure(RULES)
         main(["dfsadmin", *conf])
     capsys.readouterr()
+
+
+AS_JOE = "user.name=hive&doas=joe"
+
+
+def message(body: bytes) -> str:
+    found: str = json.loads(body)["RemoteException"]["message"]
+    return found
+
+
+def test_webhdfs_acts_for_users_at_the_namenode_and_at_datanodes(scene: Scene) -> None:
+    assert scene.ask("PUT", "/joes/w", f"op=CREATE&{AS_JOE}", DATA)[0] == 201
+    status, body, query = scene.ask("GET", "/joes/w", f"op=OPEN&{AS_JOE}")
+    assert (status, body) == (200, DATA)
+    assert query.startswith("op=OPEN&doas=joe&user.name=hive&namenoderpcaddress=")
+    assert scene.ask("POST", "/joes/w", f"op=APPEND&{AS_JOE}", DATA)[0] == 200
+    status, body, _ = scene.ask("GET", "/joes/w", f"op=GETFILESTATUS&{AS_JOE}")
+    found = json.loads(body)["FileStatus"]
+    assert (found["owner"], found["length"]) == ("joe", 2 * len(DATA))
+    assert json.loads(scene.ask("GET", "/", f"op=GETHOMEDIRECTORY&{AS_JOE}")[1]) == {
+        "Path": "/user/joe"
+    }
+    callers = set(scene.callers_of("/joes/w"))
+    joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
+    assert callers >= {f"create {joe} rpc", f"getfileinfo {joe} webhdfs"}
+    assert all(joe in each for each in callers)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        ("user.name=hive&doas=sue", 403, "User: hive is not allowed to impersonate sue"),
+        ("user.name=hive&doas=hive", 403, "User: hive is not allowed to impersonate hive"),
+        ("doas=joe", 403, "User: dr.who is not allowed to impersonate joe"),
+        ("user.name=far&doas=joe", 403, "Unauthorized connection for super-user: far from IP"),
+        ("user.name=hive&doas=", 403, "Permission denied: user=hive"),
+        ("user.name=hive&doas=joe%0A", 400, "is no name of a user"),
+        ("user.name=hive&doas=%00", 400, "is no name of a user"),
+        ("user.name=hive&doas=%FF", 400, "is not UTF-8"),
+        (f"user.name=hive&doas={'j' * 2000}", 400, "a user name of 2000 characters"),
+    ],
+)
+@pytest.mark.parametrize("operation", ["LISTSTATUS", "OPEN"])
+def test_webhdfs_refuses_who_may_not_act_for_the_user(
+    scene: Scene, operation: str, query: str, status: int, said: str
+) -> None:
+    path = "/joes" if operation == "LISTSTATUS" else "/joes/a"
+    got, body, _ = scene.ask("GET", path, f"op={operation}&{query}")
+    assert (got, said in message(body)) == (status, True), body
+
+
+def test_a_datanode_that_is_asked_without_a_namenode_refuses_too(scene: Scene) -> None:
+    """It asks the namenode, which knows the rules."""
+    query = scene.ask("GET", "/joes/w", f"op=OPEN&{AS_JOE}")[2]
+    place = scene.cluster.process("datanode0").addresses["http"]
+    for user, said in (("sue", "User: hive is not allowed to impersonate sue"), ("joe", "")):
+        connection = http.client.HTTPConnection(place, timeout=60)
+        connection.request("GET", f"/webhdfs/v1/joes/w?{query.replace('doas=joe', f'doas={user}')}")
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        assert (answer.status, said in str(body)) == (403 if said else 200, True)
+
+
+def test_our_client_of_webhdfs_acts_for_users(scene: Scene) -> None:
+    uri = f"webhdfs://{urlsplit(scene.cluster.http).netloc}"
+    with howdah.connect(uri, conf=scene.cluster.conf, user="joe", real_user="hive") as fs:
+        with fs.create("/joes/ours") as out:
+            out.write(DATA)
+        with fs.open("/joes/ours") as source:
+            assert source.read() == DATA
+        assert fs.get_file_status("/joes/ours").owner == "joe"
+    with (
+        howdah.connect(uri, conf=scene.cluster.conf, user="sue", real_user="hive") as fs,
+        pytest.raises(errors.AuthorizationFailed, match="hive is not allowed to impersonate sue"),
+    ):
+        fs.list_status("/")
+
+
+def test_fsck_acts_for_users(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HADOOP_USER_NAME", "hive")
+    monkeypatch.setenv("HADOOP_PROXY_USER", "joe")
+    conf = str(scene.cluster.conf_dir)
+    assert main(["fsck", "--conf", conf, "/joes"]) == 0
+    joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
+    said = capsys.readouterr().out
+    assert f"FSCK started by {joe} from /127.0.0.1 for path /joes at" in said
+    assert "is HEALTHY" in said
+    monkeypatch.setenv("HADOOP_PROXY_USER", "sue")
+    assert main(["fsck", "--conf", conf, "/"]) != 0
+    assert "User: hive is not allowed to impersonate sue" in capsys.readouterr().err
+    assert f"fsck {joe} null" in scene.callers_of("/joes")
+    place = urlsplit(scene.cluster.http).netloc
+    for query, status in (("ugi=hive&doas=sue", 403), ("doas=joe", 403), ("doas=%0A", 400)):
+        connection = http.client.HTTPConnection(place, timeout=60)
+        connection.request("GET", f"/fsck?path=%2F&{query}")
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        assert answer.status == status, query

@@ -147,6 +147,7 @@ SHELLS = {
         "site",
         "webhdfs.calls",
         "webhdfs.pages",
+        "webhdfs.permits",
     },
     "rpc": {"client", "identity", "notices", "server", "threaded", "traced", "wrong_port"},
     "storage": {

@@ -2,7 +2,8 @@
 
 Hadoop's WebHdfsHandler. Each request is a client of its own: it asks the namenode that
 `namenoderpcaddress` names, which has to be one of those that are configured here, as the user
-that `user.name` names.
+that `user.name` names. With `doas` that one acts for another: the namenode says whether he may,
+from this datanode.
 
 Pages of the namenodes that are configured here may read answers and send files from a browser;
 pages of other servers may not, where Hadoop lets all of them.
@@ -31,6 +32,7 @@ from howdah.nameservices import (
     rpc_addresses,
     service_addresses,
 )
+from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -87,10 +89,8 @@ class FileGateway:
     def filesystem(self, wanted: Asked) -> HdfsFileSystem:
         """As the user who asks. Raises IllegalArgument for a namenode that is not ours."""
         user = wanted.user or self.default_user
-        if wanted.acts_for is not None and wanted.acts_for != user:
-            raise errors.AuthorizationFailed(
-                f"User: {user} is not allowed to impersonate {wanted.acts_for}"
-            )
+        if wanted.acts_for is not None:
+            user = ProxyUser(wanted.acts_for, user)
         namenode = wanted.namenode
         if namenode is None:
             raise InvalidParameter("namenoderpcaddress", "it has to name a namenode")

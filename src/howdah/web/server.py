@@ -64,7 +64,7 @@ class Exchange(Protocol):
     def run(self, channel: Channel) -> None:
         """On the connection's thread: read the body, answer."""
 
-    def done(self) -> Response | None:
+    def done(self) -> Response | Stream | None:
         """Where the handler was called, when `run` has ended in whatever way: the answer, if
         `run` has not begun one."""
 
@@ -359,10 +359,12 @@ class HttpServer:
             defects.note(f"{request.method} {request.path}", error, "this transfer ends")
             channel.broken = True
         last = run(exchange.done)
-        if last is not None and not channel.has_begun:
+        if isinstance(last, Response) and not channel.has_begun:
             self._respond(channel, request, last)
             if broken is not None:
                 channel.linger()
+        elif last is not None and broken is None and not channel.has_begun:
+            self._stream(channel, last, run)
         if broken is not None:
             raise broken
 

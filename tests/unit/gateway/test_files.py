@@ -18,6 +18,7 @@ from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.gateway.files import FileGateway
 from howdah.options import CreateFlag
 from howdah.testing.waiting import wait_until
+from howdah.users.names import real_user_of
 from howdah.web.http import request_of
 from howdah.web.server import HttpServer
 from howdah.web.webhdfs.parameters import Asked, asked
@@ -207,7 +208,7 @@ def test_other_operations_are_the_namenodes(world: World) -> None:
     [
         ("op=OPEN&namenoderpcaddress=evil:1", errors.IllegalArgument),
         ("op=OPEN", errors.IllegalArgument),
-        (f"op=OPEN&namenoderpcaddress={NAMENODE}&doas=bob", errors.AuthorizationFailed),
+        (f"op=OPEN&namenoderpcaddress={NAMENODE}&doas=%0A", errors.IllegalArgument),
     ],
 )
 def test_who_asks_and_whom_is_checked(query: str, error: type[Exception]) -> None:
@@ -216,3 +217,13 @@ def test_who_asks_and_whom_is_checked(query: str, error: type[Exception]) -> Non
     assert request is not None
     with pytest.raises(error):
         gateway.filesystem(asked(request, gateway.user_pattern))
+
+
+@pytest.mark.parametrize(("query", "real_user"), [("&user.name=hive", "hive"), ("", "dr.who")])
+def test_the_namenode_is_asked_whether_one_may_act_for_another(query: str, real_user: str) -> None:
+    gateway = FileGateway(Configuration({"fs.defaultFS": f"hdfs://{NAMENODE}"}))
+    target = f"/webhdfs/v1/f?op=OPEN&namenoderpcaddress={NAMENODE}&doas=joe{query}"
+    request = request_of(b"GET", target.encode(), [])
+    assert request is not None
+    with closing(gateway.filesystem(asked(request, gateway.user_pattern))) as fs:
+        assert (fs.user, real_user_of(fs.user)) == ("joe", real_user)

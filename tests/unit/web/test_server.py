@@ -493,6 +493,23 @@ def test_stream_comes_piece_by_piece_and_ends() -> None:
         assert stream.stopped.wait(20)
 
 
+def test_an_exchange_may_end_in_a_stream() -> None:
+    stream = Counting(5)
+
+    class First(Echo):
+        def done(self) -> Counting:  # type: ignore[override]
+            return stream
+
+    with serving(lambda _: First()) as port:
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        for _ in range(2):
+            client.request("GET", "/")
+            assert client.getresponse().read() == b".....end"
+            assert stream.stopped.wait(20)
+            stream = Counting(5)
+        client.close()
+
+
 def test_stream_that_breaks_off_has_no_end() -> None:
     stream = Counting(5, breaks=True)
     with serving(lambda _: stream) as port:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus
 
+from howdah.users.names import real_user_of
+
 FLAGS: Final = {
     "-move": "move",
     "-delete": "delete",
@@ -82,7 +84,11 @@ class Wanted:
     def target(self, user: str, skip: int = 0) -> str:
         """Path and query of the namenode's page."""
         asked = [p for p in self.parameters if not (self.move and p in ("move", "delete"))]
-        query = f"ugi={_quoted(user)}" + "".join(f"&{name}=1" for name in asked)
+        real_user = real_user_of(user)
+        query = f"ugi={_quoted(real_user or user)}"
+        if real_user is not None:
+            query += f"&doas={_quoted(user)}"
+        query += "".join(f"&{name}=1" for name in asked)
         if self.block_ids is not None:
             query += "&blockId=" + _quoted("".join(f"{name} " for name in self.block_ids))
         query += f"&path={_quoted(self.path)}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
+from howdah.users.names import ProxyUser
 
 DEFAULT_USER: Final = "dr.who"
 """Who asks if the request does not say: `hadoop.http.staticuser.user`."""
@@ -74,8 +75,11 @@ def parse_options(query: Mapping[str, str]) -> Options:
 
 
 def user_of(query: Mapping[str, str]) -> str:
-    """Who asks: `user.name`, or the first name of `ugi`, behind which groups may stand."""
-    return query.get("user.name") or query.get("ugi", "").partition(",")[0] or DEFAULT_USER
+    """Who asks: `user.name`, or the first name of `ugi`, behind which groups may stand. With
+    `doas` that one acts for another. Raises IllegalArgument for what is no name then."""
+    user = query.get("user.name") or query.get("ugi", "").partition(",")[0] or DEFAULT_USER
+    acts_for = next((text for name, text in query.items() if name.lower() == "doas"), "")
+    return ProxyUser(acts_for, user) if acts_for else user
 
 
 def _count(text: str) -> int:

@@ -32,6 +32,7 @@ from howdah.namenode.fsck.walk import Walk
 from howdah.namenode.inodes.inodes import File, INode
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
+from howdah.users.names import real_user_of
 from howdah.wording import java_date
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,14 @@ class Fsck:
         """The whole text of a run, which `user` asks for from `address`. Returns False if he
         may not have it."""
         begun_ms = self._core.clock.monotonic_ms()
-        caller = Caller(user, edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, address)
+        caller = Caller(
+            user,
+            edits.NO_CLIENT_ID,
+            edits.NO_CALL_ID,
+            -1,
+            address,
+            real_user=real_user_of(user),
+        )
         if options.show_progress:
             yield _DEPRECATED
         try:

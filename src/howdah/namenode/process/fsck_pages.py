@@ -5,6 +5,8 @@ then serves everybody else. What a slice may have seen or changed is durable bef
 leaves, as with any answer. A run that meets a defect breaks off without the end of its body,
 so that its client does not take it for whole.
 
+Who acts for another (`doas`) has no run before it is known whether he may.
+
 A browser may be led to any address by any page. So what changes something is not done for a
 request that a page of another place has caused.
 """
@@ -20,8 +22,12 @@ from howdah import defects, errors
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.namenode.webhdfs.permits import Permit
+from howdah.rpc.server import Impersonation
+from howdah.users.names import real_user_of
+from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, plain
-from howdah.web.server import Stream
+from howdah.web.server import Exchange, Stream
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +49,7 @@ class FsckPages:
         soon: Callable[[Callable[[], None]], object],
         when_durable: Callable[[Callable[[], None]], None],
         when_known: WhenKnown,
+        impersonation: Impersonation,
         audit: Audit | None = None,
     ) -> None:
         """`soon` calls back when others had their turn, `when_durable` when all that was
@@ -52,21 +59,25 @@ class FsckPages:
         self._soon = soon
         self._when_durable = when_durable
         self.when_known = when_known
+        self._impersonation = impersonation
         self.audit = audit
         self._waiting: deque[Callable[[], None]] = deque()
 
-    def answer(self, request: Request) -> Response | Stream:
+    def answer(self, request: Request) -> Response | Stream | Exchange:
         try:
             options = parse_options(request.query)
+            user = user_of(request.query)
         except errors.IllegalArgument as error:
             return plain(400, error.message)
-        if "doas" in {name.lower() for name in request.query}:
-            return plain(403, "nobody may act for others here")
         if options.changes_something and _comes_from_a_page(request):
             return plain(403, "a page of another server may not have files moved or deleted")
-        user = user_of(request.query)
-        log.info("fsck of %s for %s from %s: %s", options.path, user, request.peer, options)
-        return _Run(self, user, request.peer, options)
+        run = _Run(self, user, request.peer, options)
+        real_user = real_user_of(user)
+        if real_user is None:
+            return run
+        permit = Permit(self._impersonation, real_user, user, request.peer)
+        permit.ask()
+        return _Permitted(permit, run)
 
     def take_turn(self, slice_of_work: Callable[[], None]) -> None:
         """Do this when the slices that wait before it are done."""
@@ -93,6 +104,7 @@ class _Run:
     head = _HEAD
 
     def __init__(self, pages: FsckPages, user: str, address: str, options: Options) -> None:
+        log.info("fsck of %s for %r from %s: %s", options.path, user, address, options)
         self._pages = pages
         self._user, self._address, self._options = user, address, options
         self._text: Generator[str, None, bool] | None = pages.fsck.run(user, address, options)
@@ -143,6 +155,24 @@ class _Run:
             data, is_last = None, True
             self._over(allowed=True)
         self._pages.when_durable(lambda: ready(data, is_last))
+
+
+class _Permitted:
+    """A run that begins when it is known that one may act for the other."""
+
+    def __init__(self, permit: Permit, run: _Run) -> None:
+        self._permit = permit
+        self._answer: Response | Stream = run
+
+    def run(self, channel: Channel) -> None:
+        try:
+            self._permit.wait(channel.has_left)
+        except errors.HowdahError as error:
+            log.info("fsck is refused: %r", error.message)
+            self._answer = plain(403, error.message)
+
+    def done(self) -> Response | Stream:
+        return self._answer
 
 
 def subject_of(options: Options) -> str:

@@ -306,6 +306,7 @@ class Namenode:
                 loop.call_soon,
                 barrier.when_durable,
                 known_groups.once_known,
+                proxying,
                 None if self._audit is None else self._audit.fsck_ended,
             ),
             storage.is_upgrade_finalized,
@@ -313,7 +314,7 @@ class Namenode:
             self._watch,
             webhdfs_of(
                 *(conf, core, self.registry, known_groups, barrier),
-                *(daemons.poster(loop), loop.call_soon, self._on_loop),
+                *(daemons.poster(loop), loop.call_soon, self._on_loop, proxying),
                 port=lambda: self._pages.port,
             ),
             loop,

@@ -15,9 +15,11 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.rpc.server import Admission, Barrier
+from howdah.namenode.webhdfs.permits import Permit
+from howdah.rpc.server import Admission, Barrier, Impersonation
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call
+from howdah.users.names import real_user_of
 from howdah.web.channel import Gone
 from howdah.web.webhdfs.steps import Rpc
 
@@ -39,6 +41,7 @@ class RestCalls:
         barrier: Barrier,
         post: Post,
         soon: Post,
+        impersonation: Impersonation,
     ) -> None:
         """`post` calls back on the loop from any thread, `soon` from the loop."""
         self.protocol = protocol
@@ -47,6 +50,15 @@ class RestCalls:
         self.barrier = barrier
         self.post = post
         self.soon = soon
+        self.impersonation = impersonation
+
+    def check_may_act(
+        self, real_user: str, user: str, address: str, has_left: Callable[[], bool]
+    ) -> None:
+        """Raises AuthorizationFailed unless `real_user`, at `address`, may act for `user`; Gone."""
+        permit = Permit(self.impersonation, real_user, user, address)
+        self.post(permit.ask)
+        permit.wait(has_left)
 
     def call(self, user: str, address: str, rpc: Rpc, has_left: Callable[[], bool]) -> Message:
         """The response. `has_left` says whether the client has gone. Raises what the call
@@ -61,6 +73,7 @@ class RestCalls:
             rpc.request.SerializeToString(),
             user,
             proto="webhdfs",
+            real_user=real_user_of(user),
         )
         made = _Made(self, call, address)
         self.post(made.begin)

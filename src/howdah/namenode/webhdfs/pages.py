@@ -16,8 +16,9 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
 from howdah.namenode.webhdfs.choosing import choose
-from howdah.rpc.server import Admission, Barrier
+from howdah.rpc.server import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
+from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.http import Request, Response
@@ -68,7 +69,7 @@ class WebHdfs:
             if refusal is not None:
                 return refusal
             wanted = asked(request, self._user_pattern)
-            user = self._user(wanted)
+            user = self._user(wanted, request.peer, channel.has_left)
             found = driven(
                 self._steps(wanted, user),
                 lambda step: self._one(step, user, request.peer, channel.has_left, text),
@@ -87,14 +88,13 @@ class WebHdfs:
             )
             return refused(error)
 
-    def _user(self, wanted: Asked) -> str:
-        """Who acts. Nobody may act for another, as over RPC."""
-        user = wanted.user or self._default_user
-        if wanted.acts_for is not None and wanted.acts_for != user:
-            raise errors.AuthorizationFailed(
-                f"User: {user} is not allowed to impersonate {wanted.acts_for}"
-            )
-        return user
+    def _user(self, wanted: Asked, address: str, has_left: Callable[[], bool]) -> str:
+        """Who acts, or for whom. Raises AuthorizationFailed."""
+        user, acts_for = wanted.user or self._default_user, wanted.acts_for
+        if acts_for is None:
+            return user
+        self._calls.check_may_act(user, acts_for, address, has_left)
+        return ProxyUser(acts_for, user)
 
     def _steps(self, wanted: Asked, user: str) -> Steps:
         if wanted.operation in REDIRECTED:
@@ -125,6 +125,7 @@ def webhdfs_of(
     post: Post,
     soon: Post,
     run: Run,
+    impersonation: Impersonation,
     *,
     port: Callable[[], int],
 ) -> WebHdfs | None:
@@ -135,7 +136,7 @@ def webhdfs_of(
     host, configured = namenode_address(conf)
     return WebHdfs(
         core,
-        RestCalls(PROTOCOL, registry, admission, barrier, post, soon),
+        RestCalls(PROTOCOL, registry, admission, barrier, post, soon, impersonation),
         run,
         lambda: f"{host}:{port() or configured}",
         conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN),

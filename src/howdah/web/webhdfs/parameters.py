@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from howdah import errors
+from howdah.users.names import check_name
 from howdah.web.http import MAX_QUERY_FIELDS, Request
 
 PREFIX: Final = "/webhdfs/v1"
@@ -334,7 +335,7 @@ class Asked:
     all_names: tuple[str, ...] = ()
     """Each value of `xattr.name`, which may come several times."""
     acts_for: str | None = None
-    """`doas`."""
+    """`doas`: the user for whom `user` wants to act."""
     namenode: str | None = None
     """`namenoderpcaddress`."""
     given: Mapping[str, str] = field(default_factory=dict)
@@ -400,13 +401,19 @@ def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
             "user.name",
             f'Invalid value: "{user}" does not belong to the domain {user_pattern.pattern}',
         )
+    acts_for = given.get("doas") or None
+    if acts_for is not None:
+        try:
+            check_name(acts_for)
+        except errors.IllegalArgument as error:
+            raise InvalidParameter("doas", error.message) from error
     return Asked(
         name,
         _path(request.path),
         user,
         _values(operation, given),
         tuple(names),
-        given.get("doas") or None,
+        acts_for,
         given.get("namenoderpcaddress") or None,
         given,
         request.is_secure,

@@ -1,8 +1,8 @@
 """Operations on the bytes of files: the namenode names a datanode that does them (pure).
 
 OPEN and GETFILECHECKSUM go to a datanode that has the block, APPEND to one that has the last
-block, CREATE to one that would get the first. The address tells the datanode who asks and
-which namenode to ask (`namenoderpcaddress`).
+block, CREATE to one that would get the first. The address tells the datanode who asks, for whom
+he acts (`doas`), and which namenode to ask (`namenoderpcaddress`).
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def redirect(asked: Asked, user: str, namenode: str) -> Steps:
         raise errors.InvalidPath(f"Invalid path name {asked.path}")
     node = yield from _CHOICES[asked.operation](asked)
     query = {"op": asked.operation}
+    if asked.acts_for is not None:
+        query["doas"] = asked.acts_for
     if asked.user is not None:
         query["user.name"] = asked.user
     query["namenoderpcaddress"] = namenode

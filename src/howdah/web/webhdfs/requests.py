@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import types_pb2
+from howdah.users.names import real_user_of
 from howdah.web.webhdfs.parameters import LONG_MAX, PREFIX
 from howdah.web.webhdfs.shown import acl_entry, signed, xattr_name
 
@@ -49,8 +50,13 @@ class Wanted:
         return self.method == "GET" or self.operation in REPEATABLE
 
     def target(self, user: str | None) -> str:
-        """Path and query, as a request line has them."""
-        named: Pairs = () if user is None else (("user.name", user),)
+        """Path and query, as a request line has them. For a `ProxyUser` somebody else acts."""
+        named: Pairs = ()
+        if user is not None:
+            real_user = real_user_of(user)
+            named = (("user.name", real_user or user),)
+            if real_user is not None:
+                named = (("doas", user), *named)
         query = urlencode((("op", self.operation), *named, *self.query), quote_via=quote)
         return f"{PREFIX}{quote(self.path, safe='/', errors='surrogatepass')}?{query}"
 

@@ -7,12 +7,15 @@ import pytest
 from howdah.cli.fsck.verdict import as_json, exit_code, read_corrupt_page
 from howdah.cli.fsck.words import WrongWords, parse_words
 from howdah.cli.main import main
+from howdah.users.names import ProxyUser
 
 
 def test_options_become_parameters_in_their_order() -> None:
     wanted = parse_words(["/a b", "-files", "-blocks", "-replicaDetails"])
     assert wanted.target("ann") == "/fsck?ugi=ann&files=1&blocks=1&replicadetails=1&path=%2Fa+b"
     assert parse_words([]).target("ann") == "/fsck?ugi=ann&path=%2F"
+    acting = parse_words([]).target(ProxyUser("ann", "hive"))
+    assert acting == "/fsck?ugi=hive&doas=ann&path=%2F"
 
 
 def test_blocks_follow_their_option_up_to_the_next() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from howdah import defects, errors
 from howdah.namenode.fsck.options import Options
 from howdah.namenode.process.fsck_pages import FsckPages
+from howdah.users.names import real_user_of
+from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
-from howdah.web.server import Stream
+from howdah.web.server import Exchange, Stream
 
 
 class Runs:
@@ -43,22 +47,38 @@ class World:
         self.held: list[Callable[[], None]] = []
         self.refused: errors.HowdahError | None = None
         self.audited: list[tuple[str, str, str, bool]] = []
+        self.rules: list[tuple[str, str]] = []
         self.pages = FsckPages(
             self.runs,
             self.loop.append,
             lambda act: act() if self.durable else self.held.append(act),
             lambda user, go_on: go_on(self.refused),
+            self,
             lambda *told: self.audited.append(told),
         )
 
-    def ask(self, query: dict[str, str] | None = None, **headers: str) -> Response | Stream:
+    def authorize(
+        self,
+        real_user: str,
+        user: str,
+        address: str,
+        done: Callable[[errors.HowdahError | None], None],
+    ) -> None:
+        """Hive may act for others, after a while."""
+        self.rules.append((real_user, user))
+        refusal = errors.AuthorizationFailed(f"not for {real_user}")
+        self.loop.append(lambda: done(None if real_user == "hive" else refusal))
+
+    def ask(
+        self, query: dict[str, str] | None = None, **headers: str
+    ) -> Response | Stream | Exchange:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.pages.answer(Request("GET", "/fsck", query or {}, named))
 
     def begin(self, user: str) -> list[tuple[bytes | None, bool]]:
         """What a reader gets who takes everything at once."""
         stream = self.ask({"ugi": user})
-        assert not isinstance(stream, Response)
+        assert not isinstance(stream, Response | Exchange)
         got: list[tuple[bytes | None, bool]] = []
 
         def ready(data: bytes | None, is_last: bool) -> None:
@@ -127,7 +147,7 @@ def test_a_defect_breaks_off_without_the_end_of_the_body(world: World) -> None:
 
 def test_a_run_whose_reader_has_gone_is_closed(world: World) -> None:
     stream = world.ask()
-    assert not isinstance(stream, Response)
+    assert not isinstance(stream, Response | Exchange)
     stream.next(lambda data, is_last: None)
     world.turn()
     stream.next(lambda data, is_last: pytest.fail("nobody waits for it"))
@@ -153,11 +173,48 @@ def test_a_page_of_another_server_changes_nothing(world: World, option: str, hea
     assert not isinstance(world.ask({"files": "1"}, **{header: "http://elsewhere"}), Response)
 
 
-def test_wrong_numbers_and_proxies_are_refused(world: World) -> None:
-    for query, status in (({"startblockafter": "x"}, 400), ({"doAs": "root"}, 403)):
-        refused = world.ask(query)
-        assert isinstance(refused, Response)
-        assert refused.status == status
+@pytest.mark.parametrize(
+    "query", [{"startblockafter": "x"}, {"doas": "a\nb"}, {"doas": "x", "ugi": "\x00"}]
+)
+def test_wrong_numbers_and_names_are_refused(world: World, query: dict[str, str]) -> None:
+    refused = world.ask(query)
+    assert isinstance(refused, Response)
+    assert (refused.status, world.rules) == (400, [])
+
+
+@pytest.mark.parametrize(
+    ("query", "real_user"),
+    [
+        ({"ugi": "hive,staff", "doas": "joe"}, "hive"),
+        ({"user.name": "hive", "doAs": "joe"}, "hive"),
+        ({"doas": "joe"}, "dr.who"),
+    ],
+)
+def test_a_run_for_another_begins_when_it_is_allowed(
+    world: World, query: dict[str, str], real_user: str
+) -> None:
+    found = world.ask(query)
+    assert isinstance(found, Exchange)
+    assert world.rules == [(real_user, "joe")]
+    world.turn()
+    found.run(cast(Channel, SimpleNamespace(has_left=lambda: False)))
+    answer = found.done()
+    if real_user != "hive":
+        assert isinstance(answer, Response)
+        assert (answer.status, answer.body) == (403, f"not for {real_user}\n".encode())
+        return
+    assert answer is not None
+    assert not isinstance(answer, Response)
+    got: list[bytes | None] = []
+    answer.next(lambda data, is_last: got.append(data))
+    world.turn()
+    answer.stop()
+    assert got == [b"joe 1"]
+    assert [(user, real_user_of(user)) for user, *_ in world.audited] == [("joe", "hive")]
+
+
+def test_an_empty_doas_is_none(world: World) -> None:
+    assert not isinstance(world.ask({"ugi": "ann", "doas": ""}), Response | Exchange)
 
 
 def test_the_audit_log_hears_of_a_run_when_it_is_over(world: World) -> None:
@@ -168,7 +225,7 @@ def test_the_audit_log_hears_of_a_run_when_it_is_over(world: World) -> None:
         world.turn()
     world.runs.allowed = False
     stream = world.ask({"ugi": "bob", "path": "/b", "blockId": "blk_1 blk_2"})
-    assert not isinstance(stream, Response)
+    assert not isinstance(stream, Response | Exchange)
     stream.next(lambda data, is_last: None)
     world.turn()
     stream.stop()

@@ -15,6 +15,7 @@ from howdah.namenode.webhdfs.calls import RestCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Answer, Deferred
 from howdah.rpc.session import Call
+from howdah.users.names import ProxyUser
 from howdah.web.channel import Gone
 from howdah.web.webhdfs.steps import Rpc
 
@@ -36,7 +37,9 @@ class World:
         self.left = threading.Event()
         self.outcome: Any = None
         # It stands for registry, admission and barrier at once.
-        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append)
+        self.calls = RestCalls("p", self, self, self, self.post, self.turns.append, self)
+        self.callers: list[str] = []
+        self.rules: list[Callable[[errors.HowdahError | None], None]] = []
 
     def post(self, act: Callable[[], None]) -> None:
         self.turns.append(act)
@@ -44,8 +47,21 @@ class World:
 
     def dispatch(self, call: Call, address: str) -> Answer:
         assert (call.user, address, call.client_id) == ("ann", "10.0.0.1", b"")
+        self.callers.append(call.real_user or "")
         assert call.proto == "webhdfs"
         return self.handler(call)
+
+    def authorize(
+        self,
+        real_user: str,
+        user: str,
+        address: str,
+        done: Callable[[errors.HowdahError | None], None],
+    ) -> None:
+        assert (real_user, user, address) == ("hive", "ann", "10.0.0.1")
+        if self.handler is fail:
+            raise LookupError("a defect")
+        self.rules.append(done)
 
     def is_known(self, user: str) -> bool:
         return self.known
@@ -61,13 +77,24 @@ class World:
     ) -> None:
         self.held.append((send, give_up))
 
-    def begin(self) -> threading.Thread:
+    def begin(self, user: str = "ann") -> threading.Thread:
         """A client asks; its call is served as far as it gets without more."""
 
-        def ask() -> None:
+        def ask() -> object:
             request = Rpc("delete", pb.DeleteRequestProto(src="/a", recursive=True))
+            return self.calls.call(user, "10.0.0.1", request, self.left.is_set)
+
+        return self.on_thread(ask)
+
+    def begin_acting(self) -> threading.Thread:
+        """A client wants to act for another."""
+        whose = "hive", "ann", "10.0.0.1"
+        return self.on_thread(lambda: self.calls.check_may_act(*whose, self.left.is_set))
+
+    def on_thread(self, act: Callable[[], object]) -> threading.Thread:
+        def ask() -> None:
             try:
-                self.outcome = self.calls.call("ann", "10.0.0.1", request, self.left.is_set)
+                self.outcome = act()
             except (errors.HowdahError, Gone) as error:
                 self.outcome = error
 
@@ -97,6 +124,44 @@ def test_answer_and_refusal_reach_the_thread_that_asks() -> None:
     world = World(refuse)
     world.begin().join(20)
     assert isinstance(world.outcome, errors.StandbyError)
+
+
+def test_a_call_says_who_acts_for_its_user() -> None:
+    world = World(lambda call: DONE)
+    world.begin(ProxyUser("ann", "hive")).join(20)
+    world.came.clear()
+    world.begin().join(20)
+    assert world.callers == ["hive", ""]
+
+
+def test_whoever_acts_for_another_waits_until_he_may() -> None:
+    world = World(lambda call: DONE)
+    thread = world.begin_acting()
+    assert thread.is_alive()
+    world.rules.pop()(None)
+    thread.join(20)
+    assert (thread.is_alive(), world.outcome) == (False, None)
+    refusal = errors.AuthorizationFailed("User: hive is not allowed to impersonate ann")
+    world.came.clear()
+    thread = world.begin_acting()
+    world.rules.pop()(refusal)
+    thread.join(20)
+    assert world.outcome is refusal
+
+
+def test_nobody_waits_for_rules_whose_client_has_gone() -> None:
+    world = World(lambda call: DONE)
+    thread = world.begin_acting()
+    world.left.set()
+    thread.join(20)
+    assert isinstance(world.outcome, Gone)
+    world.rules.pop()(None)
+
+
+def test_a_defect_of_the_rules_is_told() -> None:
+    world = World(fail)
+    world.begin_acting().join(20)
+    assert isinstance(world.outcome, errors.RemoteError)
 
 
 def test_defect_is_counted_and_told() -> None:

@@ -115,6 +115,12 @@ def test_new_file_goes_where_placement_wants_it() -> None:
     }
 
 
+def test_a_datanode_is_told_for_whom_one_acts() -> None:
+    answers = {"getServerDefaults": DEFAULTS, "target": node(1)}
+    where = location("PUT", "CREATE&user.name=hive&DoAs=j%26o%3De", answers)
+    assert "?op=CREATE&doas=j%26o%3De&user.name=hive&namenoderpcaddress=nn:8020&" in where
+
+
 def test_namenode_that_does_not_serve_redirects_nobody() -> None:
     def refuse(step: Rpc | Target) -> Any:
         raise errors.StandbyError("not active")

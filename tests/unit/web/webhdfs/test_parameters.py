@@ -122,6 +122,8 @@ def test_attribute_names_may_come_several_times() -> None:
         ("GET", "op=LISTSTATUS&user.name=a/b", 'Invalid value: "a/b" does not belong'),
         ("GET", "op=GETXATTRS&encoding=gzip", "No enum constant org.apache.hadoop.fs.XAttrCodec"),
         ("GET", "op=OPEN&offset=%ff", "not UTF-8"),
+        ("GET", "op=LISTSTATUS&doas=a%0Ab", "is no name of a user: it cannot be printed"),
+        ("GET", f"op=LISTSTATUS&doas={'u' * 1025}", "a user name of 1025 characters"),
     ],
 )
 def test_refusals_are_hadoops(method: str, query: str, why: str) -> None:
@@ -152,6 +154,13 @@ def test_acl_is_of_hadoops_pattern(spec: str) -> None:
     with pytest.raises(InvalidParameter, match="does not belong to the domain"):
         ask("PUT", f"op=SETACL&aclspec={spec}")
     assert ask("PUT", "op=SETACL&aclspec=user:bob:rwx,default:group::---").text("aclspec")
+
+
+def test_for_whom_one_acts_is_known_of_any_name_that_users_have() -> None:
+    found = ask("GET", "op=LISTSTATUS&user.name=hive&doAs=joe%40REALM&doas=second")
+    assert (found.user, found.acts_for) == ("hive", "joe@REALM")
+    assert ask("GET", "op=LISTSTATUS&user.name=hive&doas=").acts_for is None
+    assert ask("GET", "op=LISTSTATUS&doas=joe").user is None
 
 
 def test_tokens_are_refused_by_name() -> None:

@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.users.names import ProxyUser
 from howdah.web.http import request_of
 from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
 from howdah.web.webhdfs.changes import CHANGES
@@ -209,3 +210,10 @@ def test_an_error_without_a_remote_exception_goes_by_its_status(
     error = remote_error(status, body, "OPEN /a")
     assert type(error) is kind
     assert "OPEN /a" in str(error)
+
+
+def test_a_request_names_for_whom_one_acts() -> None:
+    what = wanted("getFileInfo", pb.GetFileInfoRequestProto(src="/a"))
+    assert what.target("joe") == "/webhdfs/v1/a?op=GETFILESTATUS&user.name=joe"
+    acting = what.target(ProxyUser("joe", "hive"))
+    assert acting == "/webhdfs/v1/a?op=GETFILESTATUS&doas=joe&user.name=hive"
