@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import io
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
@@ -42,6 +43,8 @@ __all__ = [
     "InnerOutput",
     "SyncFlag",
     "Writable",
+    "give_up",
+    "whole_or_none",
 ]
 
 
@@ -234,6 +237,33 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"
+
+
+def give_up(out: FSDataOutputStream, cause: BaseException) -> None:
+    """End a stream whose file will not be whole because of `cause`, which gets a note of what
+    fails besides. A file that is there from its close on (`abort`) will not be there; another
+    one is closed."""
+    try:
+        if out.has_capability(capabilities.ABORTABLE_STREAM):
+            failed = out.abort().cleanup_error
+            if failed is not None:
+                cause.add_note(f"removing what was written of {out.name} failed as well: {failed}")
+        else:
+            out.close()
+    except (errors.HowdahError, OSError) as error:
+        cause.add_note(f"closing {out.name} failed as well: {error}")
+
+
+@contextmanager
+def whole_or_none(out: FSDataOutputStream) -> Iterator[FSDataOutputStream]:
+    """Close a stream behind the block, or give it up if the block fails: for who copies, and
+    knows that half of a file is none."""
+    try:
+        yield out
+    except BaseException as error:
+        give_up(out, error)
+        raise
+    out.close()
 
 
 def _as_bytes(data: object) -> memoryview:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
+from howdah.fs import capabilities
+
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
     from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
@@ -81,6 +83,8 @@ class UncommittedFile(io.BufferedIOBase):
         self._fs.rename(self.temporary_path, self.path, overwrite=self._overwrite)
 
     def discard(self) -> None:
-        """Close, and delete what was written."""
+        """Give up, and delete what was written."""
+        if self._stream.has_capability(capabilities.ABORTABLE_STREAM):
+            self._stream.abort()
         self.close()
         self._fs.delete(self.temporary_path)

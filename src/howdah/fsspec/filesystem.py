@@ -32,7 +32,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
@@ -282,7 +282,7 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if self._hdfs.is_directory(source):
             self._hdfs.mkdirs(target)
             return
-        with self._hdfs.open(source) as reading, self._create(target) as writing:
+        with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
             shutil.copyfileobj(reading, writing, _COPY_BYTES)
 
     def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
@@ -457,7 +457,9 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return
         with open(lpath, "rb") as reading:
             callback.set_size(os.fstat(reading.fileno()).st_size)
-            with self.open(rpath, "xb" if mode == "create" else "wb", **kwargs) as writing:
+            out = self.open(rpath, "xb" if mode == "create" else "wb", **kwargs)
+            # Within a transaction it is its end that counts.
+            with whole_or_none(out) if isinstance(out, FSDataOutputStream) else out as writing:
                 while data := reading.read(_COPY_BYTES):
                     writing.write(data)
                     callback.relative_update(len(data))

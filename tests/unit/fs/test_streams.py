@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs import capabilities
+from howdah.fs.streams import FSDataOutputStream, whole_or_none
+from howdah.options import AbortableResult
 
 
 class Recorder:
@@ -204,3 +206,43 @@ def test_a_close_that_fails_is_told_after_an_error_in_the_block() -> None:
     with pytest.raises(errors.PipelineFailed) as caught, FSDataOutputStream(Unclosable()):
         raise ValueError("of the block")
     assert isinstance(caught.value.__context__, ValueError)
+
+
+class Abortable(Recorder):
+    def __init__(self, failure: Exception | None = None) -> None:
+        super().__init__()
+        self.failure = failure
+
+    def has_capability(self, capability: str) -> bool:
+        return capability == capabilities.ABORTABLE_STREAM
+
+    def abort(self) -> AbortableResult:
+        self.calls.append("abort")
+        return AbortableResult(already_closed=False, cleanup_error=self.failure)
+
+
+@pytest.mark.req("OS-183")
+def test_a_copy_that_fails_is_aborted_where_that_can_be_done() -> None:
+    inner = Abortable(errors.Unreachable("nobody answers"))
+    with (
+        pytest.raises(ValueError, match="of the source") as caught,
+        whole_or_none(FSDataOutputStream(inner)),
+    ):
+        raise ValueError("of the source")
+    assert inner.calls == ["abort"]
+    assert caught.value.__notes__ == [
+        "removing what was written of /f failed as well: nobody answers"
+    ]
+    inner = Abortable()
+    with whole_or_none(FSDataOutputStream(inner)) as out:
+        out.write(b"all")
+    assert inner.calls == ["close"]
+
+
+def test_a_copy_that_fails_is_closed_where_nothing_can_be_aborted() -> None:
+    with (
+        pytest.raises(ValueError, match="of the source") as caught,
+        whole_or_none(FSDataOutputStream(Unclosable())),
+    ):
+        raise ValueError("of the source")
+    assert caught.value.__notes__ == ["closing /f failed as well: /f: no datanode is left"]

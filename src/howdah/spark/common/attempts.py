@@ -16,7 +16,7 @@ from typing import Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs.streams import FSDataOutputStream, give_up
 
 _UNFINISHED: Final = re.compile(r"_.+~\d+")
 
@@ -50,11 +50,11 @@ class AttemptFile:
 
     def discard(self, cause: BaseException) -> None:
         """Remove the file because of `cause`; if that fails too, `cause` gets a note."""
-        for step in (self.out.close, lambda: self._fs.delete(self._unfinished)):
-            try:
-                step()
-            except (errors.HowdahError, OSError) as error:
-                cause.add_note(f"removing {self._unfinished} failed too: {error}")
+        give_up(self.out, cause)
+        try:
+            self._fs.delete(self._unfinished)
+        except (errors.HowdahError, OSError) as error:
+            cause.add_note(f"removing {self._unfinished} failed too: {error}")
 
 
 @contextmanager

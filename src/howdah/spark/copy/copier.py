@@ -14,7 +14,8 @@
    any case, unless the process is killed; then the next run of the same copy removes it
    (`common.staging`).
 
-`-direct` writes to the final name, without step 5's rename.
+`-direct` writes to the final name, without step 5's rename. A failed copy leaves no half of a
+file there where the target's streams can be aborted, as those of object stores can.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.spark.common.checksums import checksum_of
 from howdah.spark.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
@@ -154,12 +155,9 @@ class Copier:
             length = source.chunk_length
         stream = _open(source_fs, source, begin)
         try:
-            out = self._create(source_fs, source, path)
-            try:
+            # An error of close is an error of the copy.
+            with whole_or_none(self._create(source_fs, source, path)) as out:
                 return self._pump(stream, source, out, length)
-            finally:
-                # Always: an error of close is an error of the copy.
-                out.close()
         finally:
             stream.close()
 

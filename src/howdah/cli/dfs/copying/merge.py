@@ -9,7 +9,7 @@ from howdah.cli.dfs.copying.progress import Progress
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs.streams import FSDataOutputStream, whole_or_none
 
 PIECE_BYTES = 4 << 20
 STANDARD_INPUT = "-"
@@ -44,7 +44,7 @@ class GetMerge(Command):
         super().process_items(items)
         if self.failures:
             return
-        with self._target.fs.create(self._target.path, overwrite=True) as out:
+        with whole_or_none(self._target.fs.create(self._target.path, overwrite=True)) as out:
             for source in self._sources:
                 self._append(source, out)
 
@@ -106,6 +106,6 @@ class AppendToFile(Command):
 
     def _append(self, streams: list[IO[bytes]]) -> None:
         fs, path = self._target.fs, self._target.path
-        with fs.append(path) if self._target.exists else fs.create(path) as out:
+        with whole_or_none(fs.append(path) if self._target.exists else fs.create(path)) as out:
             for stream in streams:
                 pump(stream, out)

@@ -3,7 +3,8 @@
 1. A file goes to `NAME._COPYING_` first and gets its name when it is complete,
    so no reader sees half a file under its name (`-d` writes to the name directly).
 2. It is complete when `close` has succeeded; a close that fails is a copy that
-   failed (OS-061), and what was written is removed.
+   failed (OS-061), and what was written is removed. A stream that can be aborted is:
+   nothing of it was seen, and with `-f -d` the old file is still there.
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
 4. Attributes are set when the content is there (`-p`): times, owner, mode; of
    directories when everything below is done.
@@ -24,7 +25,8 @@ from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs.capabilities import ABORTABLE_STREAM
+from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.options import CreateFlag
 
 TEMPORARY_SUFFIX = "._COPYING_"
@@ -158,8 +160,21 @@ class CopyCommand(DestinationCommand):
                 target.fs.rename(path, target.path, overwrite=self.overwrite)
         except BaseException as error:
             if out is not None:
-                _discard(target, path, out, error)
+                self._discard(target, path, out, error)
             raise
+
+    def _discard(
+        self, target: Item, path: str, out: FSDataOutputStream, cause: BaseException
+    ) -> None:
+        """Remove what a failed copy has written; if that fails too, say so with the cause."""
+        is_abortable = out.has_capability(ABORTABLE_STREAM)
+        give_up(out, cause)
+        if is_abortable and self.direct:
+            return  # what is there is the old file
+        try:
+            target.fs.delete(path)
+        except (HowdahError, OSError) as error:
+            cause.add_note(f"removing {path} failed as well: {error}")
 
     def _pump(
         self, stream: IO[bytes], out: FSDataOutputStream, name: str, length: int | None
@@ -194,12 +209,3 @@ class CopyCommand(DestinationCommand):
 def _piece_bytes(length: int | None) -> int:
     """A small file needs no large buffer; one byte more shows that it has ended."""
     return PIECE_BYTES if length is None else min(PIECE_BYTES, max(length + 1, 4096))
-
-
-def _discard(target: Item, path: str, out: FSDataOutputStream, cause: BaseException) -> None:
-    """Remove what a failed copy has written; if that fails too, say so with the cause."""
-    for step in (out.close, lambda: target.fs.delete(path)):
-        try:
-            step()
-        except (HowdahError, OSError) as error:
-            cause.add_note(f"removing {path} failed as well: {error}")

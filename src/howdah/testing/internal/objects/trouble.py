@@ -7,6 +7,7 @@ is planned for:
 - `half sent`     the same, with half of the body on its way
 - `answer lost`   the store does it, and the connection ends without an answer
 - `answer cut`    the store does it, and half of the body of its answer arrives
+- `object cut`    the same for an object that is read, and for nothing else
 - `500`, `503`, `429`  the store never hears of it, and an error as S3 words it is the answer
 - `slow`          the answer comes late
 - `sent damaged`  a byte of what is put is another one; the store says so if it came with a
@@ -146,11 +147,11 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Length", announced if self.command == "HEAD" else str(len(answer))
         )
         self.end_headers()
-        if trouble == "answer cut":
+        is_object = self.command == "GET" and "list-type" not in self.path
+        if trouble == "answer cut" or (trouble == "object cut" and is_object):
             self.wfile.write(answer[: len(answer) // 2])
             self._cut()
             return
-        is_object = self.command == "GET" and "list-type" not in self.path
         if trouble == "answer damaged" and is_object and answer:
             answer = bytes((answer[0] ^ 1,)) + answer[1:]
         self.wfile.write(answer)
