@@ -217,6 +217,7 @@ class Abortable(Recorder):
         return capability == capabilities.ABORTABLE_STREAM
 
     def abort(self) -> AbortableResult:
+        self.closed = True
         self.calls.append("abort")
         return AbortableResult(already_closed=False, cleanup_error=self.failure)
 
