@@ -76,7 +76,7 @@ class Subject:
         self.turn: list[Callable[[], None]] = []
         self.barrier = DurableBarrier(core, self.turn.append)
         self.log = self.barrier.log = _Log(core.last_txid)
-        context = HAContext()
+        context = HAContext(lambda: 0)
         context.enter(HAState.ACTIVE)
         registry = Registry(
             [self.namenode.client.service()],
