@@ -14,7 +14,7 @@ from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footers import FEW_FILES
+from howdah.spark.compaction.reading_footers import FEW_FILES
 
 pytestmark = pytest.mark.timeout(240)
 

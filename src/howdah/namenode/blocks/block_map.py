@@ -35,7 +35,6 @@ from typing import Final
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.blocks.invalidation import Invalidation
 from howdah.namenode.blocks.placement import Placement
-from howdah.namenode.blocks.plain_replicas import PlainReplicas
 from howdah.namenode.blocks.redundancy import Redundancy
 from howdah.namenode.blocks.replica_reports import (
     PostponedReports,
@@ -51,6 +50,7 @@ from howdah.namenode.inodes.effects import (
     BlockSettled,
     ReplicationChanged,
 )
+from howdah.namenode.inodes.plain_replicas import PlainReplicas
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""

@@ -5,9 +5,9 @@ type of timestamps, since INT96, Spark's default, has no statistics; bloom filte
 cannot write is found here: it turns unsigned numbers, fixed lengths, UUIDs and others into other
 types, and drops metadata of other programs, such as pandas' or GeoParquet's.
 
-The footers of all files are read, since a column may be absent from some files, or have another
-type in one. A few are read by the driver, many by tasks. Where all files have one schema, Spark
-need not read the footers once more to merge it.
+The footers of all files are read (`reading_footers`), since a column may be absent from some
+files, or have another type in one. Where all files have one schema, Spark need not read the
+footers once more to merge it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
-from howdah.spark.common.rows import batches, decode, encode
-from howdah.spark.compaction.joining import data_files
 from howdah.spark.compaction.plan import Format
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 _CODECS: Final = {"lz4": "lz4_raw"}
 """Spark's names of codecs where they differ from Arrow's. Not all readers know Parquet's old
@@ -43,7 +35,7 @@ _DERIVED_METADATA: Final = ("ARROW:schema", "writer.model.name")
 
 
 class NotReadable(errors.HowdahError, ValueError):
-    """The footer of a file cannot be read: it is encrypted or corrupt."""
+    """A file cannot be read: it is encrypted or corrupt."""
 
 
 class TypesChanged(errors.HowdahError, ValueError):
@@ -109,21 +101,27 @@ class Footer:
         )
 
 
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """In this context Arrow reads `what`, and what it cannot read is `NotReadable`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, errors.HowdahError):
+            raise
+        reason = str(error).strip().partition("\n")[0]
+        raise NotReadable(f"{what} can't be read: {reason}") from error
+
+
 def footer_of(fs: FileSystem, path: str, kind: Format) -> Footer:
     """Read a footer.
 
     Raises `NotReadable`.
     """
-    import pyarrow as pa
-
-    with fs.open(path) as stream:
-        try:
-            return _of_parquet(stream) if kind is Format.PARQUET else _of_orc(stream)
-        except (pa.ArrowException, OSError) as error:
-            if isinstance(error, errors.HowdahError):
-                raise
-            reason = str(error).strip().partition("\n")[0]
-            raise NotReadable(f"the footer of {path} can't be read: {reason}") from error
+    with fs.open(path) as stream, reading(f"the footer of {path}"):
+        return _of_parquet(stream) if kind is Format.PARQUET else _of_orc(stream)
 
 
 def _of_orc(stream: Any) -> Footer:
@@ -143,7 +141,7 @@ def _of_parquet(stream: Any) -> Footer:
     timestamps = None
     for number in range(len(schema)):
         leaf = schema.column(number)
-        kinds.setdefault(leaf.path.partition(".")[0], []).append(_kind(leaf))
+        kinds.setdefault(leaf.path.partition(".")[0], []).append(kind_of(leaf))
         timestamps = timestamps or _timestamps(leaf)
     codec, blooms = None, []
     if metadata.num_row_groups:
@@ -158,7 +156,7 @@ def _of_parquet(stream: Any) -> Footer:
         timestamps,
         {name: frozenset([tuple(each)]) for name, each in kinds.items()},
         frozenset(blooms),
-        frozenset(_foreign(metadata.metadata or {})),
+        frozenset(foreign_metadata(metadata.metadata or {})),
         frozenset([_digest(schema, metadata.metadata or {})]),
     )
 
@@ -175,24 +173,27 @@ def _digest(schema: Any, metadata: dict[bytes, bytes]) -> str:
     return hashlib.sha256(repr((said, sparks)).encode()).hexdigest()
 
 
-def _foreign(metadata: dict[bytes, bytes]) -> Iterator[str]:
+def foreign_metadata(metadata: Iterable[bytes]) -> Iterator[str]:
+    """The keys of metadata of other programs than Spark."""
     for key in metadata:
         name = key.decode("utf-8", "replace")
         if not name.startswith(_SPARKS_METADATA) and name not in _DERIVED_METADATA:
             yield name
 
 
-def _kind(leaf: Any) -> str:
+def kind_of(leaf: Any) -> str:
+    """The type of a column's leaf, as far as a change of it would be a loss."""
     logical = leaf.logical_type
     name = logical.type
     if name == "NONE":
         return _PHYSICAL.get(leaf.physical_type, str(leaf.physical_type))
-    said = logical.to_json()
     if name == "INT":
-        return "integer" if '"isSigned": true' in said else "unsigned integer"
+        said = json.loads(logical.to_json())
+        return "integer" if said["isSigned"] else "unsigned integer"
     if name == "TIMESTAMP":
-        where = "" if '"isAdjustedToUTC": true' in said else "local "
-        return f"{where}timestamp{' in nanoseconds' if 'nanoseconds' in said else ''}"
+        said = json.loads(logical.to_json())
+        where = "" if said["isAdjustedToUTC"] else "local "
+        return f"{where}timestamp{' in nanoseconds' if said['timeUnit'] == 'nanoseconds' else ''}"
     return str(name).lower()
 
 
@@ -203,6 +204,7 @@ _PHYSICAL: Final = {
     "FLOAT": "number",
     "DOUBLE": "number",
     "BYTE_ARRAY": "bytes",
+    "BOOLEAN": "boolean",
     "FIXED_LEN_BYTE_ARRAY": "bytes of a fixed length",
 }
 
@@ -233,55 +235,6 @@ def _check_kind(name: str, before: Kinds, after: Kinds) -> None:
             raise TypesChanged(f"the column {name} is of {kind}, and would become {new}")
 
 
-FEW_FILES: Final = 16
-"""So many footers are read by the driver in less time than Spark takes to start a job."""
-FILES_A_TASK: Final = 64
-PATH_SCHEMA: Final = "path binary"
-FOOTER_SCHEMA: Final = "footer string"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFooters:
-    """A task that reads the footers of its files."""
-
-    place: Place
-    kind: Format
-
-    def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        fs = self.place.connect()
-        paths = (decode(path) for batch in given for path in batch.column(0).to_pylist())
-        found = combined_footer(fs, paths, self.kind)
-        yield from batches(((found.to_json(),),), FOOTER_SCHEMA)
-
-
 def combined_footer(fs: FileSystem, paths: Iterable[str], kind: Format) -> Footer:
     """The footers of several files together. Raises `NotReadable`."""
     return sum((footer_of(fs, path, kind) for path in paths), Footer())
-
-
-class Footers:
-    """Reads the footers of directories."""
-
-    def __init__(self, spark: SparkSession, fs: FileSystem, place: Place, most_tasks: int) -> None:
-        self._spark = spark
-        self._fs = fs
-        self._place = place
-        self._tasks = most_tasks
-
-    def read(self, directory: str, kind: Format) -> Footer:
-        """The footers of all files of a directory together. Raises `NotReadable`."""
-        paths = [status.path for status in data_files(self._fs, directory)]
-        if len(paths) <= FEW_FILES:
-            return combined_footer(self._fs, paths, kind)
-        rows = [(encode(path),) for path in paths]
-        parts = min(self._tasks, -(-len(paths) // FILES_A_TASK))
-        task = Reported(ReadFooters(self._place, kind), FOOTER_SCHEMA, most_attempts(self._spark))
-        frame = self._spark.createDataFrame(rows, PATH_SCHEMA).repartition(parts, "path")
-        try:
-            found = frame.mapInArrow(task, with_failures(FOOTER_SCHEMA)).collect()
-        except errors.HowdahError:
-            raise
-        except Exception as error:
-            raise from_spark(error) from error
-        raise_failed(found, NotReadable)
-        return sum((Footer.from_json(row["footer"]) for row in found), Footer())

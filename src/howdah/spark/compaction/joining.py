@@ -1,7 +1,7 @@
 """Small files joined, as an executor does it: a task writes one file of several.
 
 In the order of names, a task takes the files of a directory whose bytes lie within its share.
-`joining_lines` and `joining_avro` know the formats.
+`joining_lines`, `joining_avro` and `joining_parquet` know the formats.
 
 The files that were written are read again and their lines or records counted (`Count`): as many
 must be found as were written.
@@ -19,7 +19,7 @@ from howdah.fs.status import FileStatus
 from howdah.spark.common.attempts import attempt_file, attempt_id
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import batches
-from howdah.spark.compaction import joining_avro, joining_lines
+from howdah.spark.compaction import joining_avro, joining_lines, joining_parquet
 from howdah.spark.compaction.joining_lines import Joined
 from howdah.spark.compaction.plan import Format, format_of, is_hidden
 
@@ -61,6 +61,8 @@ def join(
     with attempt_file(fs, target, unique, create_parent=False) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
+        if format_of(suffix) is Format.PARQUET:
+            return joining_parquet.join(fs, sources, out)
         return joining_lines.join(fs, sources, out, suffix, has_headers)
 
 
@@ -90,6 +92,8 @@ def count(fs: FileSystem, share: dict[str, Any]) -> int:
     with fs.open(path) as stream:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.count(stream, path, fs.get_file_status(path).length)
+        if format_of(suffix) is Format.PARQUET:
+            return joining_parquet.count(stream, path)
         return joining_lines.count(stream, suffix)
 
 

@@ -46,7 +46,7 @@ class HeadersDiffer(errors.HowdahError, ValueError):
     """Two files of one directory have different headers."""
 
 
-class NotJoinable(errors.HowdahError, ValueError):
+class NotJoinable(errors.UnsupportedOperation):
     """The joined file would have other rows than the files."""
 
 

@@ -101,7 +101,20 @@ def compression_of(suffix: str) -> str:
 
 
 def format_of(suffix: str) -> Format:
+    kind = suffix.rpartition(".")[2]
+    if kind in _BY_SPARK:
+        return Format(kind)
     return _FORMATS.get(suffix.removesuffix(compression_of(suffix)).lstrip("."), Format.LINES)
+
+
+def named_suffix_of(name: str) -> str:
+    """The extension of a Parquet or ORC file, with that of its codec if the name has one.
+
+    >>> named_suffix_of("part-0.GZ.parquet"), named_suffix_of("x.parquet")
+    ('.gz.parquet', '.parquet')
+    """
+    found = _CODEC.search(name)
+    return found.group(0).lower() if found else suffix_of(name) or ""
 
 
 def codec_of(name: str) -> str | None:

@@ -1,8 +1,9 @@
 """The new files of a directory, made and put in place.
 
-Spark's own reader and writer rewrite Parquet and ORC, since they know schemas and merge them.
-Tasks join files of Avro and of lines without decoding them (`compaction.joining`). No row may
-be lost: files read, rows or lines written, and rows or lines found afterwards are counted.
+Tasks join files of Avro and of lines without decoding them, and Parquet of one plain schema by
+Arrow (`compaction.joining`). Spark's own reader and writer rewrite all other Parquet and ORC,
+since they know schemas and merge them. No row may be lost: files read, rows or lines written, and
+rows or lines found afterwards are counted.
 
 A directory is left alone if somebody writes to it, or if its files differ in owner, group,
 mode, ACL or storage policy.
@@ -13,6 +14,7 @@ a file stay together and in order, as far as Spark reads the file in one piece.
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -34,9 +36,10 @@ from howdah.spark.common.reported import (
     with_failures,
 )
 from howdah.spark.common.rows import partitioned
+from howdah.spark.compaction import joining_parquet
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footers import Footer, Footers, check_kinds
+from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, footer_of
 from howdah.spark.compaction.joining import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,
@@ -48,10 +51,13 @@ from howdah.spark.compaction.joining import (
 from howdah.spark.compaction.joining_avro import CorruptAvro
 from howdah.spark.compaction.joining_lines import HeadersDiffer, NotJoinable, check_headers
 from howdah.spark.compaction.outcome import Compacted, outcome_of
-from howdah.spark.compaction.plan import SUCCESS, Format, Plan
+from howdah.spark.compaction.plan import SUCCESS, Format, Plan, named_suffix_of
+from howdah.spark.compaction.reading_footers import Footers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
+
+_log = logging.getLogger(__name__)
 
 _TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 _READING: Final = {
@@ -136,10 +142,10 @@ class Rewriter:
     def _compact(self, chosen: Plan, exchange: Exchange) -> str:
         exchange.begin()
         try:
-            if chosen.is_by_spark:
+            if not chosen.is_by_spark:
+                self._join(chosen, exchange, chosen.suffix)
+            elif chosen.format is not Format.PARQUET or not self._join_parquet(chosen, exchange):
                 self._rewrite(chosen, exchange)
-            else:
-                self._join(chosen, exchange)
             self._keep_success(chosen, exchange)
             return exchange.finish()
         except BaseException as error:
@@ -159,9 +165,9 @@ class Rewriter:
 
     # --- files joined ------------------------------------------------------------
 
-    def _join(self, chosen: Plan, exchange: Exchange) -> None:
+    def _join(self, chosen: Plan, exchange: Exchange, suffix: str) -> None:
         run = uuid.uuid4().hex
-        places = (exchange.directory, exchange.building, chosen.suffix, run)
+        places = (exchange.directory, exchange.building, suffix, run)
         shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
         frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
         parts = min(self._options.most_tasks, len(shares))
@@ -169,7 +175,7 @@ class Rewriter:
         try:
             joined = self._done(work, Join(self._place, self._options.has_headers), JOINED_SCHEMA)
             remove_unfinished(self._fs, exchange.building)
-            counts = self._done(work, Count(self._place), COUNTED_SCHEMA)
+            found = self._count(chosen, exchange, work)
         except errors.HowdahError:
             raise
         except Exception as error:
@@ -185,7 +191,7 @@ class Rewriter:
         _check_rows(
             exchange,
             written=sum(row["records"] for row in joined),
-            found=sum(row["records"] for row in counts),
+            found=found,
         )
         has_headers = self._options.has_headers if chosen.format is Format.CSV else None
         if chosen.format is Format.CSV:
@@ -193,11 +199,36 @@ class Rewriter:
         elif chosen.format is Format.AVRO:
             check_headers([(row["files"], row["header"]) for row in joined], True)
 
+    def _count(self, chosen: Plan, exchange: Exchange, work: DataFrame) -> int:
+        """The number of lines, records or rows in the new files."""
+        if chosen.format is not Format.PARQUET:
+            counts = self._done(work, Count(self._place), COUNTED_SCHEMA)
+            return sum(row["records"] for row in counts)
+        (first, *_) = data_files(self._fs, exchange.directory)
+        new = self._footers.read(exchange.building, chosen.format)
+        check_kinds(footer_of(self._fs, first.path, chosen.format), new)
+        return new.rows
+
+    def _join_parquet(self, chosen: Plan, exchange: Exchange) -> bool:
+        """Join the files by Arrow. False if it is Spark that has to rewrite them: then nothing is
+        left of the new files."""
+        try:
+            some = joining_parquet.some_of(data_files(self._fs, exchange.directory))
+            joining_parquet.check_some(self._fs, some)
+            self._join(chosen, exchange, named_suffix_of(some[0].name))
+        except NotJoinable as reason:
+            _log.info("Spark rewrites %s: %s", exchange.directory, reason)
+            remove_unfinished(self._fs, exchange.building)
+            for status in list(data_files(self._fs, exchange.building)):
+                self._fs.delete(status.path)
+            return False
+        return True
+
     def _done(self, work: DataFrame, task: Task, ddl: str) -> list[Row]:
         """The rows of a task. Raises the error of one that failed."""
         reported = Reported(task, ddl, most_attempts(self._spark))
         rows = work.mapInArrow(reported, with_failures(ddl)).collect()
-        raise_failed(rows, HeadersDiffer, NotJoinable, CorruptAvro)
+        raise_failed(rows, HeadersDiffer, NotJoinable, CorruptAvro, NotReadable)
         return rows
 
     # --- rows rewritten -------------------------------------------------------------

@@ -123,3 +123,21 @@ def test_versions_of_spark_are_no_part_of_the_schema(fs: FileSystem) -> None:
         for version in ("3.5.0", "4.0.0")
     )
     assert facts(fs, old, new).has_one_schema
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (pa.int8(), "integer"),
+        (pa.uint8(), "unsigned integer"),
+        (pa.int64(), "integer"),
+        (pa.timestamp("us", "UTC"), "timestamp"),
+        (pa.timestamp("ms"), "local timestamp"),
+        (pa.timestamp("ns", "UTC"), "timestamp in nanoseconds"),
+        (pa.bool_(), "boolean"),
+        (pa.binary(3), "bytes of a fixed length"),
+    ],
+)
+def test_types_of_columns_have_their_names(fs: FileSystem, kind: Any, name: str) -> None:
+    found = facts(fs, pa.table({"x": pa.array([None], kind)}))
+    assert found.kinds == {"x": frozenset([(name,)])}

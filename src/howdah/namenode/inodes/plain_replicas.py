@@ -11,13 +11,15 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.inodes.block_table import STORAGE_BITS, BlockTable
 from howdah.namenode.inodes.columns import Remaining
 from howdah.native.loading import kernel
 from howdah.transfer.block_lists import ReplicaList
+
+if TYPE_CHECKING:
+    from howdah.namenode.blocks.datanodes import Storage
 
 MOST_SIBLINGS: Final = 64
 """Other storages of a node, beyond which all replicas go one by one."""
