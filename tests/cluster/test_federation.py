@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -204,6 +205,47 @@ def test_while_a_namenode_is_down_the_other_namespace_is_served_and_its_pool_is_
     assert pool in pools(cluster.data_dirs("datanode0")[0])
     cluster.restart("namenode1")
     assert read(cluster, "b", "/kept") == b"b" * 1000
+
+
+@pytest.mark.req("FS-045")
+def test_the_whole_cluster_is_reported_and_shown_with_a_namespace_that_is_down(
+    cluster: MiniCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def report(*words: str) -> tuple[int, str, str]:
+        command = ["dfsadmin", "-conf", str(cluster.conf_dir / "hdfs-site.xml")]
+        options = ["-D", "ipc.client.connect.max.retries=0", "-D", "fs.defaultFS=viewfs://views"]
+        capsys.readouterr()
+        code = main([*command, *options, "-report", "-all", *words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    code, both, complaint = report()
+    assert (code, complaint) == (0, "")
+    first, _, second = both.partition("\nNameservice b: hdfs://b\n")
+    for part in (first.removeprefix("Nameservice a: hdfs://a\n"), second):
+        assert part.startswith("Configured Capacity: ")
+        assert "Live datanodes (2):" in part
+    http = cluster.process("namenode0").addresses["http"]
+    cluster.kill("namenode1")
+    code, one, complaint = report("-dead")
+    assert code == 255
+    first, _, second = one.partition("\nNameservice b: hdfs://b\n")
+    assert first.startswith("Nameservice a: hdfs://a\nConfigured Capacity: ")
+    assert "Dead datanodes (0):" in first
+    assert "Live datanodes" not in first
+    assert second.startswith("It does not answer: Cannot connect to ")
+    assert second.count("\n") == 1
+    assert complaint == "report: 1 of 2 nameservices did not answer: hdfs://b\n"
+
+    def page() -> str:
+        with urlopen(f"http://{http}/cluster", timeout=60) as answer:
+            return re.sub(r"<[^>]*>", " ", answer.read().decode())
+
+    # What it has heard is shown for a moment.
+    wait_until(lambda: "b: no namenode answers" in page(), 60, "the page says that b is down")
+    assert len(re.findall(r"\bdoes not answer\b", page())) == 1
+    cluster.restart("namenode1")
+    wait_until(lambda: "does not answer" not in page(), 60, "the page has b again")
 
 
 def test_a_namespace_is_taken_from_running_datanodes_and_given_back(cluster: MiniCluster) -> None:

@@ -54,6 +54,9 @@ def main(argv: list[str], conf: Configuration) -> int:
     try:
         if not command.least_words <= len(words) <= command.most_words:
             raise UsageError
+        if command.everywhere is not None and "-all" in words:
+            command.everywhere([word for word in words if word != "-all"], conf)
+            return 0
         with administered(conf) as fs:
             if not isinstance(fs, HdfsFileSystem):
                 raise UsageError(

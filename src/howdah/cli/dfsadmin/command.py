@@ -77,7 +77,7 @@ class Cluster:
             raise next(iter(refusals.values()))
         if refusals:
             raise errors.RemoteError(
-                "; ".join(f"{place}: {_first_line(why)}" for place, why in refusals.items())
+                "; ".join(f"{place}: {first_line(why)}" for place, why in refusals.items())
             )
 
 
@@ -95,7 +95,7 @@ def java_address(address: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
@@ -108,6 +108,8 @@ class Command:
     run: Callable[[list[str], Cluster], None]
     least_words: int = 0
     most_words: int = sys.maxsize
+    everywhere: Callable[[list[str], Configuration], None] | None = None
+    """What it does with the word `-all`, which is none of the others: in all nameservices."""
 
     @property
     def space(self) -> str:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import socket
 from typing import Final
 
+import howdah
+from howdah import errors, keys
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.cli.dfsadmin.command import Cluster, Command, Failed, first_line
+from howdah.config import Configuration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.nameservices import nameservices
 from howdah.proto import types_pb2
 from howdah.wording import java_date, percent_text, sized
 
@@ -88,6 +93,28 @@ def _report(words: list[str], cluster: Cluster) -> None:
         for node in nodes:
             print(node_report(node))
             print()
+
+
+def _report_everywhere(words: list[str], conf: Configuration) -> None:
+    """A part for each nameservice of the configuration, of those that do not answer too."""
+    found = {f"hdfs://{name}": f"Nameservice {name}" for name in nameservices(conf)}
+    found = found or {conf.get(keys.FS_DEFAULTFS): "The namespace"}
+    silent = []
+    for number, (uri, name) in enumerate(found.items()):
+        print(f"\n{name}: {uri}" if number else f"{name}: {uri}")
+        try:
+            with howdah.connect(uri, conf=conf, laid_over=False) as fs:
+                if not isinstance(fs, HdfsFileSystem):
+                    raise errors.IllegalArgument(f"FileSystem {fs.uri} is not an HDFS file system")
+                _report(words, Cluster(fs, conf))
+        except errors.HowdahError as error:
+            print(f"It does not answer: {first_line(error)}")
+            silent.append(uri)
+    if silent:
+        raise Failed(
+            f"report: {len(silent)} of {len(found)} nameservices did not answer: "
+            f"{', '.join(silent)}"
+        )
 
 
 def _warn_of_future(count_bytes: int) -> None:
@@ -172,11 +199,13 @@ def _list_open_files(words: list[str], cluster: Cluster) -> None:
 
 COMMANDS: Final = {
     "-report": Command(
-        " ".join(f"[{word}]" for word in _FILTERS),
+        " ".join(f"[{word}]" for word in (*_FILTERS, "-all")),
         "What the cluster has: room, blocks in trouble, and each datanode. With words, only\n"
-        "the datanodes in those states.",
+        "the datanodes in those states. With -all a part for each nameservice of the\n"
+        "configuration; of one that does not answer that is said, and the exit code is 255.",
         _report,
-        most_words=len(_FILTERS),
+        most_words=len(_FILTERS) + 1,
+        everywhere=_report_everywhere,
     ),
     "-printTopology": Command(
         "", "The racks, each with its datanodes.", _print_topology, most_words=0
