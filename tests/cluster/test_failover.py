@@ -124,6 +124,29 @@ def test_histories_over_failovers_are_linearizable(cluster: MiniCluster, kind: K
         meanwhile.join()
 
 
+@pytest.mark.req("AP-047", "FS-156", "OS-010")
+def test_nothing_flushed_is_lost_with_an_active_that_dies_right_after(
+    cluster: MiniCluster, fs: FileSystem
+) -> None:
+    """The next one may not know the last length: readers find the bytes, and it is told again."""
+    path, written = "/flushed", b""
+    with fs.create(path) as out, cluster.connect() as other:
+        for number in range(3):
+            record = bytes([number]) * 700
+            for _ in range(3):
+                out.write(record)
+                out.hflush()
+                written += record
+            trouble.kill_active(cluster)
+            with other.open(path) as stream:
+                assert stream.read() == written
+            assert other.get_file_status(path).length <= len(written)
+            out.hflush()
+            assert other.get_file_status(path).length == len(written)
+    with fs.open(path) as stream:
+        assert stream.read() == written
+
+
 # -- a frozen active ---------------------------------------------------------------------
 
 

@@ -355,9 +355,37 @@ def test_a_length_that_a_sync_told_outlives_the_namenode(
     cluster: MiniCluster, fs: HdfsFileSystem, writer_of: Callable[[], Writer], path: str
 ) -> None:
     writer = writer_of()
-    writer.do(f"create {path}", "write 0 10", "hflush", "write 10 1000", "hflush")
+    writer.do(f"create {path}", "write 0 10", "hflush", "write 10 1000", "hsync")
     cluster.kill("namenode")
     cluster.restart("namenode")
     cluster.wait_ready()
     assert fs.get_file_status(path).length == 1000
     assert content(fs, path) == DATA[:1000]
+
+
+@pytest.mark.req("AP-047", "FS-156", "OS-010")
+@pytest.mark.parametrize("writer_lives", [True, False])
+def test_what_was_flushed_outlives_a_namenode_that_is_killed_at_once(
+    cluster: MiniCluster,
+    fs: HdfsFileSystem,
+    writer_of: Callable[[], Writer],
+    path: str,
+    writer_lives: bool,
+) -> None:
+    """It may have forgotten all lengths of the block but the first; the bytes are there."""
+    writer = writer_of()
+    writer.do(f"create {path}", "write 0 10", "hflush", "write 10 1000", "hflush")
+    cluster.kill("namenode")
+    if not writer_lives:
+        writer.kill()
+    cluster.restart("namenode")
+    cluster.wait_ready()
+    assert 10 <= fs.get_file_status(path).length <= 1000
+    assert content(fs, path) == DATA[:1000]
+    if writer_lives:
+        writer.do("hflush")
+        assert fs.get_file_status(path).length == 1000
+        writer.do("write 1000 1001", "close")
+    else:
+        wait_until(lambda: fs.recover_lease(path), PATIENCE_S, "the file is closed")
+    assert content(fs, path) == DATA[: 1001 if writer_lives else 1000]

@@ -162,6 +162,16 @@ def test_our_balancer_brings_its_nodes_together(scene: Scene) -> None:
             assert stream.read() == DATA
 
 
+@pytest.mark.req("XC-003")
+def test_it_takes_the_lengths_that_our_syncs_tell_it(scene: Scene) -> None:
+    """It does not know that an answer may come before a length is durable."""
+    with scene.fs.create("/synced", replication=1) as out:
+        for end, sync in ((10, out.hflush), (700, out.hflush), (1000, out.hsync)):
+            out.write(DATA[out.get_pos() : end])
+            sync()
+            assert scene.fs.get_file_status("/synced").length == end
+
+
 @pytest.mark.req("FS-291")
 def test_our_client_and_our_datanodes_speak_tls_with_it(scene: Scene) -> None:
     conf = scene.cluster.conf

@@ -261,10 +261,22 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         )
         self.call("abandonBlock", request, pb.AbandonBlockResponseProto)
 
-    def fsync(self, path: str, client_name: str, last_block_length: int, file_id: int) -> None:
+    def fsync(
+        self,
+        path: str,
+        client_name: str,
+        last_block_length: int,
+        file_id: int,
+        *,
+        durable: bool = True,
+    ) -> None:
+        """Tell the length of the last block. Not `durable`, everybody sees it from now on, but a
+        namenode that is killed in the next moment may have forgotten it."""
         request = pb.FsyncRequestProto(
             src=path, client=client_name, lastBlockLength=last_block_length, fileId=file_id
         )
+        if not durable:
+            request.visibleOnly = True
         self.call("fsync", request, pb.FsyncResponseProto)
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:

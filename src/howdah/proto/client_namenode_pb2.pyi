@@ -1361,16 +1361,18 @@ class SetQuotaResponseProto(_message.Message):
     def __init__(self) -> None: ...
 
 class FsyncRequestProto(_message.Message):
-    __slots__ = ("src", "client", "lastBlockLength", "fileId")
+    __slots__ = ("src", "client", "lastBlockLength", "fileId", "visibleOnly")
     SRC_FIELD_NUMBER: _ClassVar[int]
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     LASTBLOCKLENGTH_FIELD_NUMBER: _ClassVar[int]
     FILEID_FIELD_NUMBER: _ClassVar[int]
+    VISIBLEONLY_FIELD_NUMBER: _ClassVar[int]
     src: str
     client: str
     lastBlockLength: int
     fileId: int
-    def __init__(self, src: _Optional[str] = ..., client: _Optional[str] = ..., lastBlockLength: _Optional[int] = ..., fileId: _Optional[int] = ...) -> None: ...
+    visibleOnly: bool
+    def __init__(self, src: _Optional[str] = ..., client: _Optional[str] = ..., lastBlockLength: _Optional[int] = ..., fileId: _Optional[int] = ..., visibleOnly: bool = ...) -> None: ...
 
 class FsyncResponseProto(_message.Message):
     __slots__ = ()

@@ -52,8 +52,9 @@ _GONE: Final = errors.Unreachable("the caller ended the connection before it was
 class Barrier(Protocol):
     """What stands between an answer and the wire."""
 
-    def hold(self) -> bool:
-        """Called after every call: True if its answer has to wait."""
+    def hold(self, *, early: bool = False) -> bool:
+        """Called after every call: True if its answer has to wait. An `early` one need not wait
+        for what happened so far to be durable."""
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None
@@ -110,7 +111,7 @@ class Alignment(Protocol):
 class OpenBarrier:
     """Nothing to wait for."""
 
-    def hold(self) -> bool:
+    def hold(self, *, early: bool = False) -> bool:
         return False
 
     def when_clear(
@@ -534,7 +535,9 @@ class _Connection(asyncio.Protocol):
         else:
             self._figures.failed(outcome.remote_class, took_ns)
         barrier = self._server.barrier
-        if barrier.hold():
+        # A caller that says what it has seen takes that to other namenodes: they would wait for a
+        # transaction that a crash has undone.
+        if barrier.hold(early=call.is_early and call.state_id is None):
             self._unsent_bytes += len(data)
             if call.span is None:
                 barrier.when_clear(partial(self._release, data), self._give_up)

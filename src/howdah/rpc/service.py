@@ -140,8 +140,19 @@ def defect(what: str, error: Exception) -> errors.RemoteError:
 Slices = Generator[None, None, Message]
 """An answer that takes long: each step computes a slice, the last returns the message."""
 
+
+@dataclass(slots=True)
+class Early:
+    """An answer that may leave before what its call changed is durable: who asked wants it to be
+    seen, and does not count on it after a crash. Whoever sees it still waits until it is."""
+
+    message: Message
+
+
 Answer = Message | Deferred | Slices
-Handler = Callable[[Any, Caller], Answer]
+"""Of a call, as `Registry.dispatch` gives it; what a handler says besides is in the call."""
+
+Handler = Callable[[Any, Caller], Answer | Early]
 Guard = Callable[[str, str, Message], None]
 
 
@@ -328,7 +339,8 @@ class Registry:
         return service.quick.get(method)
 
     def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
-        """Run the call's handler. `address` and `port` are the caller's.
+        """Run the call's handler, which may make `call.is_early` true. `address` and `port` are
+        the caller's.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
@@ -388,11 +400,13 @@ class Registry:
 
     def _handle(self, call: Call, handler: Handler, request: Message, caller: Caller) -> Answer:
         guard = self._guard
-        if guard is None:
-            return handler(request, caller)
-        guard(call.protocol, call.method, request)
+        if guard is not None:
+            guard(call.protocol, call.method, request)
         answer = handler(request, caller)
-        if isinstance(answer, Message | Deferred):
+        if isinstance(answer, Early):
+            call.is_early = True
+            return answer.message
+        if guard is None or isinstance(answer, Message | Deferred):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
 

@@ -78,6 +78,8 @@ class Call:
     """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
     real_user: str | None = None
     """Who acts for `user`, if somebody does."""
+    is_early: bool = False
+    """Its handler says that the answer promises nothing about the log (`service.Early`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -433,8 +433,16 @@ class FakeNamenode:
         self.files[path].complete = True
         return True
 
-    def fsync(self, path: str, client_name: str, last_block_length: int, file_id: int) -> None:
-        self.calls.append(("fsync", last_block_length))
+    def fsync(
+        self,
+        path: str,
+        client_name: str,
+        last_block_length: int,
+        file_id: int,
+        *,
+        durable: bool = True,
+    ) -> None:
+        self.calls.append(("fsync" if durable else "fsync early", last_block_length))
         if self.files[path].complete:
             raise errors.LeaseExpired("the file is not open for writing")
 

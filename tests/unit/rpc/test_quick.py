@@ -58,7 +58,7 @@ class Gate:
         self.waiting: list[Callable[[], None]] = []
         self.given_up: list[Callable[[], None]] = []
 
-    def hold(self) -> bool:
+    def hold(self, *, early: bool = False) -> bool:
         return self.shut
 
     def when_clear(

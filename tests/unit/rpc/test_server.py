@@ -17,7 +17,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc import server as server_module
 from howdah.rpc import wire
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Caller, Deferred, Registry, Service, Slices, unanswered
+from howdah.rpc.service import Caller, Deferred, Early, Registry, Service, Slices, unanswered
 from howdah.rpc.session import Call
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -46,6 +46,8 @@ class Implementation:
             raise RuntimeError("a defect")
         if request.src == "/refused":
             raise errors.PathNotFound("no such thing")
+        if request.src == "/early":
+            return Early(pb.GetFileInfoResponseProto())
         if request.src == "/half":
             # An answer that lacks what it must have.
             return pb.MkdirsResponseProto()
@@ -76,8 +78,8 @@ class Gate:
         self.waiting: list[Callable[[], None]] = []
         self.given_up: list[Callable[[], None]] = []
 
-    def hold(self) -> bool:
-        return self.shut
+    def hold(self, *, early: bool = False) -> bool:
+        return self.shut and not early
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None
@@ -185,6 +187,42 @@ def test_answer_waits_for_the_barrier() -> None:
         assert world.implementation.served == ["/a"]
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(client.reader.readexactly(1), 0.05)
+        world.gate.open()
+        assert (await client.answer())[0].callId == 7
+
+    run(scenario)
+
+
+def test_an_early_answer_does_not_wait_until_its_change_is_durable() -> None:
+    async def scenario(world: World) -> list[int]:
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/a", 1) + info("/early", 2))
+        order = [(await client.answer())[0].callId]
+        world.gate.open()
+        return [*order, (await client.answer())[0].callId]
+
+    assert run(scenario) == [2, 1]
+
+
+def test_a_caller_that_says_what_it_has_seen_gets_no_early_answer() -> None:
+    """It would ask an observer for a state that a crash may have undone."""
+
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.gate.shut = True
+        request = pb.GetFileInfoRequestProto(src="/early")
+        client.writer.write(
+            wire.encode_call(
+                protocol=PROTOCOL,
+                method="getFileInfo",
+                request=request,
+                call_id=7,
+                client_id=CLIENT_ID,
+                state_id=5,
+            )
+        )
+        await until(lambda: bool(world.gate.waiting))
         world.gate.open()
         assert (await client.answer())[0].callId == 7
 

@@ -15,6 +15,8 @@ from howdah.rpc import wire
 from howdah.rpc.service import (
     Caller,
     Deferred,
+    Early,
+    Guard,
     Registry,
     Service,
     Slices,
@@ -103,6 +105,19 @@ def test_every_method_of_the_protocol_is_answered_or_refused_by_name(method: str
     request_type, handler = Service(PROTOCOL, 1, DESCRIPTOR, refused=ALL).methods[method]
     with pytest.raises(errors.UnsupportedOperation, match=f"^{method} of "):
         handler(request_type(), Caller("u", b"", 0, 0, "?"))
+
+
+@pytest.mark.parametrize("guard", [None, lambda protocol, method, request: None])
+def test_an_answer_that_may_leave_early_says_so_in_its_call(guard: Guard | None) -> None:
+    class EarlyHalf:
+        def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> Early:
+            return Early(pb.FsyncResponseProto())
+
+    service = Service(PROTOCOL, 1, DESCRIPTOR, EarlyHalf(), refused=ALL - {"fsync"})
+    body = pb.FsyncRequestProto(src="/a", client="c").SerializeToString()
+    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "fsync", body, "alice")
+    assert Registry([service], guard).dispatch(call, "10.0.0.1") == pb.FsyncResponseProto()
+    assert call.is_early
 
 
 class MoreHalf:

@@ -9,7 +9,8 @@ waits, and completes the file at the namenode (FS-133, FS-134). After the first
 Goes beyond Hadoop in three things:
 
 - every sync tells the namenode the new length, so that a file's status is exact after
-  it and not only at block boundaries (XC-003);
+  it and not only at block boundaries (XC-003); `hsync` waits until the namenode has it on
+  its disk, too;
 - `hsync` covers the blocks that were finished since the one before as well (LM-041).
   From the first `hsync` on every block is brought to the disk as it is finished, as
   SYNC_BLOCK does from the beginning; for blocks that were finished before it their
@@ -321,7 +322,7 @@ class DFSOutputStream:
         if to_disk:
             self._streamer.sync_finished(seqno)
         try:
-            self._streamer.tell_length()
+            self._streamer.tell_length(durable=to_disk)
         except errors.HowdahError:
             # Another thread may have closed the file since, and then it has its length.
             if not self._closed:

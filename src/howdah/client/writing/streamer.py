@@ -87,7 +87,7 @@ class Streamer:
         # Held while the namenode is asked for a block, and while it is told a length,
         # so that a length never lands on the block after the one it was measured on.
         self._block_lock = threading.Lock()
-        self._length_told: tuple[int, int] | None = None
+        self._durable_length: tuple[int, int] | None = None
         self._ack_waiters = 0
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -168,18 +168,31 @@ class Streamer:
             path = self._pipeline.path
             raise errors.ClosedStream(f"{path} was closed in the meantime").about(path)
 
-    def tell_length(self) -> None:
-        """Let the namenode know how long the acknowledged part of the last block is."""
+    def tell_length(self, *, durable: bool) -> None:
+        """Let the namenode know how long the acknowledged part of the last block is.
+
+        The first length of a block is durable in any case: without one a namenode that was just
+        started takes the block for one that nobody has written to, until datanodes report it, and
+        readers find nothing there. A length that is not durable is told again by the next sync,
+        also where nothing was written in between: the namenode may have forgotten it.
+        """
         with self._block_lock:
             with self._lock:
                 last = self._pipeline.last_block
-            if last is None or (last.block_id, last.length_bytes) == self._length_told:
+            if last is None or (last.block_id, last.length_bytes) == self._durable_length:
                 return
+            known = self._durable_length
+            durable = durable or known is None or known[0] != last.block_id
             with errors.naming(self._pipeline.path):
                 self._namenode.fsync(
-                    self._pipeline.path, self._client_name, last.length_bytes, self._file_id
+                    self._pipeline.path,
+                    self._client_name,
+                    last.length_bytes,
+                    self._file_id,
+                    durable=durable,
                 )
-            self._length_told = (last.block_id, last.length_bytes)
+            if durable:
+                self._durable_length = (last.block_id, last.length_bytes)
 
     def sync_finished(self, seqno: int) -> None:
         """Bring the blocks to disk that were finished by packet `seqno` without being synced."""

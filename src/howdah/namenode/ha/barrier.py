@@ -17,6 +17,11 @@ wait then never leave.
 
 An answer that has waited for long, and still may not leave, is **given up**: its caller does
 better to ask another namenode, which knows by the retry cache what this one did for it.
+
+An **early** answer waits for the lease, and not for the log: who asked wants a change to be seen
+by others, and can bear that a crash undoes it. The change is in the log like any other, and
+everybody who sees it waits until it is durable: so nobody but its author ever knew of it where a
+crash undoes it. An early answer that may not leave at once waits as all do.
 """
 
 from __future__ import annotations
@@ -53,6 +58,10 @@ class Lease(Protocol):
 
 LOOK_AGAIN_S: Final = 0.02
 """So often a lease is looked at that has run out."""
+
+MOST_AHEAD: Final = 1000
+"""So many transactions may wait for the log when an early answer leaves. A log that falls
+further behind slows down those who fill it, or they would fill the memory."""
 
 LONE: Final = 8
 """After so many hand-overs for one answer each there is one caller, and it waits."""
@@ -99,7 +108,7 @@ class DurableBarrier:
         self._waiting: deque[_Waiting] = deque()
         self.log: WrittenLog | None = None
 
-    def hold(self) -> bool:
+    def hold(self, *, early: bool = False) -> bool:
         if self._core.broken is not None:
             return True  # The process ends; `when_clear` keeps nothing.
         written = self.log
@@ -109,7 +118,8 @@ class DurableBarrier:
         if self._core.outbox and not self._will_hand_over:
             self._will_hand_over = True
             self._soon(self.hand_over)
-        return written.durable_txid < self._core.last_txid or not self._is_alone()
+        ahead = self._core.last_txid - written.durable_txid
+        return ahead > (MOST_AHEAD if early else 0) or not self._is_alone()
 
     def _is_alone(self) -> bool:
         """Whether nobody else can have served anything by now."""

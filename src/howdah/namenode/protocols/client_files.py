@@ -23,7 +23,7 @@ from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.writing.opening import Opening
 from howdah.namenode.writing.truncation import Truncation
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller, Deferred
+from howdah.rpc.service import Caller, Deferred, Early
 
 
 class FileMethods:
@@ -143,14 +143,15 @@ class FileMethods:
 
         return self._once(caller, run, pb.ConcatResponseProto)
 
-    def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> pb.FsyncResponseProto:
+    def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> pb.FsyncResponseProto | Early:
         self._writing.fsync(
             request.src,
             client_name=request.client,
             inode_id=request.fileId,
             last_bytes=request.lastBlockLength,
         )
-        return pb.FsyncResponseProto()
+        answer = pb.FsyncResponseProto()
+        return Early(answer) if request.visibleOnly else answer
 
     def renew_lease(
         self, request: pb.RenewLeaseRequestProto, caller: Caller

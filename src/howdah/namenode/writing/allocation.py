@@ -251,8 +251,8 @@ class Writing:
     def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
         """Note how long the block being written is known to be (XC-003).
 
-        Each longer length is an edit, so the answer waits until it is durable: after
-        that no start of the namenode shows less, and no recovery takes less.
+        Each longer length is an edit. When it is durable no start of the namenode shows less,
+        and no recovery takes less; the answer to an `hflush` does not wait for that.
         """
         core = self._core
         core.safe_mode.check(f"Cannot fsync file {path}")

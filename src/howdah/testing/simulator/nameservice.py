@@ -5,9 +5,10 @@ records with an epoch, as a quorum of journal nodes keeps it: who takes over get
 epoch and reads to the end, and whoever writes under an older one is refused and ends. What an
 active had sent and nobody acknowledged may be in the log that the next one finds, or not.
 
-The answers of a member wait until all that it decided is in the log. To clients an active
-answers only while it is the latest (its lease sees to that, `howdah.namenode.ha.barrier`); to
-datanodes also one that was replaced and does not know it, as Hadoop's would.
+The answers of a member wait until all that it decided is in the log, but for those to an
+`hflush`. To clients an active answers only while it is the latest (its lease sees to that,
+`howdah.namenode.ha.barrier`); to datanodes also one that was replaced and does not know it, as
+Hadoop's would.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from howdah.storage.edits import edits
 from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode, ManualClock, outcome, replayed
 from howdah.testing.simulator.history import History, Violation
-from howdah.testing.simulator.namenode import CALL_TIMEOUT_S, TICK_S, brief
+from howdah.testing.simulator.namenode import CALL_TIMEOUT_S, TICK_S, brief, is_early
 from howdah.testing.simulator.network import Network
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 
@@ -289,7 +290,9 @@ class Member:
             except errors.HowdahError:
                 yield from self._until_sure(is_of_datanode)
                 raise
-            yield from self._until_sure(is_of_datanode)
+            is_alone = self.epoch == self.service.epoch
+            if not (is_early(request) and is_alone):
+                yield from self._until_sure(is_of_datanode)
             return answer
 
         return self.service.network.call(caller, self.process, method, handler, CALL_TIMEOUT_S)

@@ -98,7 +98,7 @@ class OutputStream:
         self._end: End | None = None
         self._reader: Task | None = None
         self._stopping = False
-        self._length_told: tuple[int, int] | None = None
+        self._durable_length: tuple[int, int] | None = None
         self._block_lock = False
         self._world.spawn(client.process, "streamer", self._stream())
         self._world.spawn(client.process, "lease", self._renew())
@@ -124,7 +124,7 @@ class OutputStream:
         yield from self._until(lambda: self.pipeline.queues.last_acked_seqno >= seqno)
         if to_disk:
             yield from self._sync_finished(seqno)
-        yield from self._tell_length()
+        yield from self._tell_length(durable=to_disk)
         self.told.flushed_bytes = max(self.told.flushed_bytes, length)
         if to_disk:
             self.told.synced_bytes = max(self.told.synced_bytes, length)
@@ -182,18 +182,25 @@ class OutputStream:
         yield Wait(lambda: not self._block_lock)
         self._block_lock = True
 
-    def _tell_length(self) -> Steps[None]:
+    def _tell_length(self, *, durable: bool) -> Steps[None]:
         yield from self._lock_block()
         try:
             last = self.pipeline.last_block
-            if last is None or (last.block_id, last.length_bytes) == self._length_told:
+            if last is None or (last.block_id, last.length_bytes) == self._durable_length:
                 return
+            known = self._durable_length
+            durable = durable or known is None or known[0] != last.block_id
             yield from self._ask(
                 lambda namenode: namenode.fsync(
-                    self.file.path, self.client.name, last.length_bytes, self.file.file_id
+                    self.file.path,
+                    self.client.name,
+                    last.length_bytes,
+                    self.file.file_id,
+                    durable=durable,
                 )
             )
-            self._length_told = (last.block_id, last.length_bytes)
+            if durable:
+                self._durable_length = (last.block_id, last.length_bytes)
         finally:
             self._block_lock = False
 

@@ -250,21 +250,73 @@ def test_hflush_returns_when_the_acks_are_there(cluster: FakeCluster) -> None:
     out.close()
 
 
-def test_hflush_tells_the_namenode_the_length_once(cluster: FakeCluster) -> None:
+def lengths_told(cluster: FakeCluster) -> list[tuple[str, int]]:
+    return [call for call in cluster.namenode.calls if call[0].startswith("fsync")]
+
+
+def test_hflush_tells_the_namenode_the_length_and_waits_for_no_log(cluster: FakeCluster) -> None:
+    with cluster.create() as out:
+        out.write(b"content")
+        out.hflush()
+        for _ in range(2):
+            out.write(b"!")
+            out.hflush()
+    told = lengths_told(cluster)
+    assert told == [("fsync", 7), ("fsync early", 8), ("fsync early", 9)]
+
+
+def test_the_first_length_of_each_block_is_in_the_log_before_hflush_returns(
+    cluster: FakeCluster,
+) -> None:
+    """Or a namenode that starts anew might take the block for one that nobody wrote to."""
+    with cluster.create(block_size=1024) as out:
+        for size in (1000, 20, 504, 500):
+            out.write(bytes(size))
+            out.hflush()
+    assert lengths_told(cluster) == [
+        ("fsync", 1000),
+        ("fsync early", 1020),
+        ("fsync", 500),
+        ("fsync early", 1000),
+    ]
+
+
+def test_hsync_has_the_length_in_the_namenodes_log_once(cluster: FakeCluster) -> None:
+    with cluster.create() as out:
+        out.write(b"content")
+        out.hsync()
+        out.hsync()
+        out.hflush()
+        out.write(b"!")
+        out.hsync()
+    assert lengths_told(cluster) == [("fsync", 7), ("fsync", 8)]
+
+
+def test_a_length_that_the_namenode_may_have_forgotten_is_told_again(
+    cluster: FakeCluster,
+) -> None:
     with cluster.create() as out:
         out.write(b"content")
         out.hflush()
         out.hflush()
         out.write(b"!")
         out.hflush()
-    assert [call[1] for call in cluster.namenode.calls if call[0] == "fsync"] == [7, 8]
+        out.hflush()
+        out.hsync()
+        out.hsync()
+    assert lengths_told(cluster) == [
+        ("fsync", 7),
+        ("fsync early", 8),
+        ("fsync early", 8),
+        ("fsync", 8),
+    ]
 
 
 def test_hflush_of_nothing_asks_nobody(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.hflush()
         out.hsync()
-    assert "fsync" not in cluster.namenode.names()
+    assert lengths_told(cluster) == []
     assert "addBlock" not in cluster.namenode.names()
 
 

@@ -127,7 +127,7 @@ def test_a_sync_succeeds_whose_length_comes_after_the_file_was_closed(
     out.write(b"content")
     asked, closed = threading.Event(), threading.Event()
 
-    def fsync(*_: object) -> None:
+    def fsync(*_: object, durable: bool) -> None:
         asked.set()
         assert closed.wait(PATIENCE_S)
         raise errors.LeaseExpired("the file is not open for writing")
@@ -266,7 +266,7 @@ def no_block(cluster: FakeCluster, out: Any) -> None:
 
 
 def no_lease(cluster: FakeCluster, out: Any) -> None:
-    def expired(*_: object) -> None:
+    def expired(*_: object, **__: object) -> None:
         raise errors.LeaseExpired("somebody else has it")
 
     cluster.namenode.fsync = cluster.namenode.complete = expired

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from howdah.namenode.ha.barrier import LONE, DurableBarrier
+from howdah.namenode.ha.barrier import LONE, MOST_AHEAD, DurableBarrier
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
@@ -59,7 +59,7 @@ class World:
         self.journal = FakeJournal(self.namenode.core.last_txid)
         self.barrier.log = self.journal
 
-    def change(self, name: str) -> None:
+    def change(self, name: str, *, early: bool = False) -> None:
         """A call that commits, and its answer."""
         self.namenode.call(
             "mkdirs",
@@ -69,10 +69,10 @@ class World:
                 createParent=True,
             ),
         )
-        self.answer(name)
+        self.answer(name, early=early)
 
-    def answer(self, name: str) -> None:
-        if self.barrier.hold():
+    def answer(self, name: str, *, early: bool = False) -> None:
+        if self.barrier.hold(early=early):
             self.barrier.when_clear(lambda: self.sent.append(name))
         else:
             self.sent.append(name)
@@ -132,6 +132,39 @@ def test_look_behind_a_change_waits_for_it(world: World) -> None:
     world.end_turn()
     world.barrier.durable(world.journal.last_txid)
     assert world.sent == ["a", "look"]
+
+
+def test_an_early_answer_leaves_before_its_change_is_durable(world: World) -> None:
+    world.change("a", early=True)
+    assert world.sent == ["a"]
+    world.end_turn()
+    assert world.journal.batches == [1], "the change is in the log all the same"
+
+
+def test_who_sees_a_change_that_was_answered_early_waits_for_it(world: World) -> None:
+    world.change("a", early=True)
+    world.end_turn()
+    world.answer("look")
+    assert world.sent == ["a"]
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent == ["a", "look"]
+
+
+def test_an_early_answer_waits_where_the_log_is_far_behind(world: World) -> None:
+    for number in range(MOST_AHEAD):
+        world.change(f"early{number}", early=True)
+        world.end_turn()
+    assert len(world.sent) == MOST_AHEAD
+    world.change("late", early=True)
+    assert len(world.sent) == MOST_AHEAD
+    world.end_turn()
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent[-1] == "late"
+
+
+def test_no_early_answer_leaves_where_the_log_is_lost(world: World) -> None:
+    world.namenode.core.broken = "the log is lost"
+    assert world.barrier.hold(early=True)
 
 
 def test_changes_of_one_turn_are_one_batch(world: World) -> None:
@@ -343,6 +376,20 @@ def test_nothing_leaves_a_namenode_that_has_lost_the_log(world: World) -> None:
     world.now_ms = 10**9
     look(world)
     assert world.sent == []
+
+
+@pytest.mark.req("FS-070", "LM-018")
+def test_no_early_answer_leaves_a_namenode_that_may_have_been_replaced(world: World) -> None:
+    lease = world.barrier.lease = FakeLease(until_ms=1000)
+    world.now_ms = 1000
+    world.change("a", early=True)
+    world.end_turn()
+    assert world.sent == []
+    lease.until_ms, lease.proved_ms = 3000, 1000
+    look(world)
+    assert world.sent == [], "it waits for the log now, as all do"
+    world.barrier.durable(world.journal.last_txid)
+    assert world.sent == ["a"]
 
 
 def test_a_log_without_a_lease_holds_nothing_back(world: World) -> None:

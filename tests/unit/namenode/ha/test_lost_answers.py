@@ -37,7 +37,7 @@ class Silent:
         self._inner = inner
         self.kept = 0
 
-    def hold(self) -> bool:
+    def hold(self, *, early: bool = False) -> bool:
         self._inner.hold()
         return True
 

@@ -11,8 +11,11 @@ from howdah import errors
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes.inodes import File
+from howdah.namenode.protocols.client import PROTOCOL
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.rpc.service import Registry
+from howdah.rpc.session import Call
 from howdah.testing.in_memory import InMemoryDatanode
 
 BLOCK = 1024
@@ -444,6 +447,23 @@ def test_each_length_that_a_sync_told_outlives_the_namenode(client: Any, nodes: 
         client.fsync("/a", length)
         restarted = client.namenode.restarted().core.namespace.find("/a")
         assert restarted.blocks[-1].length_bytes == length
+
+
+def test_only_who_says_so_is_told_of_a_length_before_it_is_durable(
+    client: Any, nodes: Nodes
+) -> None:
+    """Java's client does not know that one can."""
+    client.create("/a")
+    client.add_block("/a")
+    registry = Registry([client.namenode.client.service()])
+    for visible_only in (None, False, True):
+        request = pb.FsyncRequestProto(
+            src="/a", client=client.name, lastBlockLength=7, visibleOnly=visible_only
+        )
+        call = Call(0, b"", 0, PROTOCOL, 1, "fsync", request.SerializeToString(), "root")
+        registry.dispatch(call, "10.0.0.1")
+        assert call.is_early is bool(visible_only)
+    assert length_of(client, "/a") == 7
 
 
 def test_a_sync_that_tells_nothing_new_is_no_edit(client: Any, nodes: Nodes) -> None:
