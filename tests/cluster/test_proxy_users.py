@@ -15,16 +15,21 @@ import howdah
 from howdah import errors
 from howdah.cli.main import main
 from howdah.testing import MiniCluster
+from howdah.testing.internal.started import gateway
 
 OWNER = getpass.getuser()
 PROXY = "hadoop.proxyuser."
 RULES = {
     f"{PROXY}hive.groups": "staff",
     f"{PROXY}hive.hosts": "localhost",
+    # The user of the servers, and of a gateway beside them.
+    f"{PROXY}{OWNER}.users": "joe,sue",
+    f"{PROXY}{OWNER}.hosts": "127.0.0.1",
     f"{PROXY}far.users": "*",
     f"{PROXY}far.hosts": "192.0.2.0/24",
     "hadoop.user.group.static.mapping.overrides": f"joe=staff;sue=admins;{OWNER}=",
 }
+UPLOAD_TYPE = "application/octet-stream"
 DATA = bytes(range(256)) * 1000
 
 
@@ -36,15 +41,16 @@ class Scene:
         self.audit = audit
 
     def ask(
-        self, method: str, path: str, query: str, body: bytes | None = None
+        self, method: str, path: str, query: str, body: bytes | None = None, at: str = ""
     ) -> tuple[int, bytes, str]:
-        """Of WebHDFS at the namenode, and at the datanode that it names: status, body, and that
-        datanode's query."""
-        place = urlsplit(self.cluster.http)
-        where, target, sent = place.netloc, f"/webhdfs/v1{path}?{query}", None
+        """Of WebHDFS at the namenode, or at a gateway, and where that one sends: status, body,
+        and the last query."""
+        where, target = at or urlsplit(self.cluster.http).netloc, f"/webhdfs/v1{path}?{query}"
+        sent: bytes | None = None
         while True:
             connection = http.client.HTTPConnection(where, timeout=60)
-            connection.request(method, target, sent, {"Content-Length": str(len(sent or b""))})
+            headers = {"Content-Length": str(len(sent or b"")), "Content-Type": UPLOAD_TYPE}
+            connection.request(method, target, sent, headers)
             answer = connection.getresponse()
             found = answer.status, answer.read(), urlsplit(target).query
             connection.close()
@@ -255,3 +261,41 @@ def test_fsck_acts_for_users(
         answer.read()
         connection.close()
         assert answer.status == status, query
+
+
+@pytest.mark.parametrize("acts", ["by its rules", "by its key", "not"])
+def test_a_gateway_acts_for_its_users_and_they_for_others(scene: Scene, acts: str) -> None:
+    options = ["httpfs.proxyuser.hue.users=joe", "httpfs.proxyuser.hue.hosts=127.0.0.0/8"]
+    if acts == "by its rules":
+        options += [f"{key}={value}" for key, value in RULES.items() if OWNER in key]
+    else:
+        options.append(f"howdah.httpfs.impersonation={str(acts == 'by its key').lower()}")
+    path = f"/joes/{acts.replace(' ', '-')}"
+    with gateway(scene.cluster, *(word for one in options for word in ("-D", one))) as place:
+        as_joe = "user.name=hue&doas=joe"
+        status, _, query = scene.ask("PUT", path, f"op=CREATE&{as_joe}", DATA, place)
+        assert status == 201
+        assert "doas=joe" in query
+        assert scene.ask("GET", path, f"op=OPEN&{as_joe}", at=place)[:2] == (200, DATA)
+        assert scene.ask("GET", path, "op=OPEN&user.name=joe", at=place)[:2] == (200, DATA)
+        # Not of what the namenode allows: the gateway has rules of its own.
+        for query, status, said in (
+            (AS_JOE, 403, "User: hive is not allowed to impersonate joe"),
+            ("user.name=hue&doas=sue", 403, "User: hue is not allowed to impersonate sue"),
+            ("user.name=hue&doas=hue", 403, "User: hue is not allowed to impersonate hue"),
+            ("user.name=hue&doas=%0A", 400, "is no name of a user"),
+        ):
+            got, body, _ = scene.ask("GET", path, f"op=GETFILESTATUS&{query}", at=place)
+            assert (got, said in message(body)) == (status, True), body
+        assert scene.ask("GET", path, "op=OPEN&doas=joe", at=place)[0] == 401
+        status, body, _ = scene.ask("GET", "/", "op=LISTSTATUS&user.name=hue", at=place)
+        if acts == "not":
+            assert status == 200
+        else:
+            # The namenode lets the gateway act for others, but not for this one.
+            said = f"User: {OWNER} is not allowed to impersonate hue"
+            assert (status, message(body)) == (500, said)
+    via = "" if acts == "not" else f" via {OWNER} (auth:SIMPLE)"
+    how = "SIMPLE" if acts == "not" else "PROXY"
+    callers = set(scene.callers_of(path))
+    assert callers == {f"{cmd} joe (auth:{how}){via} rpc" for cmd in ("create", "open")}

@@ -8,7 +8,12 @@ through. Unlike WebHDFS
   `application/octet-stream` there; OPEN and GETFILECHECKSUM answer at once,
 - who does not say who he is (`user.name`) gets a 401,
 - an IOException has the status 500, and not 403,
+- who may act for others (`doas`) is said by `httpfs.proxyuser.*`; a refusal has the status 403,
 - `httpfs.access.mode` may refuse to read, or to write.
+
+Towards the namenode the gateway acts for its users under its own name, if that one has rules in
+`hadoop.proxyuser.*` here; else it connects as each user, whom SIMPLE authentication believes
+(`howdah.httpfs.impersonation`).
 """
 
 from __future__ import annotations
@@ -29,6 +34,9 @@ from howdah.gateway.clients import Clients
 from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.users.current import process_user
+from howdah.users.impersonation import OnThread, read_rules
+from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response, answer, plain
@@ -51,6 +59,7 @@ audit = logging.getLogger("httpfsaudit")
 
 UPLOADS: Final = frozenset({"CREATE", "APPEND"})
 UPLOAD_TYPE: Final = "application/octet-stream"
+PROXY_USERS: Final = "httpfs.proxyuser."
 _STATUSES: Final = frozenset({"GETFILESTATUS", "LISTSTATUS"})
 _ANSWERS: Final = {
     method.name: GetMessageClass(method.output_type)
@@ -77,11 +86,21 @@ class HttpFs:
                 f"{conf.source(keys.FS_DEFAULTFS.name)}): a gateway needs hdfs://host:port or "
                 "hdfs://NAME there"
             )
+        self.proxy_users = OnThread.of(conf, PROXY_USERS)
+        self.own_user = process_user()
+        acts = conf.get(keys.HOWDAH_HTTPFS_IMPERSONATION)
+        self.acts_for_users = self.own_user in read_rules(conf).rules if acts is None else acts
+        """Whether it connects under its own name."""
         self.requests = Requests()
         self.clients = Clients(
-            lambda user: HdfsFileSystem(self.authority, self.conf, user),
+            lambda user: HdfsFileSystem(self.authority, self.conf, self._as(user)),
             conf.get(keys.HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT),
         )
+
+    def _as(self, user: str) -> str:
+        if self.acts_for_users and user != self.own_user:
+            return ProxyUser(user, self.own_user)
+        return user
 
     def answer(self, request: Request) -> Response | Exchange:
         if not is_webhdfs(request.path):
@@ -114,7 +133,10 @@ class _Operation:
             self._answer = self._answered(wanted, channel)
             redirects = operation in TRANSFERS and wanted.flag("noredirect")
             requests.note(operation, Outcome.REDIRECTED if redirects else outcome_of(self._answer))
-            audit.info("%s %s %s %s", request.peer, wanted.user, wanted.operation, wanted.path)
+            who = wanted.user
+            if wanted.acts_for is not None:
+                who = f"{wanted.acts_for} via {who}"
+            audit.info("%s %s %s %s", request.peer, who, wanted.operation, wanted.path)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.
@@ -136,7 +158,7 @@ class _Operation:
         refusal = self._refusal(wanted)
         if refusal is not None:
             return refusal
-        user = wanted.user
+        user = wanted.acts_for or wanted.user
         assert user is not None, "else it is refused"
         if wanted.operation in TRANSFERS:
             if wanted.flag("noredirect"):
@@ -163,13 +185,17 @@ class _Operation:
             return found
 
     def _refusal(self, wanted: Asked) -> Response | None:
-        """Of who says nothing of himself, and of what the mode of access forbids."""
+        """Of who says nothing of himself, or may not act for the other, and of what the mode of
+        access forbids."""
         if wanted.user is None:
             return plain(401, "Authentication required: say who you are, by user.name")
-        if wanted.acts_for is not None and wanted.acts_for != wanted.user:
-            raise errors.AuthorizationFailed(
-                f"User: {wanted.user} is not allowed to impersonate {wanted.acts_for}"
-            )
+        if wanted.acts_for is not None:
+            whose = wanted.user, wanted.acts_for, self._request.peer
+            try:
+                self._gateway.proxy_users.check(*whose)
+            except errors.AuthorizationFailed as error:
+                log.info("%s may not act for %r from %s: %s", *whose, error)
+                return refused(error, 403)
         if wanted.given.get("filter"):
             raise errors.UnsupportedOperation("the parameter filter is not supported")
         reads = self._request.method == "GET"

@@ -56,6 +56,8 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         warning = exposure.warning("gateway", server.bound)
         if warning:
             log.warning("%s", warning)
+        who = f"{gateway.own_user}, who acts for them" if gateway.acts_for_users else "themselves"
+        log.info("users reach the namenode as %s", who)
         log.info("serving hdfs://%s at %s/webhdfs/v1", gateway.authority, place)
         if ready_file is not None:
             ready = {"pid": os.getpid(), "role": "httpfs", place.scheme: place.header}

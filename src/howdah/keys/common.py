@@ -154,6 +154,11 @@ HTTPFS_ACCESS_MODE = choice(
     ("read-write", "read-only", "write-only"),
     "What a gateway does; write-only also shows what is there.",
 )
+HOWDAH_HTTPFS_IMPERSONATION = optional_boolean(
+    "howdah.httpfs.impersonation",
+    "Whether a gateway connects to namenodes under its own name and acts for its users there, as "
+    "Hadoop's HttpFS does; without a value, if hadoop.proxyuser.* has rules for that name.",
+)
 HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT = duration(
     "httpfs.hadoop.filesystem.cache.purge.timeout",
     "60",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 PREFIX: Final = "hadoop.proxyuser."
 _FRESH_S: Final = 300.0
 _THREADS: Final = 2
+_MOST_REMEMBERED: Final = 10_000
 _PROVIDERS: Final = ("", "org.apache.hadoop.security.authorize.DefaultImpersonationProvider")
 
 Done = Callable[[errors.HowdahError | None], None]
@@ -60,6 +62,32 @@ def addresses_of(name: str) -> tuple[str, ...]:
     return tuple(str(each[4][0]) for each in found)
 
 
+class _Remembered:
+    """What was answered stays so for a while. Thread-safe."""
+
+    def __init__(
+        self,
+        ask: Callable[[str], Sequence[str]],
+        fresh_s: float,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._fresh_s = fresh_s
+        self._clock_s = clock_s
+        self._known: dict[str, tuple[float, Sequence[str]]] = {}
+
+    def __call__(self, name: str) -> Sequence[str]:
+        now_s = self._clock_s()
+        asked_s, found = self._known.get(name, (now_s - self._fresh_s, ()))
+        if now_s - asked_s < self._fresh_s:
+            return found
+        found = tuple(self._ask(name))
+        if len(self._known) >= _MOST_REMEMBERED:
+            self._known = {}
+        self._known[name] = now_s, found
+        return found
+
+
 class OnThread:
     """For callers that may wait. Thread-safe."""
 
@@ -76,7 +104,11 @@ class OnThread:
     @classmethod
     def of(cls, conf: Configuration, prefix: str = PREFIX) -> OnThread:
         """Raises InvalidConfiguration."""
-        return cls(read_rules(conf, prefix), groups_from(conf))
+        return cls(
+            read_rules(conf, prefix),
+            _Remembered(groups_from(conf), conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS)),
+            _Remembered(addresses_of, _FRESH_S),
+        )
 
     def check(self, real_user: str, user: str, address: str) -> None:
         """Raises AuthorizationFailed unless `real_user`, at `address`, may act for `user`."""

@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.testing.waiting import wait_until
+from howdah.users import impersonation
 from howdah.users.groups import Groups
 from howdah.users.impersonation import OnLoop, OnThread, addresses_of, read_rules
 from howdah.users.lookups import Loop
@@ -136,6 +137,26 @@ def test_a_thread_waits_for_its_answer() -> None:
         on_thread.check("hive", "joe", "10.0.0.3")
     with pytest.raises(errors.AuthorizationFailed, match="impersonate sue"):
         on_thread.check("hive", "sue", "10.0.0.1")
+
+
+def test_what_a_thread_has_heard_it_remembers_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, asked = [0.0], list[str]()
+    monkeypatch.setattr(impersonation, "_MOST_REMEMBERED", 2)
+
+    def ask(name: str) -> list[str]:
+        asked.append(name)
+        return [name.upper()]
+
+    remembered = impersonation._Remembered(ask, 60.0, lambda: now[0])
+    assert [remembered("a"), remembered("a"), remembered("b")] == [("A",), ("A",), ("B",)]
+    assert asked == ["a", "b"]
+    now[0] = 60.0
+    assert remembered("a") == ("A",)
+    for name in ("c", "d", "a"):
+        remembered(name)
+    assert asked == ["a", "b", "a", "c", "d", "a"]
 
 
 def test_rules_come_from_the_configuration_with_its_variables() -> None:
