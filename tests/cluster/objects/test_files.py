@@ -116,6 +116,38 @@ def test_a_large_object_is_copied_in_parts_at_the_store(fs: S3FileSystem) -> Non
     assert fs.unfinished_uploads() == []
 
 
+@pytest.mark.req("FS-190")
+@pytest.mark.parametrize("size", [1 << 20, 6 << 20], ids=["one request", "parts"])
+def test_what_others_say_of_an_object_goes_with_it(
+    store: StoreServer, bucket: str, fs: S3FileSystem, size: int
+) -> None:
+    said = {
+        "ContentType": "text/csv",
+        "ContentEncoding": "gzip",
+        "CacheControl": "no-store",
+        "Metadata": {"origin": "elsewhere"},
+    }
+    store.client().put_object(Bucket=bucket, Key="theirs", Body=bytes(size), **said)
+    fs.rename("/theirs", "/moved")
+    found = store.client().head_object(Bucket=bucket, Key="moved")
+    assert found["ContentLength"] == size
+    assert "elsewhere" in found["Metadata"].values()
+    assert {name: found[name] for name in said if name != "Metadata"} == {
+        name: value for name, value in said.items() if name != "Metadata"
+    }
+
+
+@pytest.mark.req("FS-190")
+def test_a_source_that_is_gone_when_it_is_copied_is_named(
+    store: StoreServer, bucket: str, fs: S3FileSystem
+) -> None:
+    put(fs, "/gone")
+    info = fs._info("/gone")
+    store.client().delete_object(Bucket=bucket, Key="gone")
+    with pytest.raises(errors.PathNotFound, match=r"File does not exist: /gone$"):
+        fs._copying.copy(info, "copy")
+
+
 def test_the_etag_of_a_file_is_in_its_status(fs: S3FileSystem) -> None:
     put(fs, "/file")
     etag = fs.get_file_status("/file").etag

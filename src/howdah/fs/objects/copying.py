@@ -7,18 +7,32 @@ there, and some of the new ones may be.
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections import deque
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import Any
 
 from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of, prefix_of
 from howdah.fs.objects.parts import pieces
-from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Stored
+from howdah.fs.objects.store import (
+    NotAsExpected,
+    ObjectInfo,
+    ObjectStore,
+    Part,
+    Stored,
+    UploadLost,
+    joined_crc32c,
+)
 from howdah.fs.objects.tree import Found, Tree
 from howdah.fs.objects.tuning import Tuning
+
+log = logging.getLogger(__name__)
 
 
 class Copying:
@@ -31,37 +45,80 @@ class Copying:
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         """An object under another key; raises `FileChanged` if it was replaced meanwhile."""
+        path = path_of(source.key)
         try:
             if source.length > self._settings.copy_threshold_bytes:
                 return self._copy_in_parts(source, key)
             return self._store.copy(source, key)
         except NotAsExpected as error:
-            raise errors.FileChanged(
-                f"{path_of(source.key)} was replaced while it was copied"
-            ) from error
+            raise errors.FileChanged(f"{path} was replaced while it was copied") from error
+        except errors.PathNotFound as error:
+            # The store's own error names the copy.
+            raise errors.PathNotFound(f"File does not exist: {path}").about(path) from error
 
     def _copy_in_parts(self, source: ObjectInfo, key: str) -> Stored:
-        upload_id = self._store.begin_upload(key, exclusive=False, writer=source.writer)
-        flying = [
-            self._workers.submit(
-                partial(
-                    self._store.copy_part,
-                    *(source, key, upload_id, piece.number, piece.start, piece.end),
-                )
-            )
-            for piece in pieces(source.length, self._settings.copy_part_bytes)
-        ]
+        # The mark of this copy, as of a stream: it may have to be known again.
+        writer = uuid.uuid4().hex
+        upload_id = self._store.begin_upload(key, exclusive=False, writer=writer, like=source)
+        flying: list[Future[Part]] = []
         try:
+            for piece in pieces(source.length, self._settings.copy_part_bytes):
+                where = source, key, upload_id, piece.number, piece.start, piece.end
+                flying.append(self._workers.submit(partial(self._store.copy_part, *where)))
             parts = [each.result() for each in flying]
-            return self._store.complete_upload(key, upload_id, parts, exclusive=False)
-        except BaseException:
-            for each in flying:
-                each.cancel()
-            for each in flying:
-                if not each.cancelled():
-                    each.exception()
-            self._store.abort_upload(key, upload_id)
+            joined = joined_crc32c(parts)
+            if None not in (joined, source.crc32c) and joined != source.crc32c:
+                raise errors.ChecksumMismatch(
+                    f"{path_of(key)}: the copies of the parts of {path_of(source.key)} have the "
+                    f"CRC32C {joined:08x}, and the whole {source.crc32c:08x}"
+                )
+            return self._completed(source, key, upload_id, parts, writer)
+        except BaseException as error:
+            self._give_up(key, upload_id, flying, error)
             raise
+
+    def _completed(
+        self, source: ObjectInfo, key: str, upload_id: str, parts: Sequence[Part], writer: str
+    ) -> Stored:
+        try:
+            return self._store.complete_upload(key, upload_id, parts, exclusive=False)
+        except (
+            UploadLost,
+            errors.Unreachable,
+            errors.CallTimeout,
+            errors.RetriableError,
+        ) as error:
+            found = self._found(key)
+            if found is not None and (found.writer, found.length) == (writer, source.length):
+                log.info("%s is there: only the answer to its copy was lost", path_of(key))
+                return Stored(found.etag, found.version_id, found.crc32c)
+            if isinstance(error, UploadLost):
+                raise errors.RemoteError(
+                    f"{path_of(key)}: the parts of its copy were removed before it was complete, "
+                    "and it is not there; copy it again"
+                ).about(path_of(key)) from error
+            raise
+
+    def _found(self, key: str) -> ObjectInfo | None:
+        try:
+            return self._store.head(key)
+        except errors.PathNotFound:
+            return None
+
+    def _give_up(
+        self, key: str, upload_id: str, flying: Sequence[Future[Part]], cause: BaseException
+    ) -> None:
+        """Leave no part; what keeps that from being done is a note of the cause."""
+        _wait_for_those_that_run(flying)
+        try:
+            self._store.abort_upload(key, upload_id)
+        except UploadLost:
+            log.debug("nothing is left of the upload of %s", path_of(key))
+        except (errors.HowdahError, OSError) as error:
+            cause.add_note(
+                f"parts of {path_of(key)} stay at the store (upload {upload_id}), since they "
+                f"could not be removed: {error}; abort_uploads of the filesystem removes them"
+            )
 
     def copy_below(self, tree: Tree, source: str, target: str) -> list[str]:
         """Every object below a directory, several at a time; the old keys."""
@@ -79,8 +136,8 @@ class Copying:
             while flying:
                 flying.popleft().result()
         finally:
-            for waiting in flying:
-                waiting.cancel()
+            # Who is told of a failure finds no more copies than there are then.
+            _wait_for_those_that_run(flying)
         return done
 
     def _begin(self, source: ObjectInfo, key: str) -> Future[Stored]:
@@ -90,6 +147,16 @@ class Copying:
             ready.set_result(self.copy(self._store.head(source.key), key))
             return ready
         return self._workers.submit(lambda: self.copy(source, key))
+
+
+def _wait_for_those_that_run(flying: Iterable[Future[Any]]) -> None:
+    """The others do not begin."""
+    waited = list(flying)
+    for each in waited:
+        each.cancel()
+    for each in waited:
+        if not each.cancelled():
+            each.exception()
 
 
 def rename(tree: Tree, copying: Copying, source: str, target: str, *, overwrite: bool) -> None:

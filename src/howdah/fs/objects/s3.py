@@ -64,6 +64,15 @@ WRITER: Final = "howdah-writer"
 _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
 _ALGORITHM: Final = "CRC32C"
+_DESCRIBED: Final = (
+    "CacheControl",
+    "ContentDisposition",
+    "ContentEncoding",
+    "ContentLanguage",
+    "ContentType",
+    "Metadata",
+)
+"""What a copy has of its source, as the store's own copies have it."""
 _PAGE: Final = "HowdahPage"
 """Under which name an answer of botocore has the page that was read in its place."""
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -192,6 +201,7 @@ class S3Store:
             version_id=_version(found),
             crc32c=_crc(found),
             writer=found.get("Metadata", {}).get(WRITER),
+            described={name: found[name] for name in _DESCRIBED if name in found},
         )
 
     def get(
@@ -250,8 +260,13 @@ class S3Store:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
+    def begin_upload(
+        self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
+    ) -> str:
         more: dict[str, Any] = _metadata(writer)
+        if like is not None and like.described is not None:
+            theirs = like.described.get("Metadata", {})
+            more = {**like.described, "Metadata": {**theirs, **more.get("Metadata", {})}}
         if self._settings.with_checksums:
             more |= {"ChecksumAlgorithm": _ALGORITHM, "ChecksumType": "FULL_OBJECT"}
         found = self._ask(

@@ -6,9 +6,9 @@ store raises errors of howdah, and has made requests again that may be made agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from howdah import errors
 from howdah.transfer.checksum import ChecksumType, combine
@@ -27,7 +27,8 @@ class UploadLost(errors.HowdahError, OSError):
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
     """One object. `crc32c` is of all its bytes, where the store knows it; `writer` is what
-    the stream that wrote it put into its metadata."""
+    the stream that wrote it put into its metadata; `described` is what others did, in the
+    store's own terms, for a copy of it (only where the object was asked for by name)."""
 
     key: str
     length: int
@@ -36,6 +37,7 @@ class ObjectInfo:
     version_id: str | None = None
     crc32c: int | None = None
     writer: str | None = None
+    described: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,11 @@ class ObjectStore(Protocol):
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         """Make an object; raises `NotAsExpected` if it is there and `exclusive`."""
 
-    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
-        """`exclusive` as for `complete_upload`: some stores want to know it at once."""
+    def begin_upload(
+        self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
+    ) -> str:
+        """`exclusive` as for `complete_upload`: some stores want to know it at once. The object
+        is to be described as `like` is."""
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part: ...
     def copy_part(

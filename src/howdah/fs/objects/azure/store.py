@@ -188,7 +188,9 @@ class AzureStore:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
+    def begin_upload(
+        self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
+    ) -> str:
         """The service knows of no beginning; the name is ours, and its blocks have it."""
         return writer or uuid.uuid4().hex
 

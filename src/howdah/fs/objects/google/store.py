@@ -216,7 +216,9 @@ class GoogleStore:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
+    def begin_upload(
+        self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
+    ) -> str:
         answer = self._ask(
             "an upload",
             "POST",

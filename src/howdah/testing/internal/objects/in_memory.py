@@ -147,7 +147,9 @@ class InMemoryStore:
 
     # --- uploads in parts ---------------------------------------------------------------
 
-    def begin_upload(self, key: str, *, exclusive: bool, writer: str | None) -> str:
+    def begin_upload(
+        self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
+    ) -> str:
         self._asked("begin", key)
         upload_id = f"upload-{next(self._numbers)}"
         self.open[upload_id] = _Upload(key, writer)
