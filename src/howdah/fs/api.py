@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 from howdah import errors
 from howdah.fs import capabilities, glob, paths
@@ -55,11 +55,26 @@ __all__ = [
     "FileStatus",
     "FileSystem",
     "FsStatus",
+    "ListOne",
+    "ListsAhead",
     "PathHandle",
     "PathLike",
     "Progress",
     "ServerDefaults",
 ]
+
+
+ListOne = Callable[[str], list[FileStatus]]
+"""The entries of a directory, by path; of a file itself. Raises `PathNotFound`."""
+
+
+@runtime_checkable
+class ListsAhead(Protocol):
+    """What a filesystem has besides that lists a tree in fewer requests than its directories."""
+
+    def lister(self, top: PathLike) -> ListOne:
+        """What lists directories at or below `top`, for one walk in one thread. It may say of
+        a directory what held when it listed the one before."""
 
 
 class FileSystem(AttributeOperations, PythonFiles):
@@ -420,11 +435,18 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         What cannot be listed is told to `on_error` and left out, else it is raised.
         """
-        top = self.resolve(path)
+        yield from self._walked(self.resolve(path), self.list_status_iter, on_error)
+
+    def _walked(
+        self,
+        top: str,
+        list_one: Callable[[str], Iterable[FileStatus]],
+        on_error: Callable[[errors.HowdahError], object] | None,
+    ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
         directories: list[FileStatus] = []
         files: list[FileStatus] = []
         try:
-            for status in self.list_status_iter(top):
+            for status in list_one(top):
                 (directories if status.is_directory else files).append(status)
         except errors.HowdahError as error:
             if on_error is None:
@@ -433,7 +455,7 @@ class FileSystem(AttributeOperations, PythonFiles):
             return
         yield top, directories, files
         for directory in directories:
-            yield from self.walk(directory.path, on_error)
+            yield from self._walked(directory.path, list_one, on_error)
 
     def content_summary(self, path: PathLike) -> ContentSummary:
         """Totals of everything below `path`."""

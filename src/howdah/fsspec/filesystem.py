@@ -176,13 +176,15 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         on_error: Any = "omit",
         **kwargs: Any,
     ) -> Iterator[tuple[str, Any, Any]]:
-        """As fsspec's. From the top down, and all the way, directories are listed many at a
-        time; those that the caller takes out of the dict (`detail=True`) are spared."""
-        if not topdown or maxdepth is not None:
+        """As fsspec's. From the top down directories are listed many at a time; those that the
+        caller takes out of the dict (`detail=True`) are spared, and those below `maxdepth`."""
+        if not topdown or maxdepth == 1:
             yield from super().walk(
                 path, maxdepth=maxdepth, topdown=topdown, on_error=on_error, **kwargs
             )
             return
+        if maxdepth is not None and maxdepth < 1:
+            raise ValueError("maxdepth must be at least 1")
         detail = kwargs.pop("detail", False)
         top = self._strip_protocol(path)
         tell = _raise if on_error == "raise" else on_error if callable(on_error) else _omit
@@ -190,6 +192,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             below = {status.name: _info(status) for status in directories}
             here = {"" if each.path == where else each.name: _info(each) for each in files}
             yield where, below if detail else list(below), here if detail else list(here)
+            if maxdepth is not None and _depth(top, where) + 1 >= maxdepth:
+                directories.clear()
             if detail:
                 directories[:] = [status for status in directories if status.name in below]
 
@@ -523,6 +527,11 @@ class HowdahSWebHdfsFileSystem(HowdahWebHdfsFileSystem):
     protocol = ("swebhdfs",)
     _scheme = "swebhdfs"
     _own_protocol = "swebhdfs"
+
+
+def _depth(top: str, path: str) -> int:
+    """How many directories a path is below another one."""
+    return path.rstrip("/").count("/") - top.rstrip("/").count("/")
 
 
 def _raise(error: errors.HowdahError) -> None:

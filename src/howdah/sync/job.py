@@ -188,6 +188,7 @@ class _Mirror:
             threads=self._options.list_threads,
             own_lock=None if self._options.dry_run else self._lock.path or "",
             most_entries=sys.maxsize,
+            is_alone=True,
         )
         say = listing_progress(self._shown)
         rows: list[Entry] = []

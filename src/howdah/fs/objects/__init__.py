@@ -29,5 +29,6 @@ Shells:
 - `retrying`     making a request again
 - `s3`           a store that speaks S3's protocol, through botocore
 - `rest`         requests to stores that are asked without a client of others
+- `ahead`        the directories of a tree, many in a request
 - `input`, `output`, `tree`, `copying`, `filesystem`
 """

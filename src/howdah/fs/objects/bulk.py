@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final
 
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.bulk_delete import BulkDelete, Deletes
-from howdah.fs.objects.names import key_of, path_of, prefix_of
+from howdah.fs.objects.names import behind, key_of, path_of, prefix_of
 from howdah.fs.objects.tree import Tree
 from howdah.fs.paths import PathLike
-
-_LAST: Final = "\U0010ffff"
 
 
 class ObjectBulkDelete(BulkDelete):
@@ -55,7 +52,7 @@ class ObjectBulkDelete(BulkDelete):
     def _directories(self, parent: str, names: Sequence[str]) -> frozenset[str]:
         """Which of the paths in one directory are directories, and no files."""
         wanted = set(names)
-        prefix, last = prefix_of(parent), max(names) + "/" + _LAST
+        prefix, last = prefix_of(parent), behind(f"{max(names)}/")
         found: set[str] = set()
         files: set[str] = set()
         # Just before the first name: the one character that sorts before all others behind it.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Final
 
 from howdah import errors
@@ -17,8 +17,9 @@ from howdah.client.workers import Workers
 from howdah.config import Configuration
 from howdah.forks import PerProcess
 from howdah.fs import capabilities, paths
-from howdah.fs.api import FileSystem, Progress
+from howdah.fs.api import FileSystem, ListOne, Progress
 from howdah.fs.bulk_delete import BulkDelete
+from howdah.fs.objects.ahead import ListingAhead
 from howdah.fs.objects.bulk import ObjectBulkDelete
 from howdah.fs.objects.copying import Copying, rename
 from howdah.fs.objects.input import ObjectInput
@@ -236,6 +237,21 @@ class ObjectFileSystem(FileSystem):
 
     def list_status(self, path: PathLike) -> list[FileStatus]:
         return sorted(self.list_status_iter(path), key=lambda each: each.path)
+
+    def walk(
+        self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None
+    ) -> Iterator[tuple[str, list[FileStatus], list[FileStatus]]]:
+        """By pages of keys: a directory costs no request of its own."""
+        top = self.resolve(path)
+        yield from self._walked(top, self.lister(top), on_error)
+
+    def lister(self, top: PathLike) -> ListOne:
+        """What lists the directories of a tree, one after the other, in fewer requests than
+        `list_status`. It may say of a directory what held when the one before was listed."""
+        self._tally.add(Count.READ_OPS)
+        return ListingAhead(
+            self._tree, self.resolve(top), lambda: self._tally.add(Count.LARGE_READ_OPS)
+        )
 
     def content_summary(self, path: PathLike) -> ContentSummary:
         """Totals of everything below `path`, by pages of keys: no request for a directory."""

@@ -13,6 +13,7 @@ from howdah import errors
 
 MAX_KEY_BYTES: Final = 1024
 SEPARATOR: Final = "/"
+_LAST: Final = "\U0010ffff"
 
 
 def key_of(path: str) -> str:
@@ -33,6 +34,11 @@ def prefix_of(path: str) -> str:
     """The beginning of all keys below a directory; empty for the root."""
     key = key_of(path)
     return f"{key}/" if key else ""
+
+
+def behind(prefix: str) -> str:
+    """What sorts behind all keys that begin with a prefix."""
+    return f"{prefix}{_LAST}"
 
 
 def path_of(key: str) -> str:

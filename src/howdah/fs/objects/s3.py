@@ -61,6 +61,8 @@ except ImportError as error:
 T = TypeVar("T")
 WRITER: Final = "howdah-writer"
 """The metadata by which a stream knows its own object again."""
+_DIRECTORY_BUCKET: Final = "--x-s3"
+"""How names of buckets end that Amazon calls directory buckets: they sort nothing."""
 _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
 _ALGORITHM: Final = "CRC32C"
@@ -109,6 +111,10 @@ class S3Store:
     @property
     def calls(self) -> int:
         return self._clients.get().calls
+
+    @property
+    def sorts_keys(self) -> bool:
+        return not self._bucket.endswith(_DIRECTORY_BUCKET)
 
     def close(self) -> None:
         own = self._clients.get()

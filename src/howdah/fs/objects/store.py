@@ -114,6 +114,11 @@ class ObjectStore(Protocol):
     def calls(self) -> int:
         """Requests that were made, repetitions included."""
 
+    @property
+    def sorts_keys(self) -> bool:
+        """Whether a listing has all keys, markers included, in the order of their characters,
+        and may begin behind any of them without reading those before."""
+
     def head(self, key: str) -> ObjectInfo: ...
     def get(
         self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None

@@ -19,7 +19,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.fs.objects.names import MAX_KEY_BYTES, is_nameable, key_of, path_of, prefix_of
+from howdah.fs.objects import names
+from howdah.fs.objects.names import MAX_KEY_BYTES, key_of, path_of, prefix_of
 from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page
 from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
@@ -44,6 +45,11 @@ class Found:
     @property
     def is_directory(self) -> bool:
         return self.info is None
+
+
+def markers_below(page: Page, prefix: str) -> Iterator[str]:
+    """Markers among the objects of a page, but for the one of the prefix itself."""
+    return (each.key for each in page.objects if each.key.endswith("/") and each.key != prefix)
 
 
 class Tree:
@@ -132,23 +138,26 @@ class Tree:
             if not is_first:
                 on_further_page()
             is_first = False
-            files = {each.key for each in page.objects}
-            found = [Found(path_of(each.key), each) for each in page.objects if each.key != prefix]
+            # Some stores tell a marker below as an object, and not (only) as a prefix.
+            prefixes = dict.fromkeys((*page.prefixes, *markers_below(page, prefix)))
+            files = {each.key for each in page.objects if not each.key.endswith("/")}
+            found = [Found(path_of(each.key), each) for each in page.objects if each.key in files]
             found += [
                 Found(path_of(each), None)
-                for each in page.prefixes
+                for each in prefixes
                 if each.removesuffix("/") not in files and each not in told
             ]
             # A store whose markers have no slash tells of a directory twice: by its marker, and
             # where its slash would be, which may be a page further on.
-            last = max((*files, *page.prefixes), default="")
-            told = {each for each in (*told, *page.prefixes) if each > last or each == last}
+            last = max((*files, *prefixes), default="")
+            told = {each for each in (*told, *prefixes) if each > last or each == last}
             for each in sorted(found, key=lambda one: one.path):
-                if self._is_nameable(each.path[len(prefix) + 1 :], prefix):
+                if self.is_nameable(each.path[len(prefix) + 1 :], prefix):
                     yield self.status(each)
 
-    def _is_nameable(self, name: str, prefix: str) -> bool:
-        if is_nameable(name) and "/" not in name:
+    def is_nameable(self, name: str, prefix: str) -> bool:
+        """Whether a path can have this name below a prefix; the first that it cannot is logged."""
+        if names.is_nameable(name) and "/" not in name:
             return True
         if not self._warned:
             self._warned = True

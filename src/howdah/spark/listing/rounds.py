@@ -71,7 +71,9 @@ def make_listing(
     pending = sum(entry.kind in WAITING for entry in roots)
     if pending <= DIRECTORIES_A_TASK:
         begun = spark.range(0, 1, 1, 1)
-        return list_rounds(begun, replace(walk, roots=tuple(roots)), walk, most_tasks, kept)
+        return list_rounds(
+            begun, replace(walk, roots=tuple(roots), is_alone=True), walk, most_tasks, kept
+        )
     import pyarrow as pa
 
     table = pa.Table.from_batches(list(batches(roots)), schema=arrow_schema())

@@ -17,7 +17,9 @@
 6. A symbolic link to a file is copied as that file; a link to a directory cannot be copied.
 7. With a snapshot report, the status of each path in the report is read at source and target.
    An entry that was renamed at the target has a row of its own and is skipped here.
-8. Lock files and staging directories of jobs are not copied. A lock of the target that a job
+8. A task that lists alone what lies below its roots lists trees of object stores many directories
+   in a request (`ListsAhead`). Tasks that have directories from here and there do not.
+9. Lock files and staging directories of jobs are not copied. A lock of the target that a job
    holds ends the copy.
 """
 
@@ -31,7 +33,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.fs.api import FileSystem
+from howdah.fs.api import FileSystem, ListOne, ListsAhead
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import (
     FAILURES,
@@ -81,6 +83,8 @@ class Walk:
     own_lock: str | None = None
     """The lock file of this job; None if other locks are not to be checked."""
     most_entries: int = FIRST_ROUND
+    is_alone: bool = False
+    """Whether this task lists what is below the roots, with no other one beside it."""
     roots: tuple[Entry, ...] = ()
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -117,6 +121,7 @@ class _Walker:
         self._target = walk.target.connect()
         self._filters = [re.compile(pattern, re.DOTALL) for pattern in walk.filters]
         self._listed = 0
+        self._trees: dict[tuple[str, str], ListOne] = {}
 
     def walk(self, waiting: Iterable[Entry]) -> Iterator[Entry]:
         """The rows below the directories to be listed, then the directories that are left."""
@@ -171,9 +176,9 @@ class _Walker:
         there: Iterator[FileStatus] = iter(())
         target_path = self._walk.target_path + decode(directory.relative)
         if directory.target == Found.DIRECTORY:
-            there = _until_gone(_sorted(self._target, target_path or "/"))
+            there = _until_gone(self._sorted_target(target_path))
         try:
-            for status, other in _paired(_or_gone(_sorted(fs, directory.path)), there):
+            for status, other in _paired(_or_gone(self._sorted_source(fs, directory)), there):
                 if other is not None and is_lock(other.name):
                     self._pass_lock(other)
                 elif status is None:
@@ -250,8 +255,27 @@ class _Walker:
 
     def _missing_below(self, directory: Entry) -> Iterator[Entry]:
         path = self._walk.target_path + decode(directory.relative)
-        for other in _sorted(self._target, path or "/"):
+        for other in self._sorted_target(path):
             yield from self._missing(directory, other)
+
+    # --- listings -----------------------------------------------------------------------
+
+    def _sorted_source(self, fs: FileSystem, directory: Entry) -> Iterator[FileStatus]:
+        top = directory.path.removesuffix(decode(directory.relative))
+        return _sorted(fs, directory.path, self._tree(fs, top or "/"))
+
+    def _sorted_target(self, path: str) -> Iterator[FileStatus]:
+        fs = self._target
+        return _sorted(fs, path or "/", self._tree(fs, self._walk.target_path or "/"))
+
+    def _tree(self, fs: FileSystem, top: str) -> ListOne | None:
+        """What lists a tree in few requests, where that pays."""
+        if not (self._walk.is_alone and self._walk.threads == 1 and isinstance(fs, ListsAhead)):
+            return None
+        key = fs.uri, top
+        if key not in self._trees:
+            self._trees[key] = fs.lister(top)
+        return self._trees[key]
 
     def _is_filtered(self, fs: FileSystem, path: str, relative: str) -> bool:
         if not self._filters:
@@ -297,9 +321,10 @@ def _followed(fs: FileSystem, status: FileStatus) -> FileStatus:
     return replace(there, path=status.path)
 
 
-def _sorted(fs: FileSystem, path: str) -> Iterator[FileStatus]:
+def _sorted(fs: FileSystem, path: str, list_one: ListOne | None = None) -> Iterator[FileStatus]:
     """The entries of a directory in the order of their names' bytes, which is that of HDFS."""
-    listing = (status for status in fs.list_status_iter(path) if status.path != path)
+    listed = (list_one or fs.list_status_iter)(path)
+    listing = (status for status in listed if status.path != path)
     if fs.scheme == "hdfs":
         yield from listing
     else:

@@ -145,7 +145,7 @@ def test_directory_that_goes_while_it_is_listed_costs_the_target_nothing(
 
     original = MemoryFileSystem.list_status_iter
     monkeypatch.setattr(MemoryFileSystem, "list_status_iter", list_status_iter)
-    monkeypatch.setattr(walking, "_sorted", lambda fs, path: fs.list_status_iter(path))
+    monkeypatch.setattr(walking, "_sorted", lambda fs, path, _: fs.list_status_iter(path))
     rows = walk()
     assert found(rows, Kind.FILE) == ["/b"]
     # What comes before the last name that was seen is missing, of the rest nobody knows.

@@ -26,6 +26,7 @@ _AND = ("-a", "-and")
 
 class Find(Command):
     recursive = True
+    only_looks = True
 
     def read_options(self, arguments: list[str]) -> Parsed:
         words = list(arguments)

@@ -59,6 +59,7 @@ class Columns:
 class Ls(Command):
     FLAGS = ("C", "d", "h", "q", "R", "t", "S", "r", "u", "e")
     LEAST = 0
+    only_looks = True
 
     def prepare(self, parsed: Parsed) -> list[str]:
         self._options = parsed

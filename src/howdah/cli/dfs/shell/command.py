@@ -26,9 +26,11 @@ from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.items import Filesystems, Item
 from howdah.cli.dfs.shell.problems import PathProblem, describe, reasons
 from howdah.errors import HowdahError, UnknownHost
+from howdah.fs.paths import is_under
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
+    from howdah.fs.api import ListOne
 
 
 T = TypeVar("T")
@@ -99,6 +101,8 @@ class Command:
     MOST: ClassVar[int] = UNLIMITED
 
     recursive = False
+    only_looks: ClassVar[bool] = False
+    """Whether it changes nothing, so that directories may be listed before their turn."""
 
     def __init__(self, shell: Shell, name: str) -> None:
         self.shell = shell
@@ -106,6 +110,7 @@ class Command:
         self.name = name
         self.failures = 0
         self.records: list[dict[str, Any]] = []
+        self._tree: tuple[Item, ListOne] | None = None
 
     # --- the course of a call -------------------------------------------------
 
@@ -196,7 +201,23 @@ class Command:
 
     def recurse(self, item: Item) -> None:
         """Process the entries of a directory."""
-        self.process_paths(item, item.children())
+        self.process_paths(item, item.children(self._lister(item)))
+
+    def _lister(self, item: Item) -> ListOne | None:
+        """What lists a directory of a tree in few requests, where its filesystem has that."""
+        if not (self.recursive and self.only_looks):
+            return None
+        # Whoever has a filesystem has loaded it.
+        from howdah.fs.api import ListsAhead
+
+        if not isinstance(item.fs, ListsAhead):
+            return None
+        if self._tree is not None:
+            top, list_one = self._tree
+            if top.fs is item.fs and is_under(item.path, top.path):
+                return list_one
+        self._tree = item, item.fs.lister(item.path)
+        return self._tree[1]
 
     # --- errors ---------------------------------------------------------------
 

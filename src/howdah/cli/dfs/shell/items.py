@@ -19,7 +19,7 @@ from howdah.fs import glob, paths
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
-    from howdah.fs.api import FileSystem
+    from howdah.fs.api import FileSystem, ListOne
     from howdah.fs.status import FileStatus
 
 
@@ -141,12 +141,12 @@ class Item:
         """The item of an entry below this one."""
         return Item(self.fs, paths.join(self.path, name), self.style, status, above=self.name)
 
-    def children(self) -> list[Item]:
-        """What is in the directory now, by name."""
+    def children(self, list_one: ListOne | None = None) -> list[Item]:
+        """What is in the directory now, by name; `list_one` may know it already."""
         above = self.name
         return [
             Item(self.fs, status.path, self.style, status, above=above)
-            for status in self.fs.list_status(self.path)
+            for status in (list_one or self.fs.list_status)(self.path)
         ]
 
     def parent_exists(self) -> bool:

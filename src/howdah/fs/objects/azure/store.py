@@ -75,6 +75,10 @@ class AzureStore:
     def calls(self) -> int:
         return self._requests.calls
 
+    @property
+    def sorts_keys(self) -> bool:
+        return False  # a marker has its name without the slash, and stands where that is
+
     def close(self) -> None:
         self._requests.close()
 

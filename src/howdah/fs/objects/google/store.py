@@ -77,6 +77,10 @@ class GoogleStore:
     def calls(self) -> int:
         return self._requests.calls
 
+    @property
+    def sorts_keys(self) -> bool:
+        return True
+
     def close(self) -> None:
         self._requests.close()
         self._token_requests.close()

@@ -219,7 +219,7 @@ class CloudStorage:
             if len(items) + len(prefixes) == limit:
                 return {"items": items, "prefixes": prefixes, "nextPageToken": last}
             last = entry
-            if entry == name:
+            if not delimiter or delimiter not in rest:
                 items.append(self.resource(bucket, name, objects[name]))
             else:
                 prefixes.append(entry)
