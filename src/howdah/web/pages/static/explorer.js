@@ -154,9 +154,16 @@
   const STATES = { NORMAL: "", DECOMMISSION_INPROGRESS: " (leaving)", DECOMMISSIONED: " (decommissioned)",
     ENTERING_MAINTENANCE: " (entering maintenance)", IN_MAINTENANCE: " (in maintenance)" };
 
+  // Over TLS for those who see this page over TLS, and where there is nothing else.
+  function home(node) {
+    const name = node.ipAddr || node.hostName;
+    if (node.infoSecurePort && (location.protocol === "https:" || !node.infoPort)) return `https://${name}:${node.infoSecurePort}/`;
+    return node.infoPort ? `http://${name}:${node.infoPort}/` : null;
+  }
+
   function host(node) {
-    const label = `${node.hostName}:${node.xferPort}`;
-    const at = node.infoPort ? make("a", { href: `http://${node.ipAddr || node.hostName}:${node.infoPort}/` }, shown(label)) : shown(label);
+    const label = `${node.hostName}:${node.xferPort}`, page = home(node);
+    const at = page ? make("a", { href: page }, shown(label)) : shown(label);
     return make("li", {}, at, shown(` ${node.networkLocation || ""}${STATES[node.adminState] || ""}`));
   }
 
