@@ -165,6 +165,18 @@ HTTPFS_HADOOP_FILESYSTEM_CACHE_PURGE_TIMEOUT = duration(
     "s",
     "How long a gateway keeps the client of a user who asks for nothing.",
 )
+DFS_XFRAME_ENABLED = boolean(
+    "dfs.xframe.enabled",
+    True,
+    "Whether the pages of other servers are kept from showing ours within theirs.",
+)
+DFS_XFRAME_VALUE = choice(
+    "dfs.xframe.value",
+    "SAMEORIGIN",
+    ("SAMEORIGIN", "DENY", "ALLOW-FROM"),
+    "Who may nevertheless: pages of the same server, nobody, or everybody, as browsers take the "
+    "last one today.",
+)
 HADOOP_HTTP_IDLE_TIMEOUT_MS = duration(
     "hadoop.http.idle_timeout.ms",
     "60000",

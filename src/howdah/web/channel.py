@@ -34,6 +34,7 @@ from howdah.tls.server import (
 )
 from howdah.web.http import (
     MAX_HEAD_BYTES,
+    Framing,
     Request,
     Response,
     may_be_request,
@@ -56,7 +57,6 @@ COPY_BYTES: Final = 256 * 1024
 _ALWAYS: Final = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
-    ("X-Frame-Options", "SAMEORIGIN"),
     ("Server", f"howdah/{__version__}"),
 )
 
@@ -115,6 +115,7 @@ class Channel:
         peer: str,
         timeout_s: float,
         patience: Patience = Patience(),
+        framing: Framing = Framing(),  # noqa: B008 - it does not change
     ) -> None:
         self.peer = peer
         self.silent_since_s: float | None = time.monotonic()
@@ -128,6 +129,7 @@ class Channel:
         self._socket = connection
         self._timeout_s = timeout_s
         self._patience = patience
+        self._framing = framing
         self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._is_first = True
         self._is_head = False
@@ -334,6 +336,7 @@ class Channel:
         return False
 
     def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
+        headers = self._framing.headers(headers)
         usual = (line for line in _ALWAYS if line[0] not in headers)
         lines = [*headers.items(), *self.added.items(), *usual, ("Date", formatdate(usegmt=True))]
         # Who was to send a body, and was not told to, may send it nevertheless.

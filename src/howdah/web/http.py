@@ -47,6 +47,32 @@ class Response:
     body: bytes = b""
 
 
+POLICY_HEADER: Final = "Content-Security-Policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """Whose pages may show a server's pages within theirs: `option` as in X-Frame-Options, None
+    for everybody's."""
+
+    option: str | None = "SAMEORIGIN"
+
+    def headers(self, answers: Mapping[str, str]) -> dict[str, str]:
+        """Those of an answer that has `answers`, and this.
+
+        >>> Framing("DENY").headers({})
+        {'X-Frame-Options': 'DENY'}
+        """
+        found = dict(answers)
+        if self.option is None:
+            return found
+        ancestors = {"SAMEORIGIN": "'self'", "DENY": "'none'"}.get(self.option)
+        # Browsers heed the policy, and the older header where there is none.
+        if POLICY_HEADER in found and ancestors is not None:
+            found[POLICY_HEADER] += f"; frame-ancestors {ancestors}"
+        return {**found, "X-Frame-Options": self.option}
+
+
 def may_be_request(received: bytes) -> bool:
     """Whether these may be the first bytes of a request: a method is letters, then a blank.
 

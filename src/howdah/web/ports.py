@@ -11,6 +11,7 @@ from howdah.kinds import Address, Key
 from howdah.tls.places import is_http_served, is_https_served
 from howdah.tls.server import ServerTls
 from howdah.web.channel import Patience
+from howdah.web.http import Framing
 from howdah.web.server import HttpServer
 
 
@@ -63,8 +64,11 @@ def tls_of(conf: Configuration) -> ServerTls | None:
 
 
 def listen(server: HttpServer, conf: Configuration, web: WebKeys) -> WebPorts:
-    """With the patience that is configured. Raises InvalidConfiguration, OSError."""
+    """With the patience and the frames that are configured. Raises InvalidConfiguration,
+    OSError."""
     server.patience = Patience.of(conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS))
+    is_framed = conf.get(keys.DFS_XFRAME_ENABLED)
+    server.framing = Framing(conf.get(keys.DFS_XFRAME_VALUE) if is_framed else None)
     tls = tls_of(conf)
     http = _listen(server, conf, web.http, web.http_bind, None) if is_http_served(conf) else None
     https = None if tls is None else _listen(server, conf, web.https, web.https_bind, tls)

@@ -36,7 +36,7 @@ from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Framing, Request, Response, plain
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +178,7 @@ class HttpServer:
         self._serving = _Serving(handler, run, beside or {})
         self.timeout_s = timeout_s or FOREVER_S
         self.patience = patience
+        self.framing = Framing()
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
         # Beside those that count there are those that made room, and have not noticed yet.
@@ -250,7 +251,7 @@ class HttpServer:
             self._begin(connection, str(address[0]), tls)
 
     def _begin(self, connection: socket.socket, peer: str, tls: ServerTls | None) -> None:
-        channel = Channel(connection, peer, self.timeout_s, self.patience)
+        channel = Channel(connection, peer, self.timeout_s, self.patience, self.framing)
         if not self._admit(channel):
             log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
             if tls is None:

@@ -338,6 +338,36 @@ def test_patience_is_configured_and_is_for_dripping_too() -> None:
     assert server.patience == Patience(head_s=1.5, idle_s=1.5)
 
 
+@pytest.mark.req("FS-283")
+@pytest.mark.parametrize(
+    ("conf", "option", "policy"),
+    [
+        ({}, "SAMEORIGIN", "img-src 'self'; frame-ancestors 'self'"),
+        ({"dfs.xframe.value": "DENY"}, "DENY", "img-src 'self'; frame-ancestors 'none'"),
+        ({"dfs.xframe.value": "ALLOW-FROM"}, "ALLOW-FROM", "img-src 'self'"),
+        ({"dfs.xframe.enabled": "false", "dfs.xframe.value": "DENY"}, None, "img-src 'self'"),
+    ],
+)
+def test_pages_are_shown_within_those_that_are_configured(
+    conf: dict[str, str], option: str | None, policy: str
+) -> None:
+    server = HttpServer(
+        lambda _: Response(200, {"Content-Security-Policy": "img-src 'self'"}), timeout_s=10
+    )
+    at = {"dfs.datanode.http.address": "127.0.0.1:0"}
+    web = WebKeys(keys.DFS_DATANODE_HTTP_ADDRESS, keys.DFS_DATANODE_HTTPS_ADDRESS)
+    ports = listen(server, Configuration({**at, **conf}), web)
+    connection = http.client.HTTPConnection("127.0.0.1", ports.first[1], timeout=20)
+    try:
+        connection.request("GET", "/")
+        headers = connection.getresponse().headers
+    finally:
+        connection.close()
+        server.stop()
+    assert headers["X-Frame-Options"] == option
+    assert headers["Content-Security-Policy"] == policy
+
+
 def test_body_that_breaks_off_is_over(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"), serving(echo) as port:
         said(port, b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")

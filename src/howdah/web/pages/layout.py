@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.web.http import Response, answer
+from howdah.web.http import POLICY_HEADER, Response, answer
 from howdah.web.pages.html import Child, Html, tag
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src {connect}; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+    "connect-src {connect}; form-action 'self'; base-uri 'none'"
 )
 HTML: Final = "text/html; charset=utf-8"
 
@@ -61,7 +61,7 @@ def respond(
     script reads from other servers of the cluster, which HTTP redirects to."""
     text = _document(site, current, title, body, live_s, scripts)
     policy = _POLICY.format(connect="'self' http: https:" if fetches_elsewhere else "'self'")
-    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
+    headers = {POLICY_HEADER: policy, "Referrer-Policy": "same-origin"}
     return answer(status, text.encode("utf-8", "replace"), HTML, headers)
 
 
