@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,10 @@ import pytest
 
 from howdah.testing import MiniCluster
 from howdah.testing.internal.failover import trouble
-from howdah.testing.spark import java_command, java_fs_shell
-from howdah.testing.waiting import wait_until
+from howdah.testing.internal.failover.java_client import JavaClient
+from howdah.testing.spark import java_fs_shell
 
 PROGRAM = Path(__file__).with_name("FailoverClient.java")
-TIMEOUT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -23,50 +21,9 @@ def cluster() -> Iterator[MiniCluster]:
         yield cluster
 
 
-class JavaClient:
-    """The program at work; it has ended well when the context ends."""
-
-    def __init__(self, cluster: MiniCluster, directory: str, output: Path) -> None:
-        self._output = output
-        command = java_command(cluster, str(PROGRAM), [f"{cluster.uri}{directory}"])
-        with output.open("wb") as out:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT
-            )
-
-    @property
-    def said(self) -> str:
-        return self._output.read_text(errors="replace")
-
-    @property
-    def rounds(self) -> int:
-        """How many were acknowledged."""
-        return self.said.count("round ")
-
-    def wait_for(self, rounds: int) -> None:
-        """Until so many more were acknowledged."""
-        goal = self.rounds + rounds
-        wait_until(
-            lambda: self.rounds >= goal or self._process.poll() is not None,
-            TIMEOUT_S,
-            f"{rounds} more rounds",
-        )
-        assert self._process.poll() is None, self.said[-3000:]
-
-    def finish(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        assert self._process.wait(TIMEOUT_S) == 0, self.said[-3000:]
-        assert "done " in self.said
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-
 @pytest.mark.req("FS-057", "FS-075")
 def test_javas_client_goes_on_through_failovers(cluster: MiniCluster, tmp_path: Path) -> None:
-    client = JavaClient(cluster, "/java", tmp_path / "output")
+    client = JavaClient(cluster, PROGRAM, f"{cluster.uri}/java", tmp_path / "output")
     try:
         client.wait_for(3)
         for how in (trouble.kill_active, trouble.freeze_active, trouble.fail_over):

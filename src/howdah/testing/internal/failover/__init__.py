@@ -4,6 +4,7 @@
 - `recording`  clients whose histories `howdah.testing.internal.linearizability` checks
 - `load`       the former at work on a cluster meanwhile
 - `writers`    one who writes files meanwhile, and reads them all at the end
+- `java_client` Hadoop's client at work meanwhile
 - `trouble`    servers are killed, stopped and lost
 - `network`    a cluster whose servers can be cut off from each other; `links` is what is
                between them
