@@ -37,6 +37,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
 from howdah.users.current import current_user
+from howdah.users.impersonation import read_rules
 from howdah.web.server import HttpServer
 
 HERE = Path(__file__).parents[2]
@@ -114,10 +115,36 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "xml", "sh", "sh", "sh", "xml", "sh", "sh", "sh", "sh", "xml", "json", "xml", "")
+        *(
+            "sh",
+            "xml",
+            "xml",
+            "sh",
+            "sh",
+            "sh",
+            "xml",
+            "sh",
+            "sh",
+            "sh",
+            "sh",
+            "xml",
+            "json",
+            "xml",
+            "",
+        )
     ]
     assert set(kinds["docs/testing.md"]) == {"python"}
     assert set(kinds["docs/python.md"]) == {"python", "xml"}
+
+
+def test_the_rules_of_proxy_users_are_rules() -> None:
+    _, block, *_ = blocks_of("docs/operating.md", "xml")
+    text = f"<configuration>{block.code}</configuration>".encode()
+    rules = read_rules(Configuration().with_site_file(text, source="docs/operating.md"))
+    assert rules.needs_groups("hive", "joe")
+    rules.check_groups("hive", "joe", ["analysts"])
+    assert rules.names_to_look_up("hive", "10.1.2.3") == ()
+    assert rules.names_to_look_up("hive", "10.9.9.9") == ("hive1",)
 
 
 def test_line_of_the_audit_log_is_one() -> None:
@@ -393,7 +420,7 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
-    _, several, _, _ = blocks_of("docs/operating.md", "xml")
+    _, _, several, _, _ = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{several.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert list(conf.misspelt()) == []
@@ -416,7 +443,7 @@ def test_the_settings_of_the_guide_make_several_nameservices(tmp_path: Path) -> 
 
 
 def test_the_hosts_of_the_guide_rest_and_leave(tmp_path: Path) -> None:
-    _, _, xml, _ = blocks_of("docs/operating.md", "xml")
+    _, _, _, xml, _ = blocks_of("docs/operating.md", "xml")
     (hosts,) = blocks_of("docs/operating.md", "json")
     file = tmp_path / "datanodes.json"
     for number in range(1, 5):  # Names need an address.
