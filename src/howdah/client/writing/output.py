@@ -318,9 +318,9 @@ class DFSOutputStream:
         syncing.end()
 
     def _wait_acked(self, seqno: int, *, to_disk: bool) -> None:
-        self._streamer.wait_acked(seqno)
-        if to_disk:
-            self._streamer.sync_finished(seqno)
+        # The order to sync is in a packet of its own, behind the bytes. So the namenode brings
+        # the length to its disk while the datanodes bring the bytes to theirs.
+        self._streamer.wait_acked(seqno - 1 if to_disk else seqno)
         try:
             self._streamer.tell_length(durable=to_disk)
         except errors.HowdahError:
@@ -330,6 +330,9 @@ class DFSOutputStream:
             with self._close_lock:
                 if not self._completed:
                     raise
+        if to_disk:
+            self._streamer.wait_acked(seqno)
+            self._streamer.sync_finished(seqno)
 
     def has_capability(self, capability: str) -> bool:
         return capability.lower() in _CAPABILITIES

@@ -119,33 +119,32 @@ class Packetizer:
                 if self._start == self._block_size:
                     yield from self.end_block(sync=self.sync_blocks)
 
-    def _packet(self, data: Buffer, *, sync: bool = False) -> OutgoingPacket:
+    def _packet(self, data: Buffer) -> OutgoingPacket:
         sums = bytearray(self._checksum.sums_length(len(data)))
         checksum_chunks(self._checksum, data, sums)
-        return OutgoingPacket(self._start, data, sums, sync_block=sync)
+        return OutgoingPacket(self._start, data, sums)
 
     def flush(self, *, sync: bool = False) -> Iterator[OutgoingPacket]:
         """A packet with what was not sent yet, if there is something.
 
-        With `sync` there is always one in a block that has begun, since it carries
-        the order to bring the block to the disk.
+        With `sync`, and in a block that has begun, an empty one follows with the order to bring
+        the block to the disk: datanodes acknowledge the bytes before they wait for their disks.
         """
         end = self._start + self._fill
-        if end == self._flushed_end:
-            if sync and end:
-                yield OutgoingPacket(end, b"", b"", sync_block=True)
-            return
-        assert self._buffer is not None, "unsent bytes outside of the buffer"
-        yield self._packet(bytes(memoryview(self._buffer)[: self._fill]), sync=sync)
-        self._flushed_end = end
-        kept_from = max(self._start, end - end % self._chunk)
-        kept = bytes(memoryview(self._buffer)[kept_from - self._start : self._fill])
-        self._start, self._fill = kept_from, len(kept)
-        if kept:
-            self._buffer = bytearray(self._room())
-            self._buffer[: len(kept)] = kept
-        else:
-            self._buffer = None
+        if end != self._flushed_end:
+            assert self._buffer is not None, "unsent bytes outside of the buffer"
+            yield self._packet(bytes(memoryview(self._buffer)[: self._fill]))
+            self._flushed_end = end
+            kept_from = max(self._start, end - end % self._chunk)
+            kept = bytes(memoryview(self._buffer)[kept_from - self._start : self._fill])
+            self._start, self._fill = kept_from, len(kept)
+            if kept:
+                self._buffer = bytearray(self._room())
+                self._buffer[: len(kept)] = kept
+            else:
+                self._buffer = None
+        if sync and end:
+            yield OutgoingPacket(end, b"", b"", sync_block=True)
 
     def end_block(self, *, sync: bool = False) -> Iterator[OutgoingPacket]:
         """What was not sent yet, and the empty last packet; then a new block begins.

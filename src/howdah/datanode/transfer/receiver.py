@@ -354,6 +354,8 @@ class BlockReceiver:
             self._disk_ns += time.perf_counter_ns() - began_ns
             self._received_bytes += length_bytes
             if sync:
+                # Bytes whose order to sync is in a packet behind them are acknowledged before.
+                packets = self._acked_before_a_sync(packets, responder)
                 writer.replica.synced = True
                 if not last.last_in_block:
                     began_ns = time.perf_counter_ns()
@@ -372,6 +374,15 @@ class BlockReceiver:
             responder.written(packets[:1], Status.ERROR)
             responder.finish()
             raise
+
+    @staticmethod
+    def _acked_before_a_sync(packets: Sequence[Packet], responder: Responder) -> Sequence[Packet]:
+        """The packets from the first one on that asks for a sync; those before it are done."""
+        orders = (place for place, each in enumerate(packets) if each.header.sync_block)
+        first = next(orders)
+        if first:
+            responder.written(packets[:first])
+        return packets[first:]
 
     def _point(self, packets: Sequence[Packet]) -> Point:
         first, self._first = self._first, False

@@ -121,10 +121,12 @@ class OutputStream:
         yield from self._enqueue(cut(sync=to_disk))
         seqno = self.pipeline.queues.last_queued_seqno
         self.pipeline.flushed(seqno)
-        yield from self._until(lambda: self.pipeline.queues.last_acked_seqno >= seqno)
-        if to_disk:
-            yield from self._sync_finished(seqno)
+        bytes_seqno = seqno - 1 if to_disk else seqno
+        yield from self._until(lambda: self.pipeline.queues.last_acked_seqno >= bytes_seqno)
         yield from self._tell_length(durable=to_disk)
+        if to_disk:
+            yield from self._until(lambda: self.pipeline.queues.last_acked_seqno >= seqno)
+            yield from self._sync_finished(seqno)
         self.told.flushed_bytes = max(self.told.flushed_bytes, length)
         if to_disk:
             self.told.synced_bytes = max(self.told.synced_bytes, length)

@@ -13,6 +13,7 @@ import pytest
 from howdah import errors
 from howdah.testing.waiting import wait_until
 from howdah.transfer.ops import Stage
+from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
 
@@ -325,7 +326,23 @@ def test_hsync_sends_the_order_to_go_to_disk(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.write(b"content")
         out.hsync()
-        assert [header.sync_block for header in cluster.datanodes[0].packets] == [True]
+        headers = cluster.datanodes[0].packets
+        assert [(h.data_length_bytes, h.sync_block) for h in headers] == [(7, False), (0, True)]
+
+
+def test_hsync_has_the_length_logged_while_the_datanodes_wait_for_their_disks(
+    cluster: FakeCluster,
+) -> None:
+    def sync(header: PacketHeader, _: object) -> bool:
+        if header.sync_block:
+            wait_until(lambda: ("fsync", 7) in cluster.namenode.calls, PATIENCE_S)
+        return False
+
+    cluster.datanodes[0].on_packet = sync
+    with cluster.create() as out:
+        out.write(b"content")
+        out.hsync()
+        assert all(node.synced for node in cluster.datanodes)
 
 
 @pytest.mark.req("FS-151")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from howdah.transfer.sockets import PeerClosed
 from howdah.transfer.status import Status
 
 Lab = Any
+PATIENCE_S = 60.0
 DATA = bytes(range(256)) * 40 + b"tail"
 
 
@@ -163,6 +165,23 @@ def test_a_synced_packet_is_on_the_disk_before_its_ack(
     writer.send(512, DATA[512:2000], sync=True)
     writer.ack()
     assert synced == [2000, 7 + 4 * 4]
+
+
+@pytest.mark.parametrize("mirrors", [0, 1])
+def test_bytes_are_acked_before_the_sync_that_a_packet_behind_them_asks_for(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, mirrors: int
+) -> None:
+    node, *others = (lab.node() for _ in range(mirrors + 1))
+    is_acked = threading.Event()
+    monkeypatch.setattr(replica_writer.os, "fsync", lambda fd: is_acked.wait(PATIENCE_S))
+    writer = lab.Writer(node, lab.write_request(lab.block(), *others))
+    wire = encode_packet(PacketHeader(0, 0, False, 1000), lab.sums_of(DATA[:1000]), DATA[:1000])
+    wire += encode_packet(PacketHeader(1000, 1, False, 0, True))
+    writer.connection.send_all(wire)
+    assert writer.ack().seqno == 0
+    is_acked.set()
+    ack = writer.ack()
+    assert (ack.seqno, ack.is_success) == (1, True)
 
 
 @pytest.mark.req("OS-071", "OS-161", "FS-170")
