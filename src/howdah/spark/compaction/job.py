@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 TARGET_BYTES: Final = 128 << 20
-DIRECTORIES_AT_ONCE: Final = 8
+DIRECTORIES_AT_ONCE: Final = 32
+"""Those whose files are joined share jobs of Spark, the more the better."""
 
 
 def compact(

@@ -22,12 +22,14 @@ from howdah.spark.common.rows import batches
 from howdah.spark.compaction import joining_avro, joining_lines, joining_parquet
 from howdah.spark.compaction.joining_lines import Joined
 from howdah.spark.compaction.plan import Format, format_of, is_hidden
+from howdah.spark.compaction.shared_jobs import Shares
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SHARE_SCHEMA: Final = (
-    "directory string, building string, suffix string, run string, number int, shares int"
+SHARES: Final = Shares(
+    "directory string, building string, suffix string, run string, number int, shares int",
+    "number",
 )
 """A file to be written. `run` makes its name unique among all runs, so a reader that listed the
 directory earlier never opens another file than the one that it listed."""

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.fs import paths
@@ -28,14 +28,7 @@ from howdah.fs.api import FileSystem
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import from_spark
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import (
-    Reported,
-    Task,
-    most_attempts,
-    raise_failed,
-    with_failures,
-)
-from howdah.spark.common.rows import partitioned
+from howdah.spark.common.reported import raise_failed
 from howdah.spark.compaction import joining_parquet
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
@@ -43,7 +36,7 @@ from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, fo
 from howdah.spark.compaction.joining import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,
-    SHARE_SCHEMA,
+    SHARES,
     Count,
     Join,
     data_files,
@@ -53,9 +46,10 @@ from howdah.spark.compaction.joining_lines import HeadersDiffer, NotJoinable, ch
 from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan, named_suffix_of
 from howdah.spark.compaction.reading_footers import Footers
+from howdah.spark.compaction.shared_jobs import SharedJobs
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +60,11 @@ _READING: Final = {
     "ignoreMissingFiles": "false",
     "recursiveFileLookup": "false",
 }
+
+
+REWRITTEN_AT_ONCE: Final = 8
+"""Directories that Spark rewrites; each of them takes jobs of its own."""
+_OWN_FAILURES: Final = (HeadersDiffer, NotJoinable, CorruptAvro, NotReadable)
 
 
 class RowsLost(errors.HowdahError, RuntimeError):
@@ -118,6 +117,10 @@ class Rewriter:
         self._block_bytes = block_bytes
         self._timestamps = _Timestamps(spark)
         self._footers = Footers(spark, fs, place, options.most_tasks)
+        join, count = Join(place, options.has_headers), Count(place)
+        self._joins = SharedJobs(spark, join, SHARES, JOINED_SCHEMA, options.most_tasks)
+        self._counts = SharedJobs(spark, count, SHARES, COUNTED_SCHEMA, options.most_tasks)
+        self._rewrites = threading.BoundedSemaphore(REWRITTEN_AT_ONCE)
 
     def compact(self, chosen: Plan, run: str) -> Compacted:
         """Rewrite one directory. If that fails, the outcome says why, and the directory stays."""
@@ -169,17 +172,10 @@ class Rewriter:
         run = uuid.uuid4().hex
         places = (exchange.directory, exchange.building, suffix, run)
         shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
-        frame = self._spark.createDataFrame(shares, SHARE_SCHEMA)
-        parts = min(self._options.most_tasks, len(shares))
-        work = partitioned(frame, parts, "number")
-        try:
-            joined = self._done(work, Join(self._place, self._options.has_headers), JOINED_SCHEMA)
-            remove_unfinished(self._fs, exchange.building)
-            found = self._count(chosen, exchange, work)
-        except errors.HowdahError:
-            raise
-        except Exception as error:
-            raise from_spark(error) from error
+        joined = self._joins.run(shares)
+        raise_failed(joined, *_OWN_FAILURES)
+        remove_unfinished(self._fs, exchange.building)
+        found = self._count(chosen, exchange, shares)
         files = sum(row["files"] for row in joined)
         if files != chosen.contents.files:
             raise RowsLost(
@@ -199,10 +195,11 @@ class Rewriter:
         elif chosen.format is Format.AVRO:
             check_headers([(row["files"], row["header"]) for row in joined], True)
 
-    def _count(self, chosen: Plan, exchange: Exchange, work: DataFrame) -> int:
+    def _count(self, chosen: Plan, exchange: Exchange, shares: list[tuple[Any, ...]]) -> int:
         """The number of lines, records or rows in the new files."""
         if chosen.format is not Format.PARQUET:
-            counts = self._done(work, Count(self._place), COUNTED_SCHEMA)
+            counts = self._counts.run(shares)
+            raise_failed(counts, *_OWN_FAILURES)
             return sum(row["records"] for row in counts)
         (first, *_) = data_files(self._fs, exchange.directory)
         new = self._footers.read(exchange.building, chosen.format)
@@ -224,16 +221,13 @@ class Rewriter:
             return False
         return True
 
-    def _done(self, work: DataFrame, task: Task, ddl: str) -> list[Row]:
-        """The rows of a task. Raises the error of one that failed."""
-        reported = Reported(task, ddl, most_attempts(self._spark))
-        rows = work.mapInArrow(reported, with_failures(ddl)).collect()
-        raise_failed(rows, HeadersDiffer, NotJoinable, CorruptAvro, NotReadable)
-        return rows
-
     # --- rows rewritten -------------------------------------------------------------
 
     def _rewrite(self, chosen: Plan, exchange: Exchange) -> None:
+        with self._rewrites:
+            self._rewrite_now(chosen, exchange)
+
+    def _rewrite_now(self, chosen: Plan, exchange: Exchange) -> None:
         old = self._footers.read(exchange.directory, chosen.format)
         if old.metadata and not self._options.drops_metadata:
             raise MetadataLost(

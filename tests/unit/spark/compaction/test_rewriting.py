@@ -12,15 +12,15 @@ import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import Reported
 from howdah.spark.common.rows import batch_of
 from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.joining import Count, Join
 from howdah.spark.compaction.outcome import Compacted
 from howdah.spark.compaction.plan import Contents, Plan, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
+from howdah.spark.compaction.shared_jobs import EachAlone
 
-pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 
 _numbers = itertools.count()
@@ -38,11 +38,11 @@ class Frame:
         return self
 
     def mapInArrow(self, task: Callable[[Iterable[Any]], Iterator[Any]], ddl: str) -> Frame:
-        assert isinstance(task, Reported)
-        assert isinstance(task.task, (Join, Count))
-        if isinstance(task.task, Count):
+        assert isinstance(task, EachAlone)
+        assert isinstance(task.task.task, (Join, Count))
+        if isinstance(task.task.task, Count):
             self._between()
-        (made,) = task(iter([self._batch]))
+        made = pa.Table.from_batches(task(iter([self._batch])))
         return Frame(made, self._between)
 
     def collect(self) -> list[dict[str, Any]]:
