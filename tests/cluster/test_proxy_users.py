@@ -14,8 +14,14 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.cli.main import main
+from howdah.cli.router import admin as routeradmin
+from howdah.config import Configuration
+from howdah.router.store.choice import store_at
+from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
+from howdah.testing.internal.routers import Routers
 from howdah.testing.internal.started import gateway
+from howdah.testing.waiting import wait_until
 
 OWNER = getpass.getuser()
 PROXY = "hadoop.proxyuser."
@@ -59,14 +65,21 @@ class Scene:
             there = urlsplit(answer.headers["Location"])
             where, target, sent = there.netloc, f"{there.path}?{there.query}", body
 
-    def callers_of(self, path: str) -> list[str]:
-        """Who did something with a path, in the order of the namenode's log."""
-        found = []
-        for line in self.audit.read_text().splitlines():
-            parts = dict(part.partition("=")[::2] for part in line.split("\t"))
-            if parts["src"] == path:
-                found.append(f"{parts['cmd']} {parts['ugi']} {parts['proto']}")
-        return found
+    def callers_of(self, path: str, *wanted: str) -> list[str]:
+        """Who did something with a path, in the order of the namenode's log; once that has all
+        that is wanted, for its thread writes a little later."""
+
+        def found() -> list[str]:
+            lines = [line.split("\t") for line in self.audit.read_text().splitlines()]
+            parts = [dict(part.partition("=")[::2] for part in line) for line in lines]
+            return [
+                f"{each['cmd']} {each['ugi']} {each['proto']}"
+                for each in parts
+                if each.get("src") == path
+            ]
+
+        wait_until(lambda: set(wanted) <= set(found()), timeout_s=20)
+        return found()
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +105,8 @@ def test_the_rights_are_those_of_the_user_who_is_acted_for(scene: Scene) -> None
     with scene.cluster.connect("hive") as fs, pytest.raises(errors.AccessDenied, match="hive"):
         fs.list_status("/joes")
     joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
-    assert scene.callers_of("/joes/a")[:2] == [f"create {joe} rpc", f"open {joe} rpc"]
+    wanted = [f"create {joe} rpc", f"open {joe} rpc"]
+    assert scene.callers_of("/joes/a", *wanted)[:2] == wanted
 
 
 @pytest.mark.parametrize(
@@ -181,10 +195,9 @@ def test_webhdfs_acts_for_users_at_the_namenode_and_at_datanodes(scene: Scene) -
     assert json.loads(scene.ask("GET", "/", f"op=GETHOMEDIRECTORY&{AS_JOE}")[1]) == {
         "Path": "/user/joe"
     }
-    callers = set(scene.callers_of("/joes/w"))
     joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
-    assert callers >= {f"create {joe} rpc", f"getfileinfo {joe} webhdfs"}
-    assert all(joe in each for each in callers)
+    wanted = f"create {joe} rpc", f"append {joe} rpc", f"getfileinfo {joe} webhdfs"
+    assert all(joe in each for each in scene.callers_of("/joes/w", *wanted))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +265,7 @@ def test_fsck_acts_for_users(
     monkeypatch.setenv("HADOOP_PROXY_USER", "sue")
     assert main(["fsck", "--conf", conf, "/"]) != 0
     assert "User: hive is not allowed to impersonate sue" in capsys.readouterr().err
-    assert f"fsck {joe} null" in scene.callers_of("/joes")
+    scene.callers_of("/joes", f"fsck {joe} null")
     place = urlsplit(scene.cluster.http).netloc
     for query, status in (("ugi=hive&doas=sue", 403), ("doas=joe", 403), ("doas=%0A", 400)):
         connection = http.client.HTTPConnection(place, timeout=60)
@@ -297,5 +310,64 @@ def test_a_gateway_acts_for_its_users_and_they_for_others(scene: Scene, acts: st
             assert (status, message(body)) == (500, said)
     via = "" if acts == "not" else f" via {OWNER} (auth:SIMPLE)"
     how = "SIMPLE" if acts == "not" else "PROXY"
-    callers = set(scene.callers_of(path))
-    assert callers == {f"{cmd} joe (auth:{how}){via} rpc" for cmd in ("create", "open")}
+    wanted = {f"{cmd} joe (auth:{how}){via} rpc" for cmd in ("create", "open")}
+    assert set(scene.callers_of(path, *wanted)) == wanted
+
+
+def test_the_ipc_port_of_a_datanode_knows_the_rules(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = scene.cluster.process("datanode0").addresses["ipc"]
+    command = ["dfsadmin", "--conf", str(scene.cluster.conf_dir), "-getDatanodeInfo", place]
+    monkeypatch.setenv("HADOOP_USER_NAME", "hive")
+    for user, said in (("joe", "Uptime"), ("sue", "User: hive is not allowed to impersonate sue")):
+        monkeypatch.setenv("HADOOP_PROXY_USER", user)
+        code = main(command)
+        told = capsys.readouterr()
+        assert ((code == 0), said in told.out + told.err) == (user == "joe", True)
+
+
+def test_a_router_has_rules_and_the_namenode_judges_again(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = {f"{PROXY}hive.users": "joe,bob", f"{PROXY}hive.hosts": "127.0.0.1"}
+    with Routers(tmp_path, {"east": scene.cluster}) as routers:
+        routers.conf_dir.mkdir()
+        site = routers.conf_dir / "core-site.xml"
+        site.write_text(Configuration(rules).to_xml())
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        store.add_mount(MountEntry("/mounted", (Destination("east", "/joes"),)))
+        routers.start()
+        with routers.connect(user="joe", real_user="hive") as fs:
+            fs.mkdirs("/mounted/routed")
+            assert fs.get_file_status("/mounted/routed").owner == "joe"
+        joe = "joe (auth:PROXY) via hive (auth:SIMPLE)"
+        assert all(joe in each for each in scene.callers_of("/joes/routed", f"mkdirs {joe} rpc"))
+        for user, said in (
+            ("sue", "User: hive is not allowed to impersonate sue"),
+            # The router lets him, and the namenode does not.
+            ("bob", "User: hive is not allowed to impersonate bob"),
+        ):
+            with (
+                routers.connect(user=user, real_user="hive") as fs,
+                pytest.raises(errors.AuthorizationFailed) as caught,
+            ):
+                fs.list_status("/mounted")
+            assert str(caught.value) == said
+        # The same name without anybody who acts for it has a connection of its own.
+        with routers.connect(user="joe") as fs:
+            fs.mkdirs("/mounted/joes-own")
+        scene.callers_of("/joes/joes-own", "mkdirs joe (auth:SIMPLE) rpc")
+
+        site.write_text(Configuration({**rules, f"{PROXY}hive.users": "nobody"}).to_xml())
+        command = ["-refreshSuperUserGroupsConfiguration"]
+        assert routeradmin.main(command, routers.admin_conf()) == 0
+        with (
+            routers.connect(user="joe", real_user="hive") as fs,
+            pytest.raises(errors.AuthorizationFailed),
+        ):
+            fs.list_status("/mounted")
+        site.write_text(Configuration({f"{PROXY}hive.hosts": "10.0.0.0/99"}).to_xml())
+        assert routeradmin.main(command, routers.admin_conf()) != 0
+        assert f"{PROXY}hive.hosts" in capsys.readouterr().err

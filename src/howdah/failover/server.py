@@ -55,6 +55,7 @@ from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
 from howdah.users.current import process_user
+from howdah.users.impersonation import OnThread
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
 from howdah.zookeeper import NoZooKeeper
@@ -156,7 +157,11 @@ class FailoverServer:
         )
         self.running = RunningController(Controller(Elector(active_node.encode(self.own))), around)
         calls = ControllerCalls(self.running.cede, self._fail_over, _administrators(conf))
-        self._rpc = ThreadedRpcServer(self._listener, Registry([controller_service(calls)]))
+        self._rpc = ThreadedRpcServer(
+            self._listener,
+            Registry([controller_service(calls)]),
+            may_act=OnThread.of(conf).check,
+        )
         pages = Pages(conf, self._rpc, self.running.sight)
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
         self.web = self._listen_for_pages()

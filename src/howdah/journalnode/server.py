@@ -36,6 +36,7 @@ from howdah.storage import disk
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
 from howdah.tls.client import ClientTls
+from howdah.users.impersonation import OnThread
 from howdah.web import segment_transfer
 from howdah.web.fetching import fetch, split_url
 from howdah.web.monitoring.pages import Port
@@ -62,6 +63,7 @@ class JournalNode:
         self._conf = conf
         self._sync = SyncSettings.of(conf)
         self._tls = ClientTls(conf)
+        self._proxy_users = OnThread.of(conf)
         directories = JournalDirectories.of(conf)
         for directory in directories.all():
             disk.make_directory(directory, 0o700)
@@ -100,6 +102,7 @@ class JournalNode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=MAX_CONNECTIONS,
             idle_timeout_s=IDLE_TIMEOUT_S,
+            may_act=self._proxy_users.check,
         )
         self._rpc.start()
         if self._sync.is_enabled:

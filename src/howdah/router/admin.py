@@ -78,12 +78,15 @@ class RouterAdmin:
         reload: Callable[[], Awaitable[None]],
         *,
         permissions: bool,
+        reload_proxy_users: Callable[[], Awaitable[None]],
     ) -> None:
-        """`reload` reads the state store again. Without `permissions` anybody may do all."""
+        """`reload` reads the state store again, `reload_proxy_users` who may act for whom.
+        Without `permissions` anybody may do all."""
         self._core = core
         self._store = store
         self._reload = reload
         self._permissions = permissions
+        self._reload_proxy_users = reload_proxy_users
         self._tasks: set[asyncio.Task[None]] = set()
 
     def service(self) -> Service:
@@ -297,8 +300,9 @@ class RouterAdmin:
     async def _refresh_super_user_groups_configuration(
         self, request: Message, caller: Caller
     ) -> Message:
-        """Nobody may act for somebody else here, so there is nothing to read anew."""
+        """Raises InvalidConfiguration for what is no rule; then the rules stay as they were."""
         await self._check_superuser(caller)
+        await self._reload_proxy_users()
         return pb.RefreshSuperUserGroupsConfigurationResponseProto(status=True)
 
     # -- safe mode ---------------------------------------------------------------------------

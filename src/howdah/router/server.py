@@ -39,6 +39,9 @@ from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
 from howdah.users.current import process_user
+from howdah.users.groups import KnownGroups, groups_from
+from howdah.users.impersonation import OnLoop, read_rules
+from howdah.users.lookups import Loop
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -98,14 +101,21 @@ class Router:
         )
         self._store = store_at(settings.store)
         self._forwarding = Forwarding(self.core)
+        self._impersonation = self._proxying()
         self._rpc = RpcServer(
             Registry([self._forwarding.service]),
+            impersonation=self._impersonation,
             federated_state=states.header if states.with_observers else None,
             max_frame_bytes=settings.max_frame_bytes,
         )
-        admin = RouterAdmin(self.core, self._store, self.reload, permissions=settings.permissions)
+        admin = RouterAdmin(
+            *(self.core, self._store, self.reload),
+            permissions=settings.permissions,
+            reload_proxy_users=self._read_proxy_users,
+        )
         self._admin = RpcServer(
             Registry([admin.service(), *refresh_services()]),
+            impersonation=self._impersonation,
             max_frame_bytes=settings.max_frame_bytes,
         )
         self._pages = Pages(
@@ -183,6 +193,28 @@ class Router:
         """Look where servers are, while a mount point goes by it."""
         if _has_local(self.core.table):
             await self._locality.refresh()
+
+    # -- who may act for whom -----------------------------------------------------------------
+
+    def _proxying(self) -> OnLoop:
+        loop = asyncio.get_running_loop()
+        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
+        groups = groups_from(self._conf)
+        known = KnownGroups(
+            groups,
+            groups.static.__contains__,
+            outside,
+            fresh_s=self._conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
+            changed=lambda user: None,
+        )
+        return OnLoop(read_rules(self._conf), known.once_known, known, outside)
+
+    async def _read_proxy_users(self) -> None:
+        """Raises InvalidConfiguration."""
+        self._impersonation.replace(
+            await asyncio.to_thread(lambda: read_rules(self._conf.reloaded()))
+        )
+        log.info("who may act for whom was read anew")
 
     # -- state store -------------------------------------------------------------------------
 

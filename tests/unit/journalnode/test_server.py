@@ -30,6 +30,7 @@ from howdah.proto import election_pb2
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing.internal.journal_writer import records, segment_bytes
+from howdah.users.names import ProxyUser
 
 JOURNAL = "ns1"
 
@@ -595,3 +596,19 @@ def test_a_restarted_node_knows_its_journals(node: Running, start_node: Start) -
     again = start_node()
     assert [journal.journal_id for journal in again.node.journals.all()] == [JOURNAL]
     assert again.promise(2).lastSegmentTxId == 7
+
+
+def test_who_acts_for_another_has_a_rule(tmp_path: Path) -> None:
+    rules = {"hadoop.proxyuser.hive.users": "joe", "hadoop.proxyuser.hive.hosts": "127.0.0.1"}
+    node = Running(tmp_path, **rules)
+    try:
+        for user, is_allowed in (("joe", True), ("sue", False)):
+            node.client.close()
+            node.client = RpcClient(node.rpc, QJOURNAL, user=ProxyUser(user, "hive"))
+            if is_allowed:
+                node.format()
+            else:
+                with pytest.raises(errors.AuthorizationFailed, match="impersonate sue"):
+                    node.format()
+    finally:
+        node.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
@@ -10,6 +12,7 @@ from howdah.router.methods import ANSWERS, DESCRIPTOR, EVERY, ONE, QUOTA_COUNTS,
 from howdah.router.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
 from howdah.router.namenodes.membership import Members, State
 from howdah.rpc.service import Caller
+from howdah.users.names import real_user_of
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -20,6 +23,13 @@ def test_a_call_goes_on_under_the_clients_ids() -> None:
     found = identity_of(CALLER)
     assert (found.user, found.client_id, found.call_id) == ("eve", CALLER.client_id, 7)
     assert found.context == ("job_1,clientIp:10.0.0.9,clientPort:4711", b"sig")
+
+
+def test_who_acts_for_the_client_does_so_at_the_namenode() -> None:
+    acting = replace(CALLER, real_user="hive")
+    found = identity_of(acting)
+    assert (found.user, real_user_of(found.user)) == ("eve", "hive")
+    assert real_user_of(identity_of(CALLER).user) is None
 
 
 def test_parts_of_a_call_have_ids_of_their_own_that_stay_the_same() -> None:

@@ -91,6 +91,7 @@ from howdah.kinds import Address, Key
 from howdah.nameservices import datanode_nameservices, lifeline_addresses
 from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
+from howdah.users.impersonation import OnThread
 from howdah.web.other_process import OtherProcess
 
 log = logging.getLogger(__name__)
@@ -203,6 +204,7 @@ class Keeper:
             replicas,
             gauges,
             self._settings,
+            OnThread.of(self._conf).check,
         )
         self._data_pid = os.fork()
         if self._data_pid == 0:

@@ -70,7 +70,7 @@ from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded import MayAct, ThreadedRpcServer
 from howdah.tracing import spans
 from howdah.web.pages import stacks
 from howdah.web.pages.logs import Log
@@ -94,6 +94,8 @@ class Inheritance:
     replicas: ReplicaMap
     gauges: Gauges
     settings: DataSettings
+    may_act: MayAct
+    """Who may act for whom at the IPC port."""
 
 
 class DataProcess:
@@ -156,7 +158,9 @@ class DataProcess:
             reconfiguration.service(self._protocol),
             inter_datanode.service(InterDatanodeProtocol(self._store)),
         ]
-        self._ipc = ThreadedRpcServer(inheritance.ipc_listener, Registry(services))
+        self._ipc = ThreadedRpcServer(
+            inheritance.ipc_listener, Registry(services), may_act=inheritance.may_act
+        )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
         self._store.volumes.on_hang = self._workers.check
         self._connect_gauges(inheritance.gauges)

@@ -19,7 +19,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.router.methods import ANSWERS, QUOTA_COUNTS, is_write
-from howdah.router.namenodes.identity import identity_of
+from howdah.router.namenodes.identity import identity_of, user_of
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.table import quotas
 from howdah.router.table.hosts import Hosts
@@ -248,7 +248,7 @@ class Core:
             "getFileInfo",
             pb.GetFileInfoRequestProto(src=location.path),
             pb.GetFileInfoResponseProto,
-            self.nameservices.own_identity(caller.user),
+            self.nameservices.own_identity(user_of(caller)),
             timeout_s=timeout_s,
         )
         return answer.fs if answer.HasField("fs") else None

@@ -1,8 +1,9 @@
 """Connections to namenodes on asyncio (shell). Hadoop: ConnectionManager, ConnectionPool.
 
-A connection is made as one user, and carries any number of that user's calls at a time; their
-answers are told apart by client id and call id, which are those of the router's clients. The
-number of connections is bounded; one that nobody has used for a while is closed.
+A connection is made as one user, or by somebody who acts for him, and carries any number of that
+user's calls at a time; their answers are told apart by client id and call id, which are those of
+the router's clients. The number of connections is bounded; one that nobody has used for a while is
+closed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from howdah.proto import rpc_pb2
 from howdah.router.namenodes.identity import Identity
 from howdah.rpc import wire
 from howdah.rpc.client import NotAccepted, NotConnected, Refused
+from howdah.users.names import real_user_of
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,8 @@ _SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
 _FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
 
 _Key = tuple[bytes, int]
+_Place = tuple[Address, str, str | None]
+"""A namenode's address, the user, and who acts for him."""
 Outcome = bytes | errors.HowdahError
 Receiver = Callable[[Outcome], None]
 """Is given the answer to a call, or the error that ended it."""
@@ -198,6 +202,10 @@ class _Connection(asyncio.Protocol):
         return await future
 
 
+def _place(address: Address, user: str) -> _Place:
+    return address, user, real_user_of(user)
+
+
 def _error_of(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
     """What the namenode raised, with its class and its words; a Java stack trace is cut off."""
     name = header.exceptionClassName or "org.apache.hadoop.ipc.RpcServerException"
@@ -219,8 +227,8 @@ class Connections:
         self._call_timeout_s = call_timeout_s
         self._idle_limit_s = idle_limit_s
         self._most_bytes = most_bytes
-        self._open: dict[tuple[Address, str], _Connection] = {}
-        self._locks: dict[tuple[Address, str], asyncio.Lock] = {}
+        self._open: dict[_Place, _Connection] = {}
+        self._locks: dict[_Place, asyncio.Lock] = {}
         self._client_id = uuid.uuid4().bytes
         self.when_seen: Callable[[Address, int], None] | None = None
         """Told of the state that a namenode's answer was made of; to be set before any call."""
@@ -288,7 +296,7 @@ class Connections:
         `done` is called once: with the answer, with the error that it is, `Broken` where the
         connection ends before, or `CallTimeout`.
         """
-        connection = self._open.get((address, identity.user))
+        connection = self._open.get(_place(address, identity.user))
         if connection is None or not connection.is_open:
             return False
         loop = asyncio.get_running_loop()
@@ -319,11 +327,11 @@ class Connections:
         return True
 
     def _is_open(self, address: Address, user: str) -> bool:
-        found = self._open.get((address, user))
+        found = self._open.get(_place(address, user))
         return found is not None and found.is_open
 
     async def _connection(self, address: Address, user: str) -> _Connection:
-        key = (address, user)
+        key = _place(address, user)
         found = self._open.get(key)
         if found is not None and found.is_open:
             found.used_s = asyncio.get_running_loop().time()
@@ -341,7 +349,9 @@ class Connections:
     async def _connect(self, address: Address, user: str) -> _Connection:
         host, port = address
         place = f"{host}:{port}"
-        greeting = wire.preamble() + wire.encode_context(CLIENT_PROTOCOL, user, self._client_id)
+        greeting = wire.preamble() + wire.encode_context(
+            CLIENT_PROTOCOL, user, self._client_id, real_user_of(user)
+        )
         loop = asyncio.get_running_loop()
         when_seen = self.when_seen
         saw = None if when_seen is None else functools.partial(when_seen, address)
@@ -370,7 +380,7 @@ class Connections:
             )
         self._drop(min(idle, key=lambda key: self._open[key].used_s))
 
-    def _drop(self, key: tuple[Address, str]) -> None:
+    def _drop(self, key: _Place) -> None:
         self._open.pop(key).close()
         lock = self._locks.get(key)
         if lock is not None and not lock.locked():

@@ -16,6 +16,7 @@ from typing import Final
 
 from howdah.rpc import wire
 from howdah.rpc.service import Caller
+from howdah.users.names import ProxyUser
 
 MOST_CONTEXT_CHARACTERS: Final = 128
 """hadoop.caller.context.max.size: what namenodes keep."""
@@ -26,10 +27,19 @@ class Identity:
     """Who calls, under which ids, and what the client says of itself."""
 
     user: str
+    """A `ProxyUser` where somebody acts for him."""
     client_id: bytes
     call_id: int
     retry_count: int = -1
     context: tuple[str, bytes] | None = None
+
+
+def user_of(caller: Caller) -> str:
+    """Whose calls the router passes on. Who acts for him does so at the namenode, too, which is
+    to allow it from the router's machine: as with a router of Hadoop's without Kerberos."""
+    if caller.real_user is None:
+        return caller.user
+    return ProxyUser(caller.user, caller.real_user)
 
 
 def identity_of(caller: Caller, part: str = "") -> Identity:
@@ -40,7 +50,7 @@ def identity_of(caller: Caller, part: str = "") -> Identity:
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
     own, signature = caller.context or ("", b"")
     context = _context(own, signature, caller.address, caller.port)
-    return Identity(caller.user, client_id, caller.call_id, caller.retry_count, context)
+    return Identity(user_of(caller), client_id, caller.call_id, caller.retry_count, context)
 
 
 @lru_cache(4096)

@@ -31,6 +31,8 @@ class Routers:
         conf: Mapping[str, str] | None = None,
     ) -> None:
         self.directory = directory
+        self.conf_dir = directory / "conf"
+        """Where routers look for site files; it is empty at first."""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.addresses: dict[str, str] = {}
         self.admin_addresses: dict[str, str] = {}
@@ -52,9 +54,8 @@ class Routers:
         ready = self.directory / f"{name}.ready"
         ready.unlink(missing_ok=True)
         options = [word for key, value in self.values.items() for word in ("-D", f"{key}={value}")]
-        empty = self.directory / "conf"
-        empty.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "howdah", "router", "--conf", str(empty), *options]
+        self.conf_dir.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "howdah", "router", "--conf", str(self.conf_dir), *options]
         with (self.directory / f"{name}.log").open("ab") as log:
             process = subprocess.Popen([*command, "--ready-file", str(ready)], stderr=log)
         self._processes[name] = process
@@ -78,8 +79,10 @@ class Routers:
             {**self.values, "dfs.federation.router.admin-address": self.admin_addresses[name]}
         )
 
-    def connect(self, name: str = "router", user: str | None = None) -> FileSystem:
-        return connect(self.uri(name), conf=Configuration({}), user=user)
+    def connect(
+        self, name: str = "router", user: str | None = None, *, real_user: str | None = None
+    ) -> FileSystem:
+        return connect(self.uri(name), conf=Configuration({}), user=user, real_user=real_user)
 
     def log(self, name: str = "router") -> str:
         return (self.directory / f"{name}.log").read_text(errors="replace")
