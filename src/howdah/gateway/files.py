@@ -12,7 +12,6 @@ pages of other servers may not, where Hadoop lets all of them.
 from __future__ import annotations
 
 import logging
-import re
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -35,6 +34,7 @@ from howdah.nameservices import (
 from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
+from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
@@ -62,7 +62,7 @@ class FileGateway:
         """`own`: the datanode whose replicas are read from their files."""
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
-        self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
+        self.patterns = patterns_of(conf)
         self.default_user = conf.get(keys.HADOOP_HTTP_STATICUSER_USER)
         self.cross_site = filter_of(conf)
         self._namenodes = _known_namenodes(conf)
@@ -170,7 +170,7 @@ class _Operation:
             self._answer = cross_site.refusal(request) if cross_site is not None else None
             if self._answer is not None:
                 return
-            wanted = asked(request, self._gateway.user_pattern)
+            wanted = asked(request, self._gateway.patterns)
             transfer = TRANSFERS.get(wanted.operation)
             if transfer is None:
                 raise InvalidParameter("op", f"Invalid operation {wanted.operation}")

@@ -39,6 +39,7 @@ from howdah.users.impersonation import OnThread, read_rules
 from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
+from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.server import Exchange
 from howdah.web.text_out import TextOut
@@ -74,7 +75,7 @@ class HttpFs:
         """Raises InvalidConfiguration."""
         # Whoever asks over HTTP says the mode, and no umask of ours applies.
         self.conf = conf.with_values({keys.FS_PERMISSIONS_UMASK_MODE.name: "000"})
-        self.user_pattern = re.compile(conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN))
+        self.patterns = patterns_of(conf)
         self.cross_site = filter_of(conf)
         self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
         default = conf.get(keys.FS_DEFAULTFS)
@@ -128,7 +129,7 @@ class _Operation:
             if self._answer is not None:
                 requests.note(operation, Outcome.REFUSED)
                 return
-            wanted = asked(request, self._gateway.user_pattern)
+            wanted = asked(request, self._gateway.patterns)
             operation = wanted.operation
             self._answer = self._answered(wanted, channel)
             redirects = operation in TRANSFERS and wanted.flag("noredirect")

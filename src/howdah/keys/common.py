@@ -112,6 +112,12 @@ DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN = string(
     "^[A-Za-z_][A-Za-z0-9._-]*[$]?$",
     "What `user.name` of WebHDFS may look like.",
 )
+DFS_WEBHDFS_ACL_PROVIDER_PERMISSION_PATTERN = string(
+    "dfs.webhdfs.acl.provider.permission.pattern",
+    "^(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?"
+    "(,(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?)*$",
+    "What `aclspec` of WebHDFS may look like.",
+)
 DFS_WEBHDFS_REST_CSRF_ENABLED = boolean(
     "dfs.webhdfs.rest-csrf.enabled",
     False,

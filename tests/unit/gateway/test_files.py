@@ -216,7 +216,7 @@ def test_who_asks_and_whom_is_checked(query: str, error: type[Exception]) -> Non
     request = request_of(b"GET", f"/webhdfs/v1/f?{query}".encode(), [])
     assert request is not None
     with pytest.raises(error):
-        gateway.filesystem(asked(request, gateway.user_pattern))
+        gateway.filesystem(asked(request, gateway.patterns))
 
 
 @pytest.mark.parametrize(("query", "real_user"), [("&user.name=hive", "hive"), ("", "dr.who")])
@@ -225,5 +225,5 @@ def test_the_namenode_is_asked_whether_one_may_act_for_another(query: str, real_
     target = f"/webhdfs/v1/f?op=OPEN&namenoderpcaddress={NAMENODE}&doas=joe{query}"
     request = request_of(b"GET", target.encode(), [])
     assert request is not None
-    with closing(gateway.filesystem(asked(request, gateway.user_pattern))) as fs:
+    with closing(gateway.filesystem(asked(request, gateway.patterns))) as fs:
         assert (fs.user, real_user_of(fs.user)) == ("joe", real_user)

@@ -7,7 +7,6 @@ other, each on the loop, while what is in between is done on the connection's th
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 
 from howdah import errors, keys
@@ -21,12 +20,14 @@ from howdah.rpc.service import Registry
 from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
+from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Run
 from howdah.web.text_out import TextOut
 from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.faults import JSON_TYPE, refused
 from howdah.web.webhdfs.parameters import Asked, asked
+from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
 from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, driven
@@ -43,7 +44,7 @@ class WebHdfs:
         calls: RestCalls,
         run: Run,
         namenode: Callable[[], str],
-        user_pattern: str,
+        patterns: Patterns,
         default_user: str,
         cross_site: HeaderFilter | None = None,
     ) -> None:
@@ -53,7 +54,7 @@ class WebHdfs:
         self._calls = calls
         self._run = run
         self._namenode = namenode
-        self._user_pattern = re.compile(user_pattern)
+        self._patterns = patterns
         self._default_user = default_user
         self._cross_site = cross_site
 
@@ -68,7 +69,7 @@ class WebHdfs:
             refusal = self._cross_site.refusal(request) if self._cross_site is not None else None
             if refusal is not None:
                 return refusal
-            wanted = asked(request, self._user_pattern)
+            wanted = asked(request, self._patterns)
             user = self._user(wanted, request.peer, channel.has_left)
             found = driven(
                 self._steps(wanted, user),
@@ -139,7 +140,7 @@ def webhdfs_of(
         RestCalls(PROTOCOL, registry, admission, barrier, post, soon, impersonation),
         run,
         lambda: f"{host}:{port() or configured}",
-        conf.get(keys.DFS_WEBHDFS_USER_PROVIDER_USER_PATTERN),
+        patterns_of(conf),
         conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
         filter_of(conf),
     )

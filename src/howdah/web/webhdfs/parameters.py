@@ -17,21 +17,13 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 from howdah import errors
 from howdah.users.names import check_name
 from howdah.web.http import MAX_QUERY_FIELDS, Request
+from howdah.web.webhdfs.patterns import Domain, Patterns
 
 PREFIX: Final = "/webhdfs/v1"
 LONG_MAX: Final = (1 << 63) - 1
 _QUOTA_RESET: Final = -1
 _INT_MAX: Final = (1 << 31) - 1
 _SHORT_MAX: Final = (1 << 15) - 1
-DEFAULT_USER_PATTERN: Final = "^[A-Za-z_][A-Za-z0-9._-]*[$]?$"
-
-ACL_PATTERN: Final = (
-    "^(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?"
-    "(,(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?)*$"
-)
-"""As Java writes it: there a class within a class is one with both."""
-_ACL_ENTRY: Final = r"(default:)?(user|group|mask|other):[A-Za-z0-9._-]*:([rwx-]{3})?"
-_ACL_SPEC: Final = re.compile(f"{_ACL_ENTRY}(,{_ACL_ENTRY})*")
 
 Value = str | int | bool | frozenset[str] | None
 
@@ -144,12 +136,6 @@ def _matching(pattern: str) -> Callable[[str], str]:
     return read
 
 
-def _acl_spec(value: str) -> str:
-    if _ACL_SPEC.fullmatch(value) is None:
-        raise ValueError(f'Invalid value: "{value}" does not belong to the domain {ACL_PATTERN}')
-    return value
-
-
 def _absolute(value: str) -> str:
     if not value.startswith("/"):
         raise ValueError(
@@ -170,7 +156,6 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
     one.name: one
     for one in [
         _long("accesstime", -1, -1),
-        Parameter("aclspec", _acl_spec),
         Parameter("allusers", _boolean, False),
         _long("blocksize", None, 1),
         Parameter("buffersize", _number("int", 1, _INT_MAX, "buffersize")),
@@ -209,7 +194,7 @@ PARAMETERS: Final[Mapping[str, Parameter]] = {
         Parameter("snapshotdiffindex", _number("int", -1, _INT_MAX, "snapshotdiffindex"), -1),
         _long("storagespacequota", LONG_MAX, _QUOTA_RESET),
         Parameter("unmaskedpermission", _permission("unmaskedpermission")),
-        *_texts("delegation", "doas", "ecpolicy", "excludedatanodes", "group"),
+        *_texts("aclspec", "delegation", "doas", "ecpolicy", "excludedatanodes", "group"),
         *_texts("namenoderpcaddress", "oldsnapshotname", "owner", "snapshotdiffstartpath"),
         *_texts("snapshotname", "sources", "startafter", "storagepolicy", "storagetype"),
         *_texts("token", "xattr.name", "xattr.value"),
@@ -362,7 +347,7 @@ class Asked:
         return value
 
 
-def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
+def asked(request: Request, patterns: Patterns) -> Asked:
     """What a request below `PREFIX` wants.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
@@ -396,11 +381,11 @@ def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
             "the parameter delegation is not supported: there are no delegation tokens here"
         )
     user = given.get("user.name") or None
-    if user is not None and user_pattern.fullmatch(user) is None:
-        raise InvalidParameter(
-            "user.name",
-            f'Invalid value: "{user}" does not belong to the domain {user_pattern.pattern}',
-        )
+    if user is not None:
+        _in_domain("user.name", user, patterns.user)
+    values = _values(operation, given)
+    if values.get("aclspec"):
+        _in_domain("aclspec", str(values["aclspec"]), patterns.acl)
     acts_for = given.get("doas") or None
     if acts_for is not None:
         try:
@@ -411,13 +396,20 @@ def asked(request: Request, user_pattern: re.Pattern[str]) -> Asked:
         name,
         _path(request.path),
         user,
-        _values(operation, given),
+        values,
         tuple(names),
         acts_for,
         given.get("namenoderpcaddress") or None,
         given,
         request.is_secure,
     )
+
+
+def _in_domain(name: str, value: str, domain: Domain) -> None:
+    try:
+        domain.read(value)
+    except ValueError as error:
+        raise InvalidParameter(name, str(error)) from error
 
 
 def is_webhdfs(path: str) -> bool:

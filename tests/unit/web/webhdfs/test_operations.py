@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -12,16 +11,19 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.web.domains import patterns_of
 from howdah.web.http import Response, request_of
 from howdah.web.webhdfs.changes import CHANGES
-from howdah.web.webhdfs.parameters import DEFAULT_USER_PATTERN, Asked, asked
+from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import redirect
 from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, Target, driven
 
 Answers = dict[str, Any]
+PATTERNS = patterns_of(Configuration())
 DEFAULTS = pb.GetServerDefaultsResponseProto(
     serverDefaults=types_pb2.FsServerDefaultsProto(
         blockSize=128, bytesPerChecksum=512, writePacketSize=1, replication=3, fileBufferSize=1
@@ -32,7 +34,7 @@ DEFAULTS = pb.GetServerDefaultsResponseProto(
 def ask(method: str, query: str, path: str = "/a") -> Asked:
     request = request_of(method.encode(), f"/webhdfs/v1{path}?op={query}".encode(), [])
     assert request is not None
-    return asked(request, re.compile(DEFAULT_USER_PATTERN))
+    return asked(request, PATTERNS)
 
 
 def node(number: int, name: str = "") -> types_pb2.DatanodeIDProto:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -11,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.web.cross_site import check_origin
+from howdah.web.domains import patterns_of
 from howdah.web.http import Request, request_of
 from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import (
-    DEFAULT_USER_PATTERN,
     OPERATIONS,
     PARAMETERS,
     Asked,
@@ -24,10 +24,11 @@ from howdah.web.webhdfs.parameters import (
     MissingParameter,
     asked,
 )
+from howdah.web.webhdfs.patterns import Domain
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED
 
-PATTERN = re.compile(DEFAULT_USER_PATTERN)
+PATTERN = patterns_of(Configuration())
 
 
 def request(method: str, path: str, query: str, **headers: str) -> Request:
@@ -154,6 +155,41 @@ def test_acl_is_of_hadoops_pattern(spec: str) -> None:
     with pytest.raises(InvalidParameter, match="does not belong to the domain"):
         ask("PUT", f"op=SETACL&aclspec={spec}")
     assert ask("PUT", "op=SETACL&aclspec=user:bob:rwx,default:group::---").text("aclspec")
+
+
+def test_names_in_an_acl_are_of_the_pattern_that_is_configured() -> None:
+    name = "[[0-9A-Za-z_][@A-Za-z0-9._-]]*"
+    entry = f"(default:)?(user|group|mask|other):{name}:([rwx-]{{3}})?"
+    conf = {"dfs.webhdfs.acl.provider.permission.pattern": f"^{entry}(,{entry})*$"}
+    spec = "default:user:11010:r--,group:foo@bar:rw-"
+    made = request("PUT", "/a", urlencode({"op": "MODIFYACLENTRIES", "aclspec": spec}))
+    assert asked(made, patterns_of(Configuration(conf))).text("aclspec") == spec
+    with pytest.raises(InvalidParameter, match=r"group:foo@bar:rw-. does not belong"):
+        asked(made, PATTERN)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "inside", "outside"),
+    [
+        ("[[a-c][x-]]+", "ab-x", "d"),
+        ("[[a-][b]]", "-", "c"),
+        ("[[-a][b]]", "b", "c"),
+        ("[abc][def]", "ad", "a"),
+        (r"\[[a]b", "[ab", "ab"),
+        ("[^ab]", "c", "a"),
+    ],
+)
+def test_classes_of_classes_are_those_of_java(pattern: str, inside: str, outside: str) -> None:
+    domain = Domain.of(pattern)
+    assert domain.read(inside) == inside
+    with pytest.raises(ValueError, match="does not belong"):
+        domain.read(outside)
+
+
+def test_what_is_no_pattern_is_said_with_its_key() -> None:
+    conf = Configuration({"dfs.webhdfs.user.provider.user.pattern": "["})
+    with pytest.raises(errors.InvalidConfiguration, match=r"user\.pattern.*is no pattern"):
+        patterns_of(conf)
 
 
 def test_for_whom_one_acts_is_known_of_any_name_that_users_have() -> None:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.users.names import ProxyUser
+from howdah.web.domains import patterns_of
 from howdah.web.http import request_of
 from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
 from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import DEFAULT_USER_PATTERN, OPERATIONS, asked
+from howdah.web.webhdfs.parameters import OPERATIONS, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.requests import REQUESTS, wanted
 from howdah.web.webhdfs.steps import Rpc
 
+PATTERNS = patterns_of(Configuration())
 MODE = types_pb2.FsPermissionProto(perm=0o1755)
 XATTR = types_pb2.XAttrProto(namespace="USER", name="a+b", value=b"\x00\xff")
 XATTR_NAME = types_pb2.XAttrProto(namespace="USER", name="a+b")
@@ -128,7 +130,7 @@ def made(method: str, request: Message) -> Rpc:
     what = wanted(method, request)
     parsed = request_of(what.method.encode(), what.target("bob").encode(), [])
     assert parsed is not None
-    found = asked(parsed, re.compile(DEFAULT_USER_PATTERN))
+    found = asked(parsed, PATTERNS)
     assert (found.user, found.operation) == ("bob", what.operation)
     step = next((READS.get(found.operation) or CHANGES[found.operation])(found, "bob"))
     assert isinstance(step, Rpc)
