@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from howdah.tls.places import Place
 
 _PIECE_BYTES: Final = 1 << 20
+_SHORT_BYTES: Final = 64 << 10
+"""A body of no more goes out with its head."""
 _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
 _MAX_ANSWER_BYTES: Final = 64 << 20
@@ -126,9 +128,11 @@ def _sent(exchange: Exchange, request: Request) -> Head:
     headers = dict(request.headers)
     if request.body or request.method in ("PUT", "POST"):
         headers["Content-Length"] = str(len(request.body))
-    exchange.begin(request.method, request.target, headers)
+    is_short = len(request.body) <= _SHORT_BYTES
+    short = request.body if is_short else b""
+    exchange.begin(request.method, request.target, headers, short)
     try:
-        with memoryview(request.body) as view:
+        with memoryview(b"" if is_short else request.body) as view:
             for start in range(0, len(view), _PIECE_BYTES):
                 exchange.send(view[start : start + _PIECE_BYTES])
         exchange.end()

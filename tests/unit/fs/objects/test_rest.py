@@ -115,11 +115,11 @@ def test_a_refusal_that_comes_before_the_body_was_read_is_an_answer(
     monkeypatch.setattr(Exchange, "send", breaks)
     with server([refuses]) as place:
         if says_why:
-            answer = requests.ask(place, request("PUT", b"body"))
+            answer = requests.ask(place, request("PUT", b"body" * 20_000))
             assert (answer.status, answer.body) == (412, b"this")
         else:
             with pytest.raises(errors.Unreachable, match="it takes nothing any more"):
-                requests.ask(place, request("PUT", b"body"))
+                requests.ask(place, request("PUT", b"body" * 20_000))
 
 
 def test_a_store_that_says_nothing_is_named(requests: Requests) -> None:
