@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -13,10 +15,16 @@ from urllib.request import urlopen
 
 import pytest
 
+from howdah.config import Configuration
+from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
+from howdah.testing.internal.hadoop.beans import kind_of
+from howdah.testing.internal.routers import Routers
+from howdah.testing.internal.started import gateway, server
 
 RECORDED = json.loads((Path(__file__).parent / "hadoop_beans.json").read_text())["beans"]
-"""Attributes by service and bean, as Hadoop 3.5.0 has them."""
+"""Kinds of values by service, bean and attribute, as Hadoop's servers have them."""
+SERVICES = tuple(RECORDED)
 
 READ = {
     # Ambari's alerts of HDFS (alerts.json).
@@ -79,26 +87,38 @@ EXCUSED = [
     ("*", "HttpServer2-*", r".*", "of Jetty, which is not here"),
     ("*", "MetricsSystem*", r".*", "of Hadoop's own metrics system"),
     ("*", "UgiMetrics", r".*", "there is no Kerberos login to count"),
-    ("NameNode", "DelegationTokenSecretManagerMetrics", r".*", "there are no tokens"),
-    ("NameNode", "RetryCache*", r".*", NOT_COUNTED),
     ("NameNode", "BlockStats", r".*", "the status has no figures by storage type yet"),
-    ("NameNode", "NNTopUserOpCounts", r".*", "TopUserOpCounts says it"),
     ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "there is no erasure coding"),
-    ("NameNode", "FSNamesystem*", r"ReconstructionQueuesInitProgress|PendingDataNodeMessageCount|"
-     r"TransactionsSinceLastLogRoll|NumActiveClients|MillisSinceLastLoadedEdits|BlockCapacity|"
-     r"NameDirSize|BlockDeletionStartTime|TotalSyncTimes", NOT_COUNTED),
-    ("NameNode", "NameNodeInfo", r"NameDirSize|VerifyECWithTopologyResult",
+    ("NameNode", "IPCLoggerChannel-*", "LagTimeMillis", "no time of answers is kept: see "
+     "CurrentLagTxns"),
+    ("NameNode", "FSNamesystem*", "ReconstructionQueuesInitProgress", "the queues are filled "
+     "while reports come: safe mode says how far they have"),
+    ("NameNode", "FSNamesystem*", "PendingDataNodeMessageCount", "a standby keeps no reports for "
+     "later"),
+    ("NameNode", "FSNamesystem*", "BlockCapacity", "of Hadoop's hash table"),
+    ("NameNode", "FSNamesystem*", "BlockDeletionStartTime", "nothing is put off after a start"),
+    ("NameNode", "FSNamesystem*", "TotalSyncTimes", "tag.TotalSyncTimes of FSNamesystem has it"),
+    ("NameNode", "NameNodeInfo", "NameDirSize", NOT_COUNTED),
+    ("NameNode", "NameNodeInfo", "VerifyECWithTopologyResult", "there is no erasure coding"),
+    ("NameNode", "NameNodeActivity", r"(GetEdit|GetImage|PutImage)(NumOps|AvgTime)", NOT_COUNTED),
+    ("NameNode", "NameNodeActivity", r"GetAliasMap(NumOps|AvgTime)", "there is no provided "
+     "storage"),
+    ("NameNode", "NameNodeActivity", r"(GenerateEDEKTime|WarmUpEDEKTime)(NumOps|AvgTime)",
+     "there is no encryption"),
+    ("NameNode", "NameNodeActivity", r"BlockOps(Batched|Queued)|DeleteBlocksQueued|"
+     "PendingDeleteBlocksCount", "blocks have no queue of their own: the loop takes them in "
+     "slices"),
+    ("NameNode", "NameNodeActivity", "NumTimesReReplicationNotScheduled|SuccessfulReReplications",
      NOT_COUNTED),
-    ("NameNode", "NameNodeActivity", r"(EditLog\w+|NumEditLogLoaded|GetEdit|GetImage|PutImage|"
-     r"GetAliasMap|GenerateEDEKTime|WarmUpEDEKTime|ResourceCheckTime)(NumOps|AvgTime|AvgCount)|"
-     r"BlockOps\w+|DeleteBlocksQueued|FilesDeleted|FilesInGetListingOps|FsImageLoadTime|"
-     r"ListSnapshotOps|NumTimesReReplicationNotScheduled|PendingDeleteBlocksCount|"
-     r"PendingEditsCount|SafeModeTime|SuccessfulReReplications|TimeoutReReplications|"
-     r"TransactionsAvgTime", NOT_COUNTED),
+    ("NameNode", "NameNodeActivity", "TransactionsAvgTime", "edits are written in batches: see "
+     "SyncsAvgTime"),
+    ("*", "DelegationTokenSecretManagerMetrics", r".*", "there are no tokens"),
+    ("*", "NNTopUserOpCounts", r".*", "TopUserOpCounts of the namenode says it"),
     ("*", "RpcActivityForPort*", r"(DeferredRpcProcessingTime|RpcEnQueueTime|RpcLockWaitTime|"
      r"RpcResponseTime)(NumOps|AvgTime)|RpcAuthentication\w+|RpcAuthorizationSuccesses|"
      r"RpcClientBackoff\w*|RpcRequeueCalls|RpcSlowCalls|NumInProcessHandler|"
      r"TotalRequestsPerSecond", "calls are served on one loop: no locks, handlers or back-off"),
+    ("Router", "*", r".*", NOT_COUNTED),
     ("DataNode", "Rpc*", r".*", "the data process answers these calls, and shows no pages"),
     ("DataNode", "DataNodeVolume-*", r"(FlushIoRate|NativeCopyIoRate|TransferIoRate)"
      r"(NumOps|AvgTime)", "there is no such step: data goes from the page cache to the socket, "
@@ -130,8 +150,42 @@ def bean_like(beans: dict[str, dict[str, Any]], pattern: str) -> dict[str, Any]:
     return next((bean for name, bean in beans.items() if fnmatch.fnmatchcase(name, pattern)), {})
 
 
+def of_secondary(held: ExitStack, directory: Path, cluster: MiniCluster) -> str:
+    values = {
+        "fs.defaultFS": cluster.uri,
+        "dfs.namenode.http-address": cluster.http.removeprefix("http://"),
+        "dfs.namenode.checkpoint.dir": (directory / "2nn").as_uri(),
+        "dfs.namenode.secondary.http-address": "127.0.0.1:0",
+    }
+    return held.enter_context(server("secondarynamenode", values, directory))["http"]
+
+
 @pytest.fixture(scope="module")
-def beans(howdah_cluster: MiniCluster) -> dict[str, dict[str, dict[str, Any]]]:
+def others(
+    howdah_cluster: MiniCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """Where the servers that `howdah_cluster` does not have listen, by their names."""
+    directory = tmp_path_factory.mktemp("others")
+    with ExitStack() as held:
+        found = {"SecondaryNameNode": of_secondary(held, directory / "2nn", howdah_cluster)}
+        routers = Routers(directory / "router", {"ns": howdah_cluster})
+        router = held.enter_context(server("router", routers.values, directory / "router"))
+        found["Router"] = router["http"]
+        found["HttpFSServer"] = held.enter_context(gateway(howdah_cluster))
+        shared = held.enter_context(MiniCluster(datanodes=1, namenodes=2))
+        with shared.connect() as fs:
+            fs.mkdirs("/logged")
+        found["of a quorum"] = shared.process(shared.active()).addresses["http"]
+        found["JournalNode"] = shared.process("journalnode0").addresses["http"]
+        with connect("hdfs://" + router["rpc"], conf=Configuration({})) as fs:
+            fs.list_status("/")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def beans(
+    howdah_cluster: MiniCluster, others: dict[str, str]
+) -> dict[str, dict[str, dict[str, Any]]]:
     with howdah_cluster.connect() as fs:
         fs.mkdirs("/beans")
         fs.get_file_status("/beans")
@@ -142,11 +196,17 @@ def beans(howdah_cluster: MiniCluster) -> dict[str, dict[str, dict[str, Any]]]:
     namenode = served(howdah_cluster.http)
     live = json.loads(namenode["NameNodeInfo"]["LiveNodes"])
     datanode = served(f"http://{next(iter(live.values()))['infoAddr']}")
-    return {"NameNode": namenode, "DataNode": datanode}
+    found = {name: served(f"http://{at}") for name, at in others.items()}
+    namenode |= {
+        name: bean
+        for name, bean in found.pop("of a quorum").items()
+        if name.startswith("IPCLoggerChannel-")
+    }
+    return {"NameNode": namenode, "DataNode": datanode, **found}
 
 
 @pytest.mark.req("FS-260")
-@pytest.mark.parametrize("service", ["NameNode", "DataNode"])
+@pytest.mark.parametrize("service", list(READ))
 def test_what_monitoring_asks_for_is_there(
     beans: dict[str, dict[str, dict[str, Any]]], service: str
 ) -> None:
@@ -160,7 +220,7 @@ def test_what_monitoring_asks_for_is_there(
 
 
 @pytest.mark.req("FS-260")
-@pytest.mark.parametrize("service", ["NameNode", "DataNode"])
+@pytest.mark.parametrize("service", SERVICES)
 def test_what_hadoop_has_is_there_or_excused(
     beans: dict[str, dict[str, dict[str, Any]]], service: str
 ) -> None:
@@ -171,6 +231,21 @@ def test_what_hadoop_has_is_there_or_excused(
             if attribute not in ours and not _excuse(service, pattern, attribute):
                 missing.append(f"{pattern}: {attribute}")
     assert missing == []
+
+
+@pytest.mark.req("FS-260")
+@pytest.mark.parametrize("service", SERVICES)
+def test_values_are_of_hadoops_kinds(
+    beans: dict[str, dict[str, dict[str, Any]]], service: str
+) -> None:
+    wrong = [
+        f"{pattern}: {attribute} is {kind_of(ours[attribute])}, not {kind}"
+        for pattern, attributes in RECORDED[service].items()
+        for ours in (bean_like(beans[service], pattern),)
+        for attribute, kind in attributes.items()
+        if ours.get(attribute) is not None and kind not in ("null", kind_of(ours[attribute]))
+    ]
+    assert wrong == []
 
 
 @pytest.mark.req("FS-260")

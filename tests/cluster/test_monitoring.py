@@ -9,7 +9,9 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
 
 
 def beans(cluster: MiniCluster) -> dict[str, Any]:
@@ -82,3 +84,28 @@ def test_prometheus_gets_the_figures_of_datanodes(howdah_cluster: MiniCluster) -
         found = scraped(f"http://{node['infoAddr']}/prom")
         assert sum(found["fs_dataset_state_capacity"].values()) > 0
         assert found["process_open_fds"]
+
+
+@pytest.mark.req("FS-260")
+def test_what_the_namenode_has_done_is_counted(howdah_cluster: MiniCluster) -> None:
+    def told() -> dict[str, Any]:
+        found = beans(howdah_cluster)
+        return {**found["FSNamesystem"], **found["NameNodeActivity"]}
+
+    with howdah_cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+        before = told()
+        fs.administration.roll_edits()
+        rolled = told()
+        assert 1 <= rolled["TransactionsSinceLastLogRoll"] < 100
+        fs.mkdirs("/counted/a/b")
+        assert told()["TransactionsSinceLastLogRoll"] > rolled["TransactionsSinceLastLogRoll"]
+        fs.list_status("/counted")
+        assert told()["FilesInGetListingOps"] > before["FilesInGetListingOps"]
+        with fs.create("/counted/open"):
+            assert told()["NumActiveClients"] >= 1
+        fs.delete("/counted", recursive=True)
+        wait_until(lambda: told()["FilesDeleted"] >= before["FilesDeleted"] + 4, 60)
+    assert told()["FsImageLoadTime"] >= 0
+    assert told()["ResourceCheckTimeNumOps"] >= 1
+    assert told()["MillisSinceLastLoadedEdits"] == 0, "it is active"

@@ -136,6 +136,8 @@ def test_the_change_of_role_is_told_with_its_time(cluster: MiniCluster) -> None:
         started_ms = found["NameNodeInfo"]["NNStartedTimeInMillis"]
         changed[state] = found["NameNodeStatus"]["LastHATransitionTime"] - started_ms
         assert found["NameNodeInfo"]["Threads"] > 1
+        loaded = found["NameNodeActivity"]["NumEditLogLoadedNumOps"]
+        assert loaded or state == "active", "a standby has followed the log"
     assert changed["active"] > 0
     assert changed["standby"] < 0
 

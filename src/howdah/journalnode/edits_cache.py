@@ -51,6 +51,10 @@ class EditsCache:
     def highest_txid(self) -> int | None:
         return self._next_txid - 1 if self._batches else None
 
+    @property
+    def lowest_txid(self) -> int | None:
+        return self._batches[0].first_txid if self._batches else None
+
     def clear(self) -> None:
         self._batches.clear()
         self._size_bytes = 0
@@ -75,9 +79,8 @@ class EditsCache:
         Raises JournalCacheMiss for those that the cache does not hold any more.
         """
         if not self._batches or since_txid < self._batches[0].first_txid:
-            oldest = self._batches[0].first_txid if self._batches else None
             raise errors.JournalCacheMiss(
-                f"Oldest txn ID available in the cache is {oldest}, but requested txns "
+                f"Oldest txn ID available in the cache is {self.lowest_txid}, but requested txns "
                 f"starting at {since_txid}. The cache holds {self._capacity_bytes} bytes "
                 "(dfs.journalnode.edit-cache-size.bytes)"
             )

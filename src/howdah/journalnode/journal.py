@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.figures.quantiles import Quantiles
 from howdah.journalnode import upgrading
 from howdah.journalnode.acceptor import Acceptor, NewEpoch, Plan, Prepared, RequestInfo
 from howdah.journalnode.edits_cache import CachedEdits, EditsCache
@@ -32,7 +33,7 @@ from howdah.journalnode.state import (
     SegmentState,
     Write,
 )
-from howdah.journalnode.status import Figures, Status
+from howdah.journalnode.status import INTERVALS_S, Figures, Status
 from howdah.storage.version import JournalVersion
 
 log = logging.getLogger(__name__)
@@ -66,7 +67,8 @@ class Journal:
         self._layout_version = 0
         """Of the open segment."""
         self._suspect_txid: int | None = None
-        self.figures = Figures()
+        now_s = time.monotonic()
+        self.figures = Figures(latencies=tuple(Quantiles(each, now_s) for each in INTERVALS_S))
 
     def __repr__(self) -> str:
         return f"Journal({self.journal_id!r}, {str(self.root)!r})"
@@ -255,13 +257,17 @@ class Journal:
                     f"Highest txn ID available in the journal is {highest_txid}, but "
                     f"requested txns starting at {since_txid}."
                 )
-            if since_txid == highest_txid + 1:
-                return CachedEdits(0, b"")
-            try:
-                return self._cache.edits(since_txid, max_count, MAX_ANSWER_BYTES)
-            except errors.JournalCacheMiss:
-                self.figures.cache_misses += 1
-                raise
+            found = CachedEdits(0, b"")
+            if since_txid <= highest_txid:
+                try:
+                    found = self._cache.edits(since_txid, max_count, MAX_ANSWER_BYTES)
+                except errors.JournalCacheMiss:
+                    self.figures.cache_misses += 1
+                    if self._cache.lowest_txid is not None:
+                        self.figures.missed_transactions += self._cache.lowest_txid - since_txid
+                    raise
+            self.figures.told(found.count, len(found.log))
+            return found
 
     def segment_file(self, first_txid: int, *, in_progress_ok: bool) -> tuple[Path, int]:
         """The file of a segment, and how many of its bytes are segment. It may be renamed
@@ -288,6 +294,7 @@ class Journal:
                     state.highest_txid,
                     state.missing_count,
                     state.is_joining,
+                    version=self._version,
                 )
         except errors.HowdahError as error:
             return Status(self.journal_id, trouble=str(error))
@@ -383,8 +390,11 @@ class Journal:
         record_offsets: tuple[int, ...] = (),
     ) -> None:
         for write in writes:
+            began_ns = time.perf_counter_ns()
             with self._forgetting(write):
                 self._storage.carry_out(write)
+            if isinstance(write, Append):
+                self.figures.synced(time.perf_counter_ns() - began_ns, time.monotonic())
             acceptor.apply(write)
             self._remember(write, record_offsets)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from howdah import defects, errors
+from howdah import __version__, defects, errors
 from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
@@ -17,6 +17,7 @@ from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring, Port, no_ports
 from howdah.web.pages.common import Common, configured
@@ -48,6 +49,8 @@ class Pages:
         )
         self._common = Common("journal node", lambda: name, LINKS, lambda: configured(conf))
         self._journals = journals
+        self._name = name
+        self._started_ms = time.time_ns() // 1_000_000
         self._bytes_per_s = bytes_per_s
         self._timeout_s = timeout_s
 
@@ -60,7 +63,11 @@ class Pages:
         if found is not None:
             return found
         if self._watch.wants(request):
-            return self._watch.answer(request, beans(self._journals.all()))
+            return self._watch.answer(
+                request,
+                beans(self._journals.all(), self._name, self._started_ms, time.monotonic()),
+                lambda: families(self._journals.all()),
+            )
         if request.path == "/":
             body = overview(facts(self._journals.all()), time.time_ns() // 1_000_000)
             return self._common.page("/", "Journals", body)
@@ -141,9 +148,12 @@ def ready(journals: Iterable[Status]) -> Report:
     )
 
 
-def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:
+def beans(
+    journals: Iterable[Journal], address: str, started_ms: int, now_s: float
+) -> list[jmx.Bean]:
     """What monitoring of Hadoop's journal nodes asks for."""
     found = [(journal.status(), journal.figures) for journal in journals]
+    versions = [status.version for status, _ in found if status.version is not None]
     formatted = {
         status.journal_id: {"Formatted": str(not status.trouble).lower()} for status, _ in found
     }
@@ -152,8 +162,17 @@ def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:
             "name": f"{_SERVICE}JournalNodeInfo",
             "modelerType": "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
             "JournalsStatus": json.dumps(formatted),
+            "HostAndPort": address,
+            "ClusterIds": sorted({each.cluster_id for each in versions}),
+            "StorageInfos": [
+                f"{{LayoutVersion={each.layout_version}, NamespaceId={each.namespace_id}, "
+                f"ClusterId={each.cluster_id}, CreationTime={each.ctime_ms}}}"
+                for each in versions
+            ],
+            "JNStartedTimeInMillis": started_ms,
+            "Version": __version__,
         },
-        *(_bean(status, figures) for status, figures in found),
+        *(_bean(status, figures, now_s) for status, figures in found),
         {
             "name": f"{_SERVICE}HowdahDefects",
             "modelerType": "howdah.defects",
@@ -163,10 +182,22 @@ def beans(journals: Iterable[Journal]) -> list[jmx.Bean]:
     ]
 
 
-def _bean(status: Status, figures: Figures) -> jmx.Bean:
+def families(journals: Iterable[Journal]) -> Iterator[Family]:
+    """For Prometheus, beside the beans."""
+    yield Family(
+        "howdah_journalnode_sync_seconds",
+        "histogram",
+        "Writing a batch of edits and having it on the disk.",
+        tuple(({"journal": each.journal_id}, each.figures.syncs) for each in journals),
+    )
+
+
+def _bean(status: Status, figures: Figures, now_s: float) -> jmx.Bean:
     return {
         "name": f"{_SERVICE}Journal-{status.journal_id}",
         "modelerType": f"Journal-{status.journal_id}",
+        "tag.JournalId": status.journal_id,
+        "tag.Context": "dfs",
         "LastPromisedEpoch": status.promised_epoch,
         "LastWriterEpoch": status.writer_epoch,
         "LastWrittenTxId": status.highest_txid,
@@ -180,7 +211,26 @@ def _bean(status: Status, figures: Figures) -> jmx.Bean:
         "BytesWritten": figures.bytes_written,
         "NumEditLogsSynced": figures.segments_synced,
         "RpcRequestCacheMissAmountNumMisses": figures.cache_misses,
+        "RpcRequestCacheMissAmountAvgTxns": figures.missed_transactions / figures.cache_misses
+        if figures.cache_misses
+        else 0.0,
+        "RpcEmptyResponses": figures.empty_answers,
+        "TxnsServedViaRpc": figures.transactions_told,
+        "BytesServedViaRpc": figures.bytes_told,
+        **_percentiles(figures, now_s),
     }
+
+
+def _percentiles(figures: Figures, now_s: float) -> jmx.Bean:
+    """How long syncs took in the interval of each length that ended last, in microseconds."""
+    shown: jmx.Bean = {}
+    for each in figures.latencies:
+        count, values = each.read(now_s)
+        name = f"Syncs{each.interval_s}s"
+        shown[f"{name}NumOps"] = count
+        for percent, value in values.items():
+            shown[f"{name}{percent}thPercentileLatencyMicros"] = value
+    return shown
 
 
 def facts(journals: Iterable[Journal]) -> list[JournalFacts]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah.figures.quantiles import Quantiles
+from howdah.figures.times import Times
+from howdah.storage.version import JournalVersion
+
+INTERVALS_S: Final = (60, 300, 3600)
+"""Of which percentiles are told, as Hadoop's JournalMetrics does."""
 
 
 @dataclass(slots=True)
 class Figures:
-    """What the pages show, since the start."""
+    """What the pages show, since the start. Changed with the journal's lock held."""
 
     batches_written: int = 0
     transactions_written: int = 0
@@ -15,8 +23,28 @@ class Figures:
     batches_written_lagging: int = 0
     segments_synced: int = 0
     cache_misses: int = 0
+    missed_transactions: int = 0
+    """How many transactions before the oldest in memory were asked for, in all misses."""
+    empty_answers: int = 0
+    transactions_told: int = 0
+    bytes_told: int = 0
+    """By `getJournaledEdits`."""
+    syncs: Times = field(default_factory=Times)
+    """Writing a batch and having it on the disk."""
+    latencies: tuple[Quantiles, ...] = ()
+    """Of the same, in microseconds, by interval."""
     last_write_ms: int = 0
     """By the clock on the wall; 0 if nothing was written."""
+
+    def synced(self, ns: int, now_s: float) -> None:
+        self.syncs.add(ns)
+        for each in self.latencies:
+            each.add(ns // 1000, now_s)
+
+    def told(self, count: int, length_bytes: int) -> None:
+        self.empty_answers += not count
+        self.transactions_told += count
+        self.bytes_told += length_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +61,4 @@ class Status:
     is_joining: bool = False
     """It has no vote yet."""
     trouble: str = ""
+    version: JournalVersion | None = None

@@ -75,6 +75,7 @@ class JournalNodeStatus:
     name: str
     txid: int
     left_out: str
+    queued_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

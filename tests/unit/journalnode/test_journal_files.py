@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,8 @@ from howdah.journalnode.formats import (
     encode_committed,
     encode_decision,
 )
+from howdah.journalnode.journal import Journal
+from howdah.journalnode.pages import beans
 from howdah.journalnode.state import Decision, SegmentState
 from howdah.storage.version import JournalVersion
 from howdah.testing.internal.journal_writer import (
@@ -327,6 +331,55 @@ def test_recent_edits_come_out_of_memory(root: Path) -> None:
         again.edits(2, 3)
     assert again.edits(7, 3).count == 0
     again.close()
+    assert (journal.figures.transactions_told, journal.figures.empty_answers) == (3, 1)
+    assert journal.figures.bytes_told == len(segment_bytes(2, 4))
+    assert (again.figures.cache_misses, again.figures.missed_transactions) == (1, 0)
+
+
+def test_a_miss_is_counted_with_how_far_it_is_from_what_is_in_memory(root: Path) -> None:
+    journal = journal_at(root)
+    writer = Writer(journal, 1)
+    writer.promise()
+    writer.start(1)
+    writer.write(1, 1, 2)
+    writer.finish(1, 2)
+    writer.start(4)
+    writer.write(4, 4, 5)
+    with pytest.raises(errors.JournalCacheMiss):
+        journal.edits(1, 10)
+    assert (journal.figures.cache_misses, journal.figures.missed_transactions) == (1, 3)
+    journal.close()
+
+
+def bean_of(journal: Journal, name: str, now_s: float) -> dict[str, Any]:
+    return next(
+        bean
+        for bean in beans([journal], "jn:8485", 7, now_s)
+        if f"name={name}" in str(bean["name"])
+    )
+
+
+@pytest.mark.req("FS-260")
+def test_every_sync_is_timed_and_told_by_percentiles_of_the_last_interval(root: Path) -> None:
+    journal = journal_at(root)
+    writer = Writer(journal, 1)
+    writer.promise()
+    writer.start(1)
+    for txid in range(1, 11):
+        writer.write(1, txid, txid)
+    assert journal.figures.syncs.count == 10
+    now_s = time.monotonic()
+    told = bean_of(journal, "Journal-", now_s)
+    assert (told["Syncs60sNumOps"], told["Syncs60s99thPercentileLatencyMicros"]) == (0, 0)
+    told = bean_of(journal, "Journal-", now_s + 60)
+    assert (told["Syncs60sNumOps"], told["Syncs300sNumOps"]) == (10, 0)
+    middle, most = (told[f"Syncs60s{each}thPercentileLatencyMicros"] for each in (50, 99))
+    assert 0 < middle <= most
+    info = bean_of(journal, "JournalNodeInfo", now_s)
+    version = journal.version()
+    assert info["ClusterIds"] == [version.cluster_id]
+    assert f"NamespaceId={version.namespace_id}, " in info["StorageInfos"][0]
+    journal.close()
 
 
 def test_what_a_recovery_replaced_is_not_read_from_memory(root: Path) -> None:

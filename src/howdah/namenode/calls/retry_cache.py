@@ -55,6 +55,8 @@ class RetryCache:
         self.size_bytes = 0
         """What the entries take, about."""
         self._none_expires_before_ms = 0
+        self.hits = self.updates = self.cleared = 0
+        """Since the start: calls that were known, answers that came, and those that left."""
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -69,6 +71,7 @@ class RetryCache:
         entry = self._answers.get(_key(caller.client_id, caller.call_id))
         if entry is None:
             return None
+        self.hits += 1
         _, number = _HEAD.unpack_from(entry)
         kind = self._kinds[number]
         return REBUILT if kind is None else kind.FromString(entry[_HEAD.size :])
@@ -90,6 +93,7 @@ class RetryCache:
             self.size_bytes -= len(known) - _HEAD.size
         self._answers[key] = _HEAD.pack(now_ms + self._expiry_ms, number) + data
         self.size_bytes += len(data)
+        self.updates += 1
         self._forget_old(now_ms)
 
     def _number(self, kind: type[Message]) -> int:
@@ -116,6 +120,7 @@ class RetryCache:
     def _forget(self, key: bytes) -> None:
         entry = self._answers.pop(key, None)
         if entry is not None:
+            self.cleared += 1
             self.size_bytes -= ENTRY_BYTES + len(entry) - _HEAD.size
 
     def rebuild(self, calls: Iterable[tuple[bytes, int]], now_ms: int) -> None:

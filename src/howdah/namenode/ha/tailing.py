@@ -22,12 +22,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from howdah import daemons, defects, errors
 from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.tail_figures import TailFigures
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.storage.edits.edits import LoggedEdit
@@ -77,6 +79,8 @@ class Tailing:
         self._rolling = False
         self._rolled_ms = 0
         self._rolled_txid = 0
+        self.figures = TailFigures()
+        self._began_ns = 0
         self.last_read_ms = 0
         """When the log was last read to its end, by the core's monotonic clock."""
 
@@ -127,8 +131,13 @@ class Tailing:
             log.info("the log is not followed any more")  # The process ends.
 
     async def _turn(self, stopping: asyncio.Event) -> None:
+        figures, began_ns = self.figures, time.perf_counter_ns()
+        if self._began_ns:
+            figures.pauses.add(began_ns - self._began_ns)
+        self._began_ns = began_ns
         try:
             await self._read_on(unfinished=self._settings.unfinished, stopping=stopping)
+            figures.turns.add(time.perf_counter_ns() - began_ns)
         except (OSError, errors.HowdahError) as error:
             if str(error) != self._failure:
                 log.error("the shared log %s is read again later: %s", self._shared.name, error)
@@ -148,10 +157,12 @@ class Tailing:
 
     async def _read_on(self, *, unfinished: bool, stopping: asyncio.Event) -> None:
         """From the last edit that was applied to the end that is known now (1, 2)."""
-        core = self._core
-        found = self._shared.edits(core.last_txid + 1, unfinished=unfinished)
+        core, figures, first_txid = self._core, self.figures, self._core.last_txid
+        found = self._shared.edits(first_txid + 1, unfinished=unfinished)
         while not stopping.is_set():
+            began_ns = time.perf_counter_ns()
             batch = await daemons.beside(lambda: _take(found), "reading of the log")
+            figures.reads.add(time.perf_counter_ns() - began_ns)
             for start in range(0, len(batch), SLICE_EDITS):
                 if stopping.is_set():
                     return
@@ -159,10 +170,13 @@ class Tailing:
                     core.follow(logged)
                     if core.at_segment_end:
                         self.segment_ended()
+                figures.loaded_ms = core.clock.monotonic_ms()
                 self._applied()
                 await asyncio.sleep(0)
             if len(batch) < BATCH_EDITS:
                 self.last_read_ms = core.clock.monotonic_ms()
+                figures.loads += core.last_txid > first_txid
+                figures.edits += core.last_txid - first_txid
                 core.caught_up()
                 return
 

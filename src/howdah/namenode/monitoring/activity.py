@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,6 +12,8 @@ from howdah.figures.calls import CallFigures
 from howdah.figures.times import Rates, Times
 from howdah.figures.top_users import TopWindow
 from howdah.namenode.audit.calls import RULES
+from howdah.namenode.ha.tail_figures import TailFigures
+from howdah.namenode.monitoring.startup import Phase, Seen
 from howdah.web.monitoring.families import Family, one
 
 Bean = dict[str, object]
@@ -40,6 +43,7 @@ _COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "CreateSnapshotOps": ("createSnapshot",),
     "DeleteSnapshotOps": ("deleteSnapshot",),
     "RenameSnapshotOps": ("renameSnapshot",),
+    "ListSnapshotOps": ("getSnapshotListing",),
     "ListSnapshottableDirOps": ("getSnapshottableDirListing",),
     "SnapshotDiffReportOps": ("getSnapshotDiffReport", "getSnapshotDiffReportListing"),
     "BlockReceivedAndDeletedOps": ("blockReceivedAndDeleted",),
@@ -49,6 +53,37 @@ _TIMED: Final[Mapping[str, str]] = {
     "StorageBlockReport": "blockReport",
     "CacheReport": "cacheReport",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is counted beside calls and syncs, since the start of the process."""
+
+    deleted: int
+    """Inodes that were freed; what snapshots show is freed with the last of them."""
+    listed: int
+    timed_out_copies: int
+    retries: int
+    """Calls that the retry cache knew; answers that it took, and answers that left it."""
+    retry_answers: int
+    retry_answers_gone: int
+    resource_looks: Times
+    tail: TailFigures | None
+    """Of a namenode that shares its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """Where the log stands now."""
+
+    pending: int
+    """Edits that are not durable yet."""
+    in_segment: int
+    """In the segment that is being written, with its first; 0 without one."""
+    writers: int
+    """Clients that hold a lease."""
+    tail_age_ms: int
+    """How long ago a standby has applied edits; 0 of an active one."""
 
 
 def operation_of(method: str) -> str | None:
@@ -65,11 +100,19 @@ def activity(
     transactions: int,
     syncs: Times,
     rates: Rates,
+    counted: Counted,
+    pending_edits: int,
+    startup: Seen,
     *,
     started_ms: int,
     now_ns: int,
 ) -> Bean:
     """The bean NameNodeActivity. `transactions` were written since the start, with `syncs`."""
+
+    def timed(name: str, times: Times) -> None:
+        mean_ns = rates.mean_ns(name, times.count, times.total_ns, now_ns)
+        found[f"{name}NumOps"], found[f"{name}AvgTime"] = times.count, mean_ns / 1e6
+
     times = _by_method(ports)
     found: Bean = {
         "name": "Hadoop:service=NameNode,name=NameNodeActivity",
@@ -79,15 +122,27 @@ def activity(
     }
     for attribute, methods in _COUNTED.items():
         found[attribute] = sum(times[method].count for method in methods if method in times)
-    for name, method in _TIMED.items():
-        each = times.get(method, Times())
-        found[f"{name}NumOps"] = each.count
-        found[f"{name}AvgTime"] = rates.mean_ns(name, each.count, each.total_ns, now_ns) / 1e6
-    mean_ns = rates.mean_ns("Syncs", syncs.count, syncs.total_ns, now_ns)
+    tail = counted.tail or TailFigures()
+    for name, each in (
+        *((name, times.get(method, Times())) for name, method in _TIMED.items()),
+        ("Syncs", syncs),
+        ("ResourceCheckTime", counted.resource_looks),
+        ("EditLogFetchTime", tail.reads),
+        ("EditLogTailTime", tail.turns),
+        ("EditLogTailInterval", tail.pauses),
+    ):
+        timed(name, each)
+    took_ms = {seen.phase: seen.elapsed_ms for seen in startup.phases if seen.is_complete}
     found |= {
         "TransactionsNumOps": transactions,
-        "SyncsNumOps": syncs.count,
-        "SyncsAvgTime": mean_ns / 1e6,
+        "NumEditLogLoadedNumOps": tail.loads,
+        "NumEditLogLoadedAvgCount": tail.edits / tail.loads if tail.loads else 0.0,
+        "FilesDeleted": counted.deleted,
+        "FilesInGetListingOps": counted.listed,
+        "TimeoutReReplications": counted.timed_out_copies,
+        "PendingEditsCount": pending_edits,
+        "FsImageLoadTime": took_ms.get(Phase.IMAGE, 0) + took_ms.get(Phase.EDITS, 0),
+        "SafeModeTime": took_ms.get(Phase.SAFE_MODE, 0),
         "TransactionsBatchedInSync": max(0, transactions - syncs.count),
         "TotalFileOps": sum(times[method].count for method in OPERATIONS if method in times),
         "NNStartedTimeInMillis": started_ms,
@@ -95,9 +150,26 @@ def activity(
     return found
 
 
-def namesystem_extras(windows: Iterable[TopWindow], syncs: Times, *, wall_ms: int) -> Bean:
+def retry_cache(counted: Counted) -> Bean:
+    """The bean of the answers that are kept for those who ask again."""
+    return {
+        "name": "Hadoop:service=NameNode,name=RetryCache.NameNodeRetryCache",
+        "modelerType": "RetryCache.NameNodeRetryCache",
+        "tag.Context": "rpc",
+        "CacheHit": counted.retries,
+        "CacheUpdated": counted.retry_answers,
+        "CacheCleared": counted.retry_answers_gone,
+    }
+
+
+def namesystem_extras(
+    windows: Iterable[TopWindow], syncs: Times, log: LogFacts, *, wall_ms: int
+) -> Bean:
     """What FSNamesystemState and FSNamesystem have beside the status."""
     return {
+        "TransactionsSinceLastLogRoll": log.in_segment,
+        "NumActiveClients": log.writers,
+        "MillisSinceLastLoadedEdits": log.tail_age_ms,
         "TopUserOpCounts": top_user_op_counts(windows, wall_ms),
         "TotalSyncCount": syncs.count,
         "tag.TotalSyncTimes": f"{syncs.total_ns // 1_000_000} ",

@@ -93,6 +93,7 @@ def bean(facts: SecondaryFacts, now_s: float) -> Bean:
         "SoftwareVersion": __version__,
         "StartTime": facts.started_ms,
         "CompileInfo": f"howdah {__version__}",
+        "SecurityEnabled": False,
     }
 
 

@@ -86,6 +86,10 @@ class PhaseSeen:
     file: str
     size_bytes: int | None
 
+    @property
+    def is_complete(self) -> bool:
+        return self.status == "COMPLETE"
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:

@@ -15,13 +15,16 @@ from howdah.config import Configuration
 from howdah.figures.times import Rates
 from howdah.figures.top_users import TopUsers, TopWindow
 from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAContext, HAState
-from howdah.namenode.journal.edit_log import LogFigures
 from howdah.namenode.monitoring.activity import (
+    Counted,
+    LogFacts,
     activity,
     journal_families,
     namesystem_extras,
     operation_of,
+    retry_cache,
 )
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.namenode.monitoring.startup import Phase, StartupProgress, bean
@@ -52,18 +55,22 @@ class Watch:
         conf: Configuration,
         core: Core,
         context: HAContext,
-        log: LogFigures,
+        log_writer: LogWriter,
         trouble: Callable[[], str],
         startup: StartupProgress,
+        counted: Callable[[], Counted],
     ) -> None:
-        """`trouble` says why the namenode should not be the active one."""
+        """`trouble` says why the namenode should not be the active one, `counted` what others
+        have counted."""
         self.startup = startup
         startup.counts(
             Phase.SAFE_MODE,
             lambda: core.safe_mode.safe_blocks,
             lambda: core.safe_mode.needed_blocks,
         )
-        self._log = log
+        self._log_writer = log_writer
+        self._log = log_writer.figures
+        self._counted = counted
         self._rates = Rates()
         self._core = core
         self._context = context
@@ -107,12 +114,15 @@ class Watch:
             return lambda: self.pages.answer(request, ())
         windows = self.windows()
         wall_ms = self._core.clock.wall_ms()
+        counted, log = self._counted(), self._log_facts()
 
         def make() -> Response:
             found = status()
             directories = snapshots() if tells_snapshots(request) else None
             with WORDS:
-                made = self._beans(found, windows, wall_ms, with_nodes=tells_nodes(request))
+                made = self._beans(
+                    *(found, windows, counted, log, wall_ms), with_nodes=tells_nodes(request)
+                )
                 if directories is not None:
                     made.append(snapshot_info(directories))
                 return self.pages.answer(
@@ -127,11 +137,32 @@ class Watch:
 
         return make
 
+    def _log_facts(self) -> LogFacts:
+        writer, core = self._log_writer, self._core
+        counted = self._counted()
+        age_ms = 0
+        if not self._context.is_active and counted.tail is not None and counted.tail.loaded_ms:
+            age_ms = core.clock.monotonic_ms() - counted.tail.loaded_ms
+        return LogFacts(
+            pending=core.last_txid - writer.durable_txid,
+            in_segment=writer.edits_in_segment + 1 if writer.is_open else 0,
+            writers=len(core.leases),
+            tail_age_ms=age_ms,
+        )
+
     def _beans(
-        self, status: NamenodeStatus, windows: list[TopWindow], wall_ms: int, *, with_nodes: bool
+        self,
+        status: NamenodeStatus,
+        windows: list[TopWindow],
+        counted: Counted,
+        log: LogFacts,
+        wall_ms: int,
+        *,
+        with_nodes: bool,
     ) -> list[jmx.Bean]:
-        found = [*beans(status, with_nodes=with_nodes), bean(self.startup.see())]
-        extras = namesystem_extras(windows, self._log.syncs, wall_ms=wall_ms)
+        startup = self.startup.see()
+        found = [*beans(status, with_nodes=with_nodes), bean(startup), retry_cache(counted)]
+        extras = namesystem_extras(windows, self._log.syncs, log, wall_ms=wall_ms)
         for each in found:
             name = str(each["name"]).partition("name=")[2]
             if name in ("FSNamesystem", "FSNamesystemState"):
@@ -145,6 +176,9 @@ class Watch:
                 self._log.transactions,
                 self._log.syncs,
                 self._rates,
+                counted,
+                log.pending,
+                startup,
                 started_ms=status.started_ms,
                 now_ns=time.monotonic_ns(),
             )

@@ -138,7 +138,10 @@ class Pages:
                             shared.lost or "",
                             [
                                 JournalNodeStatus(
-                                    node.node, node.acknowledged_txid, node.out_of_sync or ""
+                                    node.node,
+                                    node.acknowledged_txid,
+                                    node.out_of_sync or "",
+                                    node.queued_bytes,
                                 )
                                 for node in shared.reports()
                             ],

@@ -16,11 +16,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from howdah import keys
 from howdah.config import Configuration
+from howdah.figures.times import Times
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,7 @@ class Resources:
         self._free = free
         self._next_ms = 0
         self._looking = False
+        self.looks = Times()
         self.trouble = ""
         """Where there is no room; empty while there is enough."""
 
@@ -82,8 +85,14 @@ class Resources:
         if self._looking or self._now_ms() < self._next_ms:
             return
         self._looking = True
-        looking = asyncio.get_running_loop().run_in_executor(None, self.look)
+        looking = asyncio.get_running_loop().run_in_executor(None, self._timed_look)
         looking.add_done_callback(self._looked)
+
+    def _timed_look(self) -> str:
+        began_ns = time.perf_counter_ns()
+        found = self.look()
+        self.looks.add(time.perf_counter_ns() - began_ns)
+        return found
 
     def look(self) -> str:
         """Where there is no room, by the rules."""

@@ -54,6 +54,7 @@ from howdah.namenode.journal.directories import (
     failed_directories,
 )
 from howdah.namenode.lifeline.server import LifelineServer
+from howdah.namenode.monitoring.activity import Counted
 from howdah.namenode.monitoring.starting import Starting
 from howdah.namenode.monitoring.startup import Phase
 from howdah.namenode.monitoring.watch import Watch
@@ -279,8 +280,8 @@ class Namenode:
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
         self._watch = Watch(
-            *(conf, core, self.context, self.log_writer.figures, self._trouble),
-            starting.progress,
+            *(conf, core, self.context, self.log_writer, self._trouble),
+            *(starting.progress, self._counted),
         )
         self._watch.serve(self._rpc)
         images = ImageServer(
@@ -389,6 +390,20 @@ class Namenode:
         shared = self.log_writer.shared
         if shared is not None and shared.lost is not None:
             self._fail(f"another namenode writes the shared log: {shared.lost}")
+
+    def _counted(self) -> Counted:
+        """For monitoring."""
+        core = self.core
+        return Counted(
+            deleted=core.namespace.reaped,
+            listed=self.client.entries_listed,
+            timed_out_copies=core.reconstruction.timed_out,
+            retries=core.retry_cache.hits,
+            retry_answers=core.retry_cache.updates,
+            retry_answers_gone=core.retry_cache.cleared,
+            resource_looks=self.resources.looks,
+            tail=None if self.ha is None else self.ha.tailing.figures,
+        )
 
     def _shown(self, path: str) -> Shown | None:
         """What the audit log shows of the inode at a path."""

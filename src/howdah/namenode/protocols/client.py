@@ -59,8 +59,9 @@ class ClientProtocol:
         self.administration = Administration(core, files)
         writing = Writing(core)
         self._files = FileMethods(core, leases, recovery, writing)
+        self._queries = QueryMethods(core)
         self.families: Final = (
-            QueryMethods(core),
+            self._queries,
             UsageMethods(core),
             TreeMethods(core),
             self._files,
@@ -85,6 +86,11 @@ class ClientProtocol:
             refused=client_absent.REFUSED,
             quick=self._quick.methods,
         )
+
+    @property
+    def entries_listed(self) -> int:
+        """In answers of listings, since the start."""
+        return self._queries.entries_listed
 
     def look_at_waiting(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported, or time passed: answer what can be of `complete` and `append`."""

@@ -23,6 +23,8 @@ class QueryMethods:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._queries = Queries(core)
+        self.entries_listed = 0
+        """In answers of listings, since the start."""
         self._defaults = pb.GetServerDefaultsResponseProto(
             serverDefaults=messages.server_defaults(core.settings)
         )
@@ -93,6 +95,7 @@ class QueryMethods:
                 places_left -= sum(len(block.locs) for block in locations.blocks)
             status = messages.file_status(inode, name.encode(), locations, into=entries.add())
             self._mark(inode, status)
+        self.entries_listed += len(entries)
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
         return answer
 

@@ -44,6 +44,8 @@ class Departures:
         self._tally = tally
         self._marks = marks
         self._free_block = free_block
+        self.reaped = 0
+        """Inodes that were freed."""
         # Those that nothing shows any more, not settled yet; empty between edits.
         self._gone: deque[INode] = deque()
         # Those that are settled, each with all that is below it.
@@ -149,3 +151,4 @@ class Departures:
                     self._free_block(block_id)
                 node.block_ids = ()
             self._inodes.remove(node.inode_id)
+            self.reaped += 1

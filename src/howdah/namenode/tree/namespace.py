@@ -241,6 +241,11 @@ class Namespace:
             self._tell(BlockRemoved(block))
 
     @property
+    def reaped(self) -> int:
+        """How many inodes `reap` has freed."""
+        return self._departures.reaped
+
+    @property
     def must_reap(self) -> bool:
         """True while `reap` has work."""
         return self._departures.must_reap

@@ -7,7 +7,7 @@ asks for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median, pstdev
 from typing import Final
 
@@ -103,6 +103,7 @@ def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
         _bean("NameNode", "NameNode", {"tag.Context": "dfs", "NameNodeState": _number(status)}),
         _bean("ReplicatedBlocksState", _NAMESYSTEM, _replicated(status)),
         _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
+        *_journal_nodes(status),
         _bean("HowdahDefects", "howdah.defects", _defects(status)),
     ]
 
@@ -260,6 +261,24 @@ def _journal(directory: EditsDirectoryStatus) -> dict[str, str]:
         "required": str(directory.required).lower(),
         "disabled": str(bool(directory.failure)).lower(),
     }
+
+
+def _journal_nodes(status: NamenodeStatus) -> Iterator[Bean]:
+    """How each journal node does that this namenode writes to."""
+    for journal in status.edits_directories:
+        newest = max((node.txid for node in journal.nodes), default=0)
+        for node in journal.nodes:
+            name = f"IPCLoggerChannel-{node.name.replace(':', '-')}"
+            yield _bean(
+                name,
+                name,
+                {
+                    "tag.Context": "dfs",
+                    "tag.IsOutOfSync": str(bool(node.left_out)).lower(),
+                    "QueuedEditsSize": node.queued_bytes,
+                    "CurrentLagTxns": newest - node.txid,
+                },
+            )
 
 
 def _namesystem(status: NamenodeStatus) -> Bean:

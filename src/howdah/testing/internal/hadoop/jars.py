@@ -21,6 +21,8 @@ from pathlib import Path
 from howdah.errors import HowdahError
 
 HADOOP_VERSION = "3.5.0"
+FRONTS_VERSION = "3.4.2"
+"""Of the newest router and HttpFS that the repository has."""
 _FETCH_TIMEOUT_S = 500
 
 
@@ -64,11 +66,24 @@ _DISTCP_ARTIFACTS = tuple(
 # Alone, too. Of Hadoop 3.4, whose protocol and commands are those of 3.5: the repository has no
 # later one.
 _ROUTER_ARTIFACTS = (
-    _Artifact(_HADOOP, "hadoop-hdfs-rbf", "3.4.2", is_alone=True),
+    _Artifact(_HADOOP, "hadoop-hdfs-rbf", FRONTS_VERSION, is_alone=True),
     # What it needs of others, and does not find among the jars of HADOOP_VERSION.
-    _Artifact(_HADOOP, "hadoop-federation-balance", "3.4.2", is_alone=True),
+    _Artifact(_HADOOP, "hadoop-federation-balance", FRONTS_VERSION, is_alone=True),
     _Artifact(_HADOOP, "hadoop-distcp", HADOOP_VERSION, is_alone=True),
     _Artifact("org.codehaus.jettison", "jettison", "1.5.4", is_alone=True),
+)
+# Servers that stand before others, with all that they need, of one version: HttpFS of 3.4 does not
+# run on Jersey as 3.5 has it.
+_FRONT_ARTIFACTS = tuple(
+    _Artifact(_HADOOP, name, FRONTS_VERSION)
+    for name in (
+        "hadoop-common",
+        "hadoop-hdfs",
+        "hadoop-hdfs-client",
+        "hadoop-hdfs-rbf",
+        "hadoop-federation-balance",
+        "hadoop-hdfs-httpfs",
+    )
 )
 # With the versions that Hadoop's own build has.
 _TEST_ARTIFACTS = (
@@ -106,8 +121,14 @@ def hadoop_distcp_class_path(cache: Path) -> str:
 
 def hadoop_router_class_path(cache: Path) -> str:
     """The class path of Hadoop's router, to go before `hadoop_class_path`."""
-    into = cache / "hadoop-router-3.4.2"
+    into = cache / f"hadoop-router-{FRONTS_VERSION}"
     return _jars("HOWDAH_HADOOP_ROUTER_CLASSPATH", into, _ROUTER_ARTIFACTS)
+
+
+def hadoop_fronts_class_path(cache: Path) -> str:
+    """The class path of Hadoop's router and HttpFS, to run them by itself."""
+    into = cache / f"hadoop-fronts-{FRONTS_VERSION}"
+    return _jars("HOWDAH_HADOOP_FRONTS_CLASSPATH", into, _FRONT_ARTIFACTS)
 
 
 def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:

@@ -40,7 +40,7 @@ HAADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 WEB_APPS = ("hdfs", "datanode", "journal", "static")
 # A datanode's pages are at a port that nothing asks for.
 _ARGUMENTS = {"datanode": ("-D", "dfs.datanode.http.address=127.0.0.1:0")}
-_LOGGING = """\
+LOGGING = """\
 log4j.rootLogger=INFO,err
 log4j.appender.err=org.apache.log4j.ConsoleAppender
 log4j.appender.err.target=System.err
@@ -78,7 +78,7 @@ class HadoopSpawner:
             self._started.pop(pid, None)  # the number of one that was before
             return pid
         conf_dir = self._layout.server_conf_dir(name)
-        (conf_dir / "log4j.properties").write_text(_LOGGING)
+        (conf_dir / "log4j.properties").write_text(LOGGING)
         for pages in WEB_APPS:
             (conf_dir / "webapps" / pages).mkdir(parents=True, exist_ok=True)
         role = role_of(name)
