@@ -349,33 +349,71 @@ def test_every_block_of_a_file_is_a_split_where_the_block_is(
     assert len(found) == 4
 
 
+def scans(spark: Any, frame: Any) -> list[list[set[str]]]:
+    """Of each scan in the plan of a frame, and of each partition in it: where Spark's scheduler
+    would run its task, as Spark writes such places."""
+    leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
+    context = spark.sparkContext._jsc.sc()
+    found = []
+    for number in range(leaves.size()):
+        rdd = leaves.apply(number).execute()
+        partitions = []
+        for index in range(len(rdd.partitions())):
+            places = context.getPreferredLocs(rdd, index)
+            partitions.append({places.apply(each).toString() for each in range(places.size())})
+        found.append(partitions)
+    return found
+
+
 @pytest.mark.req("FS-039", "FS-040")
-def test_tasks_are_told_the_datanode_that_has_a_lookup_table_in_memory(spark: Any) -> None:
+def test_the_scan_of_a_lookup_table_in_a_join_is_told_the_datanode_that_has_it_in_memory(
+    spark: Any,
+) -> None:
+    """A frame over lines of a file, as over Hive's tables, is told which datanode has a block
+    cached. Spark's own file sources (Parquet and others) look at the datanodes alone, of which
+    this is one."""
     conf: dict[str, str | int | float | bool] = {
         "dfs.datanode.max.locked.memory": 1 << 20,
         "dfs.heartbeat.interval": "200ms",
     }
     # With racks the datanodes have names that Spark looks at.
     with MiniCluster(datanodes=2, racks=["/a", "/b"], conf=conf) as cluster:
+        lines = f"{cluster.uri}/table.csv"
+        columns = f"{cluster.uri}/table.parquet"
+        spark.range(1000).selectExpr("id", "id % 3 + 1 as kind").coalesce(1).write.parquet(
+            f"{cluster.uri}/facts"
+        )
         with cluster.connect() as fs:
             assert isinstance(fs, HdfsFileSystem)
-            with fs.create("/table", replication=2) as out:
-                out.write(b"1 one\n2 two\n3 three\n")
+            with fs.create("/table.csv", replication=2) as out:
+                out.write(b"1,one\n2,two\n3,three\n")
+            spark.read.csv(lines, "kind long, name string").coalesce(1).write.parquet(columns)
+            (part,) = names(fs, columns)
+            files = ["/table.csv", f"/table.parquet/{part}"]
             fs.add_cache_pool("tables", group="g")
-            fs.add_cache_directive("/table", "tables")
+            for path in files:
+                fs.add_cache_directive(path, "tables")
 
             def is_set() -> bool:
-                (block,) = fs.block_locations("/table")
-                return (len(block.hosts), len(block.cached_hosts)) == (2, 1)
+                found = [fs.block_locations(path)[0] for path in files]
+                return all((len(b.hosts), len(b.cached_hosts)) == (2, 1) for b in found)
 
             wait_until(is_set, 60)
-            (block,) = fs.block_locations("/table")
-        table = spark.sparkContext.textFile(f"{cluster.uri}/table", 1)
-        places = spark.sparkContext._jsc.sc().getPreferredLocs(table._jrdd.rdd(), 0)
-        told = {places.apply(number).toString() for number in range(places.size())}
-        (cached,) = block.cached_hosts
-        assert told == {f"hdfs_cache_{cached}", *set(block.hosts) - {cached}}
-        assert table.collect() == ["1 one", "2 two", "3 three"]
+            of_lines, of_columns = (fs.block_locations(path)[0] for path in files)
+        (cached,) = of_lines.cached_hosts
+        facts = spark.read.parquet(f"{cluster.uri}/facts")
+        table = spark.read.csv(spark.sparkContext.textFile(lines, 1), "kind long, name string")
+        joined = facts.join(table, "kind").groupBy("name").count()
+        (_, (told,)) = scans(spark, joined)
+        assert told == {f"hdfs_cache_{cached}", *set(of_lines.hosts) - {cached}}
+        counted = {row["name"]: row["count"] for row in joined.collect()}
+        assert counted == {"one": 334, "two": 333, "three": 333}
+
+        table = spark.read.parquet(columns)
+        joined = facts.join(table, "kind").groupBy("name").count()
+        (_, (told,)) = scans(spark, joined)
+        assert set(of_columns.cached_hosts) < told == set(of_columns.hosts)
+        assert {row["name"]: row["count"] for row in joined.collect()} == counted
 
 
 # -- Python workers -----------------------------------------------------------------------------
