@@ -222,6 +222,8 @@ PURE = {
         "capabilities",
         "typed_data.codec",
         "glob",
+        "objects.amazon.fields",
+        "objects.amazon.listing",
         "objects.azure.documents",
         "objects.azure.names",
         "objects.azure.signing",

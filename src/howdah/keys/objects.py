@@ -145,6 +145,46 @@ FS_S3A_CREATE_CHECKSUM_ALGORITHM = choice(
     ("CRC32C", "NONE"),
     "The checksum that goes with uploads, which the store checks and keeps. Hadoop has none.",
 )
+FS_S3A_CREATE_CONDITIONAL_ENABLED = boolean(
+    "fs.s3a.create.conditional.enabled",
+    True,
+    "Whether the last request of a new file has the store make sure that there is none; without "
+    "it the one look at the beginning counts, for stores that know no conditions.",
+)
+FS_S3A_OBJECT_CONTENT_ENCODING = optional_string(
+    "fs.s3a.object.content.encoding", "The Content-Encoding that new objects are said to have."
+)
+FS_S3A_ENCRYPTION_ALGORITHM = optional_string(
+    "fs.s3a.encryption.algorithm",
+    "How the store encrypts objects: `AES256`, `SSE-KMS`, `DSSE-KMS` or `SSE-C`.",
+)
+FS_S3A_ENCRYPTION_KEY = optional_string(
+    "fs.s3a.encryption.key", "The name of a key of KMS's, or for `SSE-C` the key itself, in Base64."
+)
+FS_S3A_ENCRYPTION_CONTEXT = optional_string(
+    "fs.s3a.encryption.context", "What KMS binds its keys to: `NAME=VALUE, NAME=VALUE`."
+)
+FS_S3A_ACL_DEFAULT = optional_string(
+    "fs.s3a.acl.default", "The access list that new objects get, as `BucketOwnerFullControl`."
+)
+FS_S3A_CREATE_STORAGE_CLASS = optional_string(
+    "fs.s3a.create.storage.class", "The storage class of new objects, as `intelligent_tiering`."
+)
+FS_S3A_REQUESTER_PAYS_ENABLED = boolean(
+    "fs.s3a.requester.pays.enabled", False, "Whether requests say that who makes them pays."
+)
+FS_S3A_ENDPOINT_FIPS = boolean(
+    "fs.s3a.endpoint.fips", False, "Whether Amazon's FIPS endpoint of the region is asked."
+)
+FS_S3A_MULTIOBJECTDELETE_ENABLE = boolean(
+    "fs.s3a.multiobjectdelete.enable",
+    True,
+    "Whether one request removes many objects; without it each has one of its own.",
+)
+FS_S3A_INPUT_FADVISE = optional_string(
+    "fs.s3a.input.fadvise",
+    "How files are read: `sequential`, `random`, or `default`, which finds out.",
+)
 FS_S3A_BULK_DELETE_PAGE_SIZE = integer(
     "fs.s3a.bulk.delete.page.size",
     250,

@@ -6,12 +6,9 @@ one of botocore's providers here, the configuration's own keys are one of ours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from howdah import errors, keys
-
-if TYPE_CHECKING:
-    from howdah.fs.objects.settings import Secrets
 
 ANONYMOUS: Final = "anonymous"
 SIMPLE: Final = "simple"
@@ -38,6 +35,26 @@ _PROVIDERS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+class Secrets:
+    """The keys that a configuration gives; neither printed nor compared by accident."""
+
+    __slots__ = ("access_key", "secret_key", "session_token")
+
+    def __init__(
+        self, access_key: str | None, secret_key: str | None, session_token: str | None
+    ) -> None:
+        self.access_key = access_key
+        self.secret_key = secret_key
+        self.session_token = session_token
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self.access_key and self.secret_key)
+
+    def __repr__(self) -> str:
+        return f"Secrets({'given' if self.secret_key else 'none'})"
+
+
 def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
     """What to ask, in order. Raises `InvalidConfiguration` for a class that is not known."""
     found: list[str] = []
@@ -50,6 +67,11 @@ def methods_of(classes: tuple[str, ...]) -> tuple[str, ...]:
             )
         found += [each for each in methods if each not in found]
     return tuple(found)
+
+
+def are_in_configuration(classes: tuple[str, ...]) -> bool:
+    """Whether one of them wants keys of the configuration."""
+    return not {SIMPLE, TEMPORARY}.isdisjoint(methods_of(classes))
 
 
 def is_anonymous(methods: tuple[str, ...]) -> bool:

@@ -83,7 +83,7 @@ class ObjectInput(RemoteInput):
         self._tally = tally
         self._retrying = Retrying(settings.retries)
         self._rules = MergeRules(settings.vectored_gap_bytes, settings.vectored_read_bytes)
-        self._plan = ReadPlan(info.length, settings.readahead_bytes)
+        self._plan = ReadPlan(info.length, settings.readahead_bytes, settings.manner)
         self._answer: Reading | None = None
         self._answer_at = 0
         self._answer_end = 0

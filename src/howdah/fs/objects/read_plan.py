@@ -3,15 +3,25 @@
 Two manners. *Straight on*: one answer up to the end of the object, read as it is wanted; so
 it begins. *At random*: as many bytes as are wanted, at least `readahead_bytes`. A move that is
 not a short one forward leads to the second; who then reads on where an answer ended gets
-twice as much each time, and is straight on again when that is `STRAIGHT_AGAIN_BYTES`.
+twice as much each time, and is straight on again when that is `STRAIGHT_AGAIN_BYTES`. Who says
+how a file is read has it so, whatever moves there are.
 """
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Final
 
 STRAIGHT_AGAIN_BYTES: Final = 8 << 20
+
+
+class Manner(enum.Enum):
+    """How a file is said to be read."""
+
+    LEARNT = "learnt"
+    STRAIGHT = "straight on"
+    RANDOM = "at random"
 
 
 @dataclass(slots=True)
@@ -20,11 +30,16 @@ class ReadPlan:
 
     length: int
     readahead_bytes: int
-    is_straight: bool = True
+    manner: Manner = Manner.LEARNT
+    is_straight: bool = field(default=True, init=False)
     moves: int = 0
     """Moves that were no short ones forward."""
     _window: int = field(default=0, init=False)
     _ended_at: int = field(default=-1, init=False)
+
+    def __post_init__(self) -> None:
+        self.is_straight = self.manner is not Manner.RANDOM
+        self._window = self.readahead_bytes
 
     def skip(self, ahead: int) -> bool:
         """Whether the bytes up to a position `ahead` of the answer are read over; otherwise
@@ -32,14 +47,15 @@ class ReadPlan:
         if 0 <= ahead <= self.readahead_bytes:
             return True
         self.moves += 1
-        self.is_straight = False
+        if self.manner is Manner.LEARNT:
+            self.is_straight = False
         self._window = self.readahead_bytes
         return False
 
     def end_of(self, start: int, wanted: int) -> int:
         """Up to where the next answer is to go, if it begins at `start`."""
         if not self.is_straight:
-            if start == self._ended_at:
+            if start == self._ended_at and self.manner is Manner.LEARNT:
                 self._window = min(self._window * 2, STRAIGHT_AGAIN_BYTES)
                 self.is_straight = self._window >= STRAIGHT_AGAIN_BYTES
             else:

@@ -13,7 +13,6 @@ composite CRCs of HDFS.
 
 from __future__ import annotations
 
-import base64
 import logging
 import re
 import threading
@@ -26,6 +25,7 @@ from urllib.parse import unquote_plus
 from howdah import errors
 from howdah.forks import PerProcess
 from howdah.fs.objects import credentials
+from howdah.fs.objects.amazon import fields
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.names import MAX_KEY_BYTES
 from howdah.fs.objects.retrying import Retrying
@@ -59,22 +59,10 @@ except ImportError as error:
     ) from error
 
 T = TypeVar("T")
-WRITER: Final = "howdah-writer"
-"""The metadata by which a stream knows its own object again."""
 _DIRECTORY_BUCKET: Final = "--x-s3"
 """How names of buckets end that Amazon calls directory buckets: they sort nothing."""
 _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
-_ALGORITHM: Final = "CRC32C"
-_DESCRIBED: Final = (
-    "CacheControl",
-    "ContentDisposition",
-    "ContentEncoding",
-    "ContentLanguage",
-    "ContentType",
-    "Metadata",
-)
-"""What a copy has of its source, as the store's own copies have it."""
 _PAGE: Final = "HowdahPage"
 """Under which name an answer of botocore has the page that was read in its place."""
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -149,6 +137,8 @@ class S3Store:
         }
         if credentials.is_anonymous(self._methods):
             options["signature_version"] = UNSIGNED
+        if settings.fips:
+            options["use_fips_endpoint"] = True
         region = settings.region or session.get_config_variable("region") or DEFAULT_REGION
         try:
             client = session.create_client(
@@ -162,7 +152,13 @@ class S3Store:
         def count(**_: object) -> None:
             own.calls += 1
 
+        def add(params: dict[str, Any], model: Any, **_: object) -> None:
+            known = model.input_shape.members
+            for name, value in settings.additions.of(known, params.get("Key", "")).items():
+                params.setdefault(name, value)
+
         client.meta.events.register("before-send.s3", count)
+        client.meta.events.register_first("before-parameter-build.s3", add)
         client.meta.events.register("before-call.s3.HeadBucket", _say_nothing)
         client.meta.events.register_last("before-parse.s3.ListObjectsV2", _read_page)
         return client
@@ -196,18 +192,18 @@ class S3Store:
             # An answer to HEAD has no room for a reason, or for the bucket's region.
             self._list("a listing", key, lambda s3: s3.list_objects_v2, MaxKeys=1)
             found = self._ask("HEAD", key, head)
-        if not _etag(found):
+        if not fields.etag(found):
             # A page of some web server, which has one for every name.
             raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
         return ObjectInfo(
             key=key,
             length=int(found["ContentLength"]),
-            modified_ms=_ms(found.get("LastModified")),
-            etag=_etag(found),
-            version_id=_version(found),
-            crc32c=_crc(found),
-            writer=found.get("Metadata", {}).get(WRITER),
-            described={name: found[name] for name in _DESCRIBED if name in found},
+            modified_ms=fields.ms(found.get("LastModified")),
+            etag=fields.etag(found),
+            version_id=fields.version(found),
+            crc32c=fields.crc_of(found),
+            writer=found.get("Metadata", {}).get(fields.WRITER),
+            described=fields.described(found),
         )
 
     def get(
@@ -225,17 +221,23 @@ class S3Store:
                 Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             ),
         )
-        return _Reading(self._settings, key, found["Body"]), _etag(found)
+        return _Reading(self._settings, key, found["Body"]), fields.etag(found)
 
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         its_crc = self._crc_of(body)
-        more: dict[str, Any] = {**_condition(exclusive), **_metadata(writer), **_sent(its_crc)}
+        more: dict[str, Any] = {
+            **self._condition(exclusive),
+            **fields.metadata(writer),
+            **fields.sent(its_crc),
+        }
+        if self._settings.content_encoding and not key.endswith("/"):
+            more["ContentEncoding"] = self._settings.content_encoding
         found = self._ask(
             "PUT",
             key,
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=body, **more),
         )
-        return Stored(_etag(found), _version(found), its_crc)
+        return Stored(fields.etag(found), fields.version(found), its_crc)
 
     def delete(self, key: str) -> None:
         self._ask("DELETE", key, lambda s3: s3.delete_object(Bucket=self._bucket, Key=key))
@@ -251,13 +253,16 @@ class S3Store:
                 CopySourceIfMatch=f'"{source.etag}"',
             ),
         )
-        return Stored(_etag(found.get("CopyObjectResult", {})), _version(found))
+        return Stored(fields.etag(found.get("CopyObjectResult", {})), fields.version(found))
 
     def _source(self, source: ObjectInfo) -> dict[str, str]:
         found = {"Bucket": self._bucket, "Key": source.key}
         if source.version_id is not None:
             found["VersionId"] = source.version_id
         return found
+
+    def _condition(self, exclusive: bool) -> dict[str, str]:
+        return fields.condition(exclusive and self._settings.has_conditions)
 
     def _crc_of(self, body: Body) -> int | None:
         if not self._settings.with_checksums:
@@ -269,12 +274,15 @@ class S3Store:
     def begin_upload(
         self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
     ) -> str:
-        more: dict[str, Any] = _metadata(writer)
-        if like is not None and like.described is not None:
+        more: dict[str, Any] = fields.metadata(writer)
+        if like is None:
+            if self._settings.content_encoding:
+                more["ContentEncoding"] = self._settings.content_encoding
+        elif like.described is not None:
             theirs = like.described.get("Metadata", {})
             more = {**like.described, "Metadata": {**theirs, **more.get("Metadata", {})}}
         if self._settings.with_checksums:
-            more |= {"ChecksumAlgorithm": _ALGORITHM, "ChecksumType": "FULL_OBJECT"}
+            more |= {"ChecksumAlgorithm": fields.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
         found = self._ask(
             "an upload",
             key,
@@ -284,7 +292,7 @@ class S3Store:
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)
-        more: dict[str, Any] = _sent(its_crc)
+        more: dict[str, Any] = fields.sent(its_crc)
         found = self._ask(
             f"part {number}",
             key,
@@ -297,7 +305,7 @@ class S3Store:
                 **more,
             ),
         )
-        return Part(number, _etag(found), len(body), its_crc)
+        return Part(number, fields.etag(found), len(body), its_crc)
 
     def copy_part(
         self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
@@ -316,20 +324,20 @@ class S3Store:
             ),
         )
         told = found.get("CopyPartResult", {})
-        return Part(number, _etag(told), end - start, _crc(told))
+        return Part(number, fields.etag(told), end - start, fields.crc_of(told))
 
     def complete_upload(
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
     ) -> Stored:
         joined = joined_crc32c(parts)
-        more: dict[str, Any] = _condition(exclusive)
+        more: dict[str, Any] = self._condition(exclusive)
         if joined is not None:
-            more |= {"ChecksumCRC32C": _text(joined), "ChecksumType": "FULL_OBJECT"}
+            more |= {"ChecksumCRC32C": fields.crc_text(joined), "ChecksumType": "FULL_OBJECT"}
         listed = [
             {
                 "PartNumber": each.number,
                 "ETag": f'"{each.etag}"',
-                **({} if each.crc32c is None else {"ChecksumCRC32C": _text(each.crc32c)}),
+                **({} if each.crc32c is None else {"ChecksumCRC32C": fields.crc_text(each.crc32c)}),
             }
             for each in parts
         ]
@@ -344,7 +352,7 @@ class S3Store:
                 **more,
             ),
         )
-        return Stored(_etag(found), _version(found), joined)
+        return Stored(fields.etag(found), fields.version(found), joined)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
         self._ask(
@@ -370,7 +378,7 @@ class S3Store:
             # Unlike listings of objects, botocore leaves these as the store wrote them.
             plain = unquote_plus if page.get("EncodingType") == "url" else str
             found += [
-                Upload(plain(each["Key"]), each["UploadId"], _ms(each.get("Initiated")))
+                Upload(plain(each["Key"]), each["UploadId"], fields.ms(each.get("Initiated")))
                 for each in page.get("Uploads", ())
             ]
             if not page.get("IsTruncated"):
@@ -417,7 +425,7 @@ class S3Store:
         refused: list[NotDeleted] = []
         listed: list[str] = []
         for key in keys:
-            if not _NOT_IN_XML.search(key):
+            if self._settings.deletes_many and not _NOT_IN_XML.search(key):
                 listed.append(key)
                 continue
             try:
@@ -495,46 +503,3 @@ class _Reading:
         except (BotoCoreError, OSError, ValueError):
             logging.getLogger(__name__).debug("an answer ended early, which nobody wanted")
         self._body.close()
-
-
-def _condition(exclusive: bool) -> dict[str, str]:
-    return {"IfNoneMatch": "*"} if exclusive else {}
-
-
-def _metadata(writer: str | None) -> dict[str, Any]:
-    return {} if writer is None else {"Metadata": {WRITER: writer}}
-
-
-def _sent(found: int | None) -> dict[str, str]:
-    if found is None:
-        return {}
-    return {"ChecksumAlgorithm": _ALGORITHM, "ChecksumCRC32C": _text(found)}
-
-
-def _text(found: int) -> str:
-    return base64.b64encode(found.to_bytes(4, "big")).decode()
-
-
-def _crc(found: dict[str, Any]) -> int | None:
-    """The CRC32C of all bytes; one that is put together of parts' has a dash and is of no use."""
-    text = found.get("ChecksumCRC32C")
-    if not text or "-" in text or found.get("ChecksumType", "FULL_OBJECT") != "FULL_OBJECT":
-        return None
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except ValueError:
-        return None
-    return int.from_bytes(raw, "big") if len(raw) == 4 else None
-
-
-def _etag(found: dict[str, Any]) -> str:
-    return str(found.get("ETag") or "").strip('"')
-
-
-def _version(found: dict[str, Any]) -> str | None:
-    version = found.get("VersionId")
-    return None if version in (None, "null") else str(version)
-
-
-def _ms(when: Any) -> int:
-    return int(when.timestamp() * 1000) if when is not None else 0

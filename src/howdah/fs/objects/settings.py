@@ -7,12 +7,17 @@ shows none of them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.fs.objects import credentials
+from howdah.fs.objects.amazon.additions import Additions, additions_of
+from howdah.fs.objects.credentials import Secrets
 from howdah.fs.objects.parts import MAX_COPY_BYTES
+from howdah.fs.objects.read_plan import Manner
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.tuning import Tuning
 
@@ -21,46 +26,49 @@ _FSSPEC: Final = ("fsspec.s3.", "fsspec.s3a.")
 _REGION_OF_HOST: Final = re.compile(r"s3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d+)\.amazonaws")
 _LARGEST_PAGE: Final = 1000
 DEFAULT_REGION: Final = "us-east-1"
-# Keys of S3A that change what is written; ignoring them would be worse than refusing.
-_NOT_SUPPORTED: Final = (
-    "fs.s3a.server-side-encryption-algorithm",
-    "fs.s3a.server-side-encryption.key",
-    "fs.s3a.encryption.algorithm",
-    "fs.s3a.encryption.key",
-    "fs.s3a.acl.default",
-    "fs.s3a.create.storage.class",
-    "fs.s3a.requester.pays.enabled",
-    "fs.s3a.proxy.host",
-    "hadoop.security.credential.provider.path",
+_OFF: Final = ("", "false", "none")
+# Keys of S3A that change what is written, or who one is, and that howdah does not have: ignoring
+# them would be worse than refusing. With each, what it may say all the same.
+_NOT_SUPPORTED: Final[dict[str, tuple[str, ...]]] = {
+    "fs.s3a.accesspoint.arn": _OFF,
+    "fs.s3a.accesspoint.required": _OFF,
+    "fs.s3a.client.s3.custom.headers": _OFF,
+    "fs.s3a.custom.signers": _OFF,
+    "fs.s3a.delegation.token.binding": _OFF,
+    "fs.s3a.directory.marker.retention": ("", "keep"),
+    "fs.s3a.multipart.uploads.enabled": ("", "true"),
+    "fs.s3a.proxy.host": _OFF,
+    "fs.s3a.s3.signing-algorithm": ("", "aws4signertype", "awss3v4signertype"),
+    "fs.s3a.signing-algorithm": ("", "aws4signertype", "awss3v4signertype"),
+}
+_NOT_SUPPORTED_BEGINNINGS: Final = ("fs.s3a.create.header.",)
+_CREDENTIAL_FILES: Final = (
     "fs.s3a.security.credential.provider.path",
+    "hadoop.security.credential.provider.path",
 )
-
-
-class Secrets:
-    """The keys that a configuration gives; neither printed nor compared by accident."""
-
-    __slots__ = ("access_key", "secret_key", "session_token")
-
-    def __init__(
-        self, access_key: str | None, secret_key: str | None, session_token: str | None
-    ) -> None:
-        self.access_key = access_key
-        self.secret_key = secret_key
-        self.session_token = session_token
-
-    def __repr__(self) -> str:
-        return f"Secrets({'given' if self.secret_key else 'none'})"
+_MANNERS: Final = {
+    **dict.fromkeys(("default", "normal", "adaptive", "vector"), Manner.LEARNT),
+    **dict.fromkeys(("sequential", "whole-file", "avro", "csv", "json"), Manner.STRAIGHT),
+    **dict.fromkeys(("random", "columnar", "hbase", "orc", "parquet"), Manner.RANDOM),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings(Tuning):
     """How to reach a bucket, and how to write and read there."""
 
+    _: KW_ONLY
     endpoint: str | None
     region: str | None
     is_path_style: bool
     providers: tuple[str, ...]
     secrets: Secrets = field(compare=False)
+    additions: Additions = field(compare=False)
+    fips: bool
+    content_encoding: str | None
+    has_conditions: bool
+    """Whether the store makes sure that a new file is new."""
+    deletes_many: bool
     compares_itself: bool
     requires_version: bool
 
@@ -98,29 +106,37 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
                 "set fs.s3a.endpoint, fs.s3a.access.key and their like"
             )
     conf = for_bucket(conf, bucket)
-    for name in _NOT_SUPPORTED:
-        value = (conf.raw(name) or "").strip()
-        if value and value.lower() not in ("false", "none"):
-            raise errors.InvalidConfiguration(
-                f"{name} (from {conf.source(name)}) is not supported for object stores"
-            )
+    _check_supported(conf)
     secure = conf.get(keys.FS_S3A_CONNECTION_SSL_ENABLED)
     endpoint = _endpoint(conf.get(keys.FS_S3A_ENDPOINT), secure)
     part_bytes = conf.get(keys.FS_S3A_MULTIPART_SIZE)
     mode = conf.get(keys.FS_S3A_CHANGE_DETECTION_MODE)
     versioned = conf.get(keys.FS_S3A_CHANGE_DETECTION_SOURCE) == "versionid"
     providers: list[str] = conf.get(keys.FS_S3A_AWS_CREDENTIALS_PROVIDER)
+    secrets = Secrets(
+        conf.get(keys.FS_S3A_ACCESS_KEY),
+        conf.get(keys.FS_S3A_SECRET_KEY),
+        conf.get(keys.FS_S3A_SESSION_TOKEN),
+    )
+    _check_credential_files(conf, providers, secrets)
+    fips = conf.get(keys.FS_S3A_ENDPOINT_FIPS)
+    if fips and endpoint is not None and not _is_amazon(endpoint):
+        raise errors.InvalidConfiguration(
+            f"{keys.FS_S3A_ENDPOINT_FIPS.name} is of Amazon's endpoints, and "
+            f"{keys.FS_S3A_ENDPOINT.name} = {endpoint} is none of them"
+        )
     return Settings(
         bucket=bucket,
         endpoint=None if endpoint is None or _is_amazon(endpoint) else endpoint,
         region=_region(conf.get(keys.FS_S3A_ENDPOINT_REGION), endpoint),
         is_path_style=conf.get(keys.FS_S3A_PATH_STYLE_ACCESS),
         providers=tuple(providers),
-        secrets=Secrets(
-            conf.get(keys.FS_S3A_ACCESS_KEY),
-            conf.get(keys.FS_S3A_SECRET_KEY),
-            conf.get(keys.FS_S3A_SESSION_TOKEN),
-        ),
+        secrets=secrets,
+        additions=additions_of(conf),
+        fips=fips,
+        content_encoding=conf.get(keys.FS_S3A_OBJECT_CONTENT_ENCODING) or None,
+        has_conditions=conf.get(keys.FS_S3A_CREATE_CONDITIONAL_ENABLED),
+        deletes_many=conf.get(keys.FS_S3A_MULTIOBJECTDELETE_ENABLE),
         connections=conf.get(keys.FS_S3A_CONNECTION_MAXIMUM),
         connect_timeout_s=conf.get(keys.FS_S3A_CONNECTION_ESTABLISH_TIMEOUT),
         read_timeout_s=conf.get(keys.FS_S3A_CONNECTION_TIMEOUT),
@@ -150,6 +166,50 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         and mode != "none"
         and conf.get(keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED),
         with_checksums=conf.get(keys.FS_S3A_CREATE_CHECKSUM_ALGORITHM) != "NONE",
+        manner=_manner(conf),
+    )
+
+
+def _check_supported(conf: Configuration) -> None:
+    for name, value in conf.items():
+        if name.startswith(_NOT_SUPPORTED_BEGINNINGS) and value.strip():
+            raise _not_supported(conf, name)
+    for name, harmless in _NOT_SUPPORTED.items():
+        if (conf.raw(name) or "").strip().lower() not in harmless:
+            raise _not_supported(conf, name)
+
+
+def _not_supported(conf: Configuration, name: str) -> errors.HowdahError:
+    return errors.InvalidConfiguration(
+        f"{name} (from {conf.source(name)}) is not supported for object stores"
+    )
+
+
+def _check_credential_files(
+    conf: Configuration, providers: Sequence[str], secrets: Secrets
+) -> None:
+    """Hadoop looks there first. If there is no key besides, ours would be another identity."""
+    if secrets.is_complete or not credentials.are_in_configuration(tuple(providers)):
+        return
+    for name in _CREDENTIAL_FILES:
+        if (conf.raw(name) or "").strip():
+            raise errors.InvalidConfiguration(
+                f"{name} (from {conf.source(name)}) is not read: set "
+                f"{keys.FS_S3A_ACCESS_KEY.name} and {keys.FS_S3A_SECRET_KEY.name}, or have "
+                f"{keys.FS_S3A_AWS_CREDENTIALS_PROVIDER.name} name providers that need neither"
+            )
+
+
+def _manner(conf: Configuration) -> Manner:
+    """The first of a list that is known, as for Hadoop."""
+    said = conf.get(keys.FS_S3A_INPUT_FADVISE) or "default"
+    names = [each.strip().lower() for each in said.split(",")]
+    for name in names:
+        if name in _MANNERS:
+            return _MANNERS[name]
+    raise errors.InvalidConfiguration(
+        f"{keys.FS_S3A_INPUT_FADVISE.name} = {said} is not supported; there are "
+        f"{', '.join(_MANNERS)}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from howdah.fs.objects.read_plan import Manner
 from howdah.fs.objects.retrying import RetryRules
 
 
@@ -32,6 +33,8 @@ class Tuning:
     warns_of_changes: bool
     by_version: bool
     with_checksums: bool
+    manner: Manner = Manner.LEARNT
+    """How files are read."""
 
     @property
     def is_compared_by_store(self) -> bool:

@@ -1,4 +1,6 @@
-"""What S3's protocol costs most time for, done without botocore.
+"""What S3's protocol says, and what of it is done without botocore (nothing here asks a store).
 
-- `listing`  pages of keys (pure)
+- `additions`  what requests carry besides: encryption, access lists, storage classes
+- `fields`     fields of requests and answers
+- `listing`    pages of keys, which cost most of the time
 """

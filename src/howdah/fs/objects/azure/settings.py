@@ -12,7 +12,7 @@ import base64
 import binascii
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from howdah import errors, keys
@@ -39,8 +39,8 @@ _NOT_SUPPORTED: Final = (
     "fs.azure.authorization",
     "fs.azure.secure.mode",
     "fs.azure.storage.emulator.account.name",
-    "hadoop.security.credential.provider.path",
 )
+_CREDENTIAL_FILES: Final = "hadoop.security.credential.provider.path"
 _SIMPLE_PROVIDER: Final = "SimpleKeyProvider"
 
 
@@ -63,6 +63,7 @@ class AzureSettings(Tuning):
     """How to reach a container, and how to write and read there. `root` is what goes before
     the container in the path of a request: the account, where that is not in the host."""
 
+    _: KW_ONLY
     account: str
     place: Place
     root: str
@@ -99,6 +100,12 @@ def settings_of(
     hosts = (f"{account}.blob.{domain}", f"{account}.dfs.{domain}")
     _check_supported(conf, (account, *hosts))
     secrets = _secrets(conf, container, hosts)
+    if secrets.key is None and secrets.sas is None and (conf.raw(_CREDENTIAL_FILES) or "").strip():
+        # Hadoop looks there; who the environment says we are may be somebody else.
+        raise errors.InvalidConfiguration(
+            f"{_CREDENTIAL_FILES} (from {conf.source(_CREDENTIAL_FILES)}) is not read: set "
+            f"fs.azure.account.key.{hosts[1]}"
+        )
     if secrets.key is None and secrets.sas is None and own in (None, account):
         secrets = Secrets(
             _key(environ.get("AZURE_STORAGE_KEY") or given.get("AccountKey"), "AZURE_STORAGE_KEY"),

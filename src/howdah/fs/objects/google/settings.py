@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -45,8 +45,8 @@ _NOT_SUPPORTED: Final = (
     "fs.gs.auth.access.token.provider.impl",
     "fs.gs.auth.service.account.keyfile",
     "fs.gs.hierarchical.namespace.folders.enable",
-    "hadoop.security.credential.provider.path",
 )
+_CREDENTIAL_FILES: Final = "hadoop.security.credential.provider.path"
 _OF_A_STREAM: Final = "fs.gs.outputstream.type"
 
 
@@ -70,6 +70,7 @@ class Secrets:
 class GoogleSettings(Tuning):
     """How to reach a bucket, and how to write and read there."""
 
+    _: KW_ONLY
     place: Place
     auth: str
     key_file: str | None
@@ -181,8 +182,10 @@ def _secrets(conf: Configuration, auth: str) -> Secrets:
     found = [_auth(conf, key) for key in names]
     for key, value in zip(names, found, strict=True):
         if not value:
+            files = (conf.raw(_CREDENTIAL_FILES) or "").strip()
+            unread = f" ({_CREDENTIAL_FILES} is not read)" if files else ""
             raise errors.InvalidConfiguration(
-                f"fs.gs.auth.type is {auth}, and {key.name} is not set"
+                f"fs.gs.auth.type is {auth}, and {key.name} is not set{unread}"
             )
     return Secrets(*found)
 

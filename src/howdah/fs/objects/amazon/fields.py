@@ -1,0 +1,68 @@
+"""What fields of S3's requests and answers say, as botocore names them (pure)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final
+
+WRITER: Final = "howdah-writer"
+"""The metadata by which a stream knows its own object again."""
+ALGORITHM: Final = "CRC32C"
+_DESCRIBED: Final = (
+    "CacheControl",
+    "ContentDisposition",
+    "ContentEncoding",
+    "ContentLanguage",
+    "ContentType",
+    "Metadata",
+)
+
+
+def condition(exclusive: bool) -> dict[str, str]:
+    return {"IfNoneMatch": "*"} if exclusive else {}
+
+
+def metadata(writer: str | None) -> dict[str, Any]:
+    return {} if writer is None else {"Metadata": {WRITER: writer}}
+
+
+def described(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a copy has of its source, as the store's own copies have it."""
+    return {name: found[name] for name in _DESCRIBED if name in found}
+
+
+def sent(found: int | None) -> dict[str, str]:
+    """A CRC32C for the store to check."""
+    if found is None:
+        return {}
+    return {"ChecksumAlgorithm": ALGORITHM, "ChecksumCRC32C": crc_text(found)}
+
+
+def crc_text(found: int) -> str:
+    return base64.b64encode(found.to_bytes(4, "big")).decode()
+
+
+def crc_of(found: Mapping[str, Any]) -> int | None:
+    """The CRC32C of all bytes; one that is put together of parts' has a dash and is of no use."""
+    text = found.get("ChecksumCRC32C")
+    if not text or "-" in text or found.get("ChecksumType", "FULL_OBJECT") != "FULL_OBJECT":
+        return None
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+    return int.from_bytes(raw, "big") if len(raw) == 4 else None
+
+
+def etag(found: Mapping[str, Any]) -> str:
+    return str(found.get("ETag") or "").strip('"')
+
+
+def version(found: Mapping[str, Any]) -> str | None:
+    told = found.get("VersionId")
+    return None if told in (None, "null") else str(told)
+
+
+def ms(when: Any) -> int:
+    return int(when.timestamp() * 1000) if when is not None else 0
