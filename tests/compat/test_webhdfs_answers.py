@@ -34,6 +34,10 @@ CONF: Final = {
     "dfs.namenode.acls.enabled": "true",
     "dfs.blocksize": "1m",
     "dfs.replication": 1,
+    "hadoop.proxyuser.hive.users": "joe",
+    "hadoop.proxyuser.hive.hosts": "*",
+    "hadoop.proxyuser.far.users": "*",
+    "hadoop.proxyuser.far.hosts": "192.0.2.1",
 }
 ONE_S_OWN: Final = frozenset(
     (

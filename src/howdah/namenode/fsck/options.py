@@ -79,7 +79,7 @@ def user_of(query: Mapping[str, str]) -> str:
     `doas` that one acts for another. Raises IllegalArgument for what is no name then."""
     user = query.get("user.name") or query.get("ugi", "").partition(",")[0] or DEFAULT_USER
     acts_for = next((text for name, text in query.items() if name.lower() == "doas"), "")
-    return ProxyUser(acts_for, user) if acts_for else user
+    return ProxyUser(acts_for, user) if acts_for not in ("", user) else user
 
 
 def _count(text: str) -> int:

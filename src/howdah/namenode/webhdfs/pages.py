@@ -94,7 +94,16 @@ class WebHdfs:
         user, acts_for = wanted.user or self._default_user, wanted.acts_for
         if acts_for is None:
             return user
-        self._calls.check_may_act(user, acts_for, address, has_left)
+        try:
+            self._calls.check_may_act(user, acts_for, address, has_left)
+        except errors.AuthorizationFailed as error:
+            if wanted.user is not None:
+                raise
+            # Hadoop finds out about somebody without a name at another place.
+            raise errors.RemoteError(
+                f"Failed to obtain user group information: {error.java_class}: {error.message}",
+                java_class="java.lang.SecurityException",
+            ) from error
         return ProxyUser(acts_for, user)
 
     def _steps(self, wanted: Asked, user: str) -> Steps:

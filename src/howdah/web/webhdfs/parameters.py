@@ -320,7 +320,7 @@ class Asked:
     all_names: tuple[str, ...] = ()
     """Each value of `xattr.name`, which may come several times."""
     acts_for: str | None = None
-    """`doas`: the user for whom `user` wants to act."""
+    """`doas`: the user for whom `user` wants to act, if that is another one."""
     namenode: str | None = None
     """`namenoderpcaddress`."""
     given: Mapping[str, str] = field(default_factory=dict)
@@ -387,6 +387,8 @@ def asked(request: Request, patterns: Patterns) -> Asked:
     if values.get("aclspec"):
         _in_domain("aclspec", str(values["aclspec"]), patterns.acl)
     acts_for = given.get("doas") or None
+    if acts_for == user:
+        acts_for = None
     if acts_for is not None:
         try:
             check_name(acts_for)
