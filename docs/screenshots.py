@@ -1,6 +1,7 @@
 """Takes the pictures of docs/pages: `.venv/bin/python docs/screenshots.py [DIR]`.
 
-A healthy cluster of two namespaces, then the same with datanodes, a namenode and a replica lost.
+A healthy cluster of two namespaces, then the same with datanodes, a namenode and a replica lost,
+and at last without any replica of some blocks. Then the other servers, well and in trouble.
 Wants a Chromium and Playwright.
 """
 
@@ -51,6 +52,7 @@ def healthy(browser: Browser, cluster: MiniCluster, place: Path) -> None:
         ("/conf?q=dfs.name", "configuration"),
         ("/logs", "log"),
         ("/logLevel?log=howdah", "log-levels"),
+        ("/explorer#/logs/2026", "directory"),
     ):
         take(page, f"{cluster.http}{path}", name, place)
     explore(page, cluster.http, "file", place)
@@ -78,7 +80,31 @@ def broken(browser: Browser, cluster: MiniCluster, place: Path) -> None:
     ):
         take(page, f"{cluster.http}{path}", name, place)
     explore(page, cluster.http, "file-broken", place)
+    # The last two go at once: nothing is copied in between.
+    cluster.kill("datanode0", "datanode3")
+    page.goto(cluster.http)
+    wait_until(lambda: "cannot be read" in page.locator("#verdict").inner_text(), 120)
+    for path, name in (("/", "namenode-lost"), ("/blocks?id=blk_1073741825", "blocks-lost")):
+        take(page, f"{cluster.http}{path}", name, place)
     page.close()
+
+
+def sick_disk(browser: Browser, place: Path) -> None:
+    """A datanode that has lost one of its two volumes."""
+    conf = {
+        "dfs.datanode.failed.volumes.tolerated": 1,
+        "dfs.datanode.disk.check.min.gap": "0s",
+        "dfs.datanode.directoryscan.interval": "1s",
+    }
+    with MiniCluster(datanodes=1, volumes=2, conf=conf) as cluster, cluster.connect() as fs:
+        fs.write_bytes("/report", bytes(3 << 20))
+        shutil.rmtree(cluster.data_dirs("datanode0")[0] / "current")
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        address = f"http://{cluster.process('datanode0').addresses['http']}/"
+        page.goto(address)
+        wait_until(lambda: "fail" in page.locator(".verdict").inner_text(), 120)
+        take(page, address, "datanode-broken", place)
+        page.close()
 
 
 def shared(browser: Browser, place: Path, directory: Path) -> None:
@@ -93,6 +119,25 @@ def shared(browser: Browser, place: Path, directory: Path) -> None:
         page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
         http = cluster.process("zkfc0").addresses["http"]
         take(page, f"http://{http}/", "failover-controller", place)
+        in_trouble(browser, place, directory, cluster)
+        page.close()
+
+
+def in_trouble(browser: Browser, place: Path, directory: Path, cluster: MiniCluster) -> None:
+    """The same when both namenodes and one of three journal nodes are gone."""
+    http = {role: cluster.process(f"{role}0").addresses["http"] for role in ("zkfc", "journalnode")}
+    routers = Routers(directory / "trouble", {"east": cluster})
+    with server("router", routers.values, directory / "trouble") as told:
+        http["router"] = told["http"]
+        cluster.kill("namenode0", "namenode1")
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        for role, name in (
+            ("zkfc", "failover-controller-broken"),
+            ("router", "router-broken"),
+        ):
+            page.goto(f"http://{http[role]}/")
+            wait_until(lambda: page.locator(".verdict:not(.ok)").count() == 1, 120)
+            take(page, f"http://{http[role]}/", name, place)
         page.close()
 
 
@@ -111,6 +156,9 @@ def secondary(browser: Browser, place: Path, directory: Path) -> None:
             page.goto(f"http://{told['http']}/")
             wait_until(lambda: " ago" in page.locator("#checkpoints").inner_text(), 120)
             take(page, f"http://{told['http']}/", "secondarynamenode", place)
+            cluster.kill("namenode")
+            wait_until(lambda: page.locator(".verdict:not(.ok)").count() == 1, 120)
+            take(page, f"http://{told['http']}/", "secondarynamenode-broken", place)
         page.close()
 
 
@@ -174,6 +222,7 @@ def main() -> None:
                 fs.create_snapshot("/logs", "before-upgrade")
             healthy(browser, cluster, place)
             broken(browser, cluster, place)
+        sick_disk(browser, place)
         with tempfile.TemporaryDirectory() as directory:
             shared(browser, place, Path(directory) / "shared")
             secondary(browser, place, Path(directory) / "secondary")

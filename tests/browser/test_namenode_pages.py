@@ -19,6 +19,7 @@ PAGES = (
     "/nodes",
     "/racks",
     "/explorer",
+    "/blocks?id=1073741825",
     "/snapshots",
     "/cluster",
     "/conf?q=namenode.name",

@@ -17,6 +17,9 @@ from typing import Final
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.snapshots.rules import attached_roots
+from howdah.namenode.fsck.block_ids import describe_blocks
+from howdah.namenode.fsck.corrupt_files import some_corrupt
+from howdah.namenode.fsck.options import Options
 from howdah.web.pages.namenode import LEAVING, REPAIR, Times
 from howdah.web.pages.progress import Paces
 from howdah.web.server import Run
@@ -90,6 +93,17 @@ class Figures:
         status = self.status()
         times: Times = self._run(lambda: Times(self._core.clock.wall_ms(), self._paces.estimates()))
         return Collected(status, times)
+
+    def blocks(self, name: str) -> tuple[list[str], str]:
+        """Lines about some blocks that are lost, and what is known of the block of that name;
+        nothing for none. Raises Gone."""
+        found: tuple[list[str], str] = self._run(lambda: self._blocks(name))
+        return found
+
+    def _blocks(self, name: str) -> tuple[list[str], str]:
+        options = Options(maintenance=True)
+        said = "".join(describe_blocks(self._core, (name,), options)) if name else ""
+        return some_corrupt(self._core), said.strip()
 
     def snapshots(self) -> tuple[list[SnapshotsOf], int]:
         """Some of the directories with snapshots, and how many there are. Raises Gone."""

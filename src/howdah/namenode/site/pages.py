@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from howdah.namenode.fsck.corrupt_files import MAX_SHOWN
 from howdah.namenode.site.figures import Figures
 from howdah.web.http import Request, Response
 from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
@@ -35,6 +36,7 @@ class SitePages:
             racks.PATH: self._racks,
             snapshots.PATH: self._snapshots,
             explorer.PATH: self._explorer,
+            explorer.BLOCKS_PATH: self._blocks,
             cluster.PATH: self._cluster,
         }
 
@@ -78,6 +80,14 @@ class SitePages:
             scripts=("explorer.js",),
             fetches_elsewhere=True,
         )
+
+    def _blocks(self, request: Request) -> Response:
+        asked = request.query.get("id", "").strip()[: explorer.MOST_NAME_CHARS]
+        name = f"blk_{asked}" if asked.lstrip("-").isdecimal() else asked
+        lost, found = self.figures.blocks(name)
+        body = explorer.blocks_page(lost, MAX_SHOWN, name, found)
+        path = explorer.BLOCKS_PATH
+        return self._common.page(path, "Blocks", body, live_s=_SLOW_LIVE_S)
 
     def _cluster(self, request: Request) -> Response:
         body = cluster.page(self._reader.read())

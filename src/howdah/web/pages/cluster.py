@@ -95,9 +95,12 @@ def _judged(members: Iterable[Member]) -> tuple[str, str]:
     if silent:
         return "warn", f"namenode {silent[0].name or silent[0].address} does not answer"
     if found.low or found.corrupt:
-        return (
-            "warn",
-            f"{words.count(found.low, 'block')} low on replicas, {found.corrupt:,} corrupt",
+        said = (
+            (found.low, "low on replicas"),
+            (found.corrupt, "with a corrupt replica"),
+        )
+        return "warn", ", ".join(
+            f"{words.count(number, 'block')} {what}" for number, what in said if number
         )
     if found.dead:
         return "warn", f"{words.count(found.dead, 'datanode')} dead"

@@ -1,13 +1,19 @@
-"""`/explorer`: the tree of files, whose contents a script reads over WebHDFS (pure)."""
+"""`/explorer`: the tree of files, whose contents a script reads over WebHDFS; `/blocks`: files
+that have lost blocks, and where one block is (pure)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
+from urllib.parse import quote
 
-from howdah.web.pages.html import Child, tag
-from howdah.web.pages.layout import badge
+from howdah.web.pages.html import Child, Html, tag
+from howdah.web.pages.layout import badge, section, table
 
 PATH: Final = "/explorer"
+BLOCKS_PATH: Final = "/blocks"
+MOST_NAME_CHARS: Final = 64
+"""Of a block's name, which has at most 46."""
 
 
 def page(*, has_webhdfs: bool) -> list[Child]:
@@ -83,3 +89,53 @@ def page(*, has_webhdfs: bool) -> list[Child]:
             class_="quiet",
         ),
     ]
+
+
+def blocks_page(lost: Sequence[str], most: int, asked: str, found: str) -> list[Child]:
+    """The body of the page. `lost` has lines of `fsck -list-corruptfileblocks`, at most `most`;
+    `found` is what `fsck -blockId` says of the block `asked` for, if one is."""
+    return [
+        section(
+            "lost",
+            "Lost blocks",
+            table(
+                "Files with blocks of which no good replica is left",
+                ("Block", "File"),
+                [_lost(line) for line in lost],
+                empty="No file has lost a block.",
+            ),
+            tag("p", "There may be more: ", _LIST_ALL, class_="quiet")
+            if len(lost) >= most
+            else None,
+        ),
+        section(
+            "block",
+            "Where is a block?",
+            tag(
+                "form",
+                tag(
+                    "label",
+                    "Block, as blk_1073741825",
+                    tag("input", name="id", value=asked, size=24, maxlength=MOST_NAME_CHARS),
+                ),
+                tag("button", "Find", type="submit"),
+                action=BLOCKS_PATH,
+            ),
+            tag("pre", found, tabindex="0", aria_label=f"Block {asked}") if found else None,
+            is_live=False,
+        ),
+    ]
+
+
+_LIST_ALL: Final = tag("code", "howdah fsck / -list-corruptfileblocks")
+
+
+def _lost(line: str) -> list[Child]:
+    """A line has the block, the file's replication, and its path."""
+    block, _, rest = line.partition("\t")
+    path = rest.rpartition("\t")[2]
+    return [_block(block), tag("a", path, href=f"{PATH}#{quote(path)}")]
+
+
+def _block(name: str) -> Html:
+    return tag("a", name, href=f"{BLOCKS_PATH}?id={quote(name)}")

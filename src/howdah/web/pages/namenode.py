@@ -28,6 +28,7 @@ LINKS: Final = (
     Link("/nodes", "Datanodes"),
     Link("/racks", "Racks"),
     Link("/explorer", "Files"),
+    Link("/blocks", "Blocks"),
     Link("/snapshots", "Snapshots"),
     Link("/cluster", "Cluster"),
 )

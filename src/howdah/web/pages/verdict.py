@@ -86,7 +86,9 @@ def _blocks(status: NamenodeStatus) -> Iterator[Finding]:
         alone = status.missing_single_blocks
         only = f", {alone:,} of them of files with replication 1" if alone else ""
         yield Finding(
-            "bad", f"{count(status.missing_blocks, 'block')} without a good replica{only}"
+            "bad",
+            f"{count(status.missing_blocks, 'block')} without a good replica{only}",
+            "/blocks",
         )
     if status.future_bytes:
         yield Finding(

@@ -10,7 +10,7 @@ from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.overview import RouterFacts, entries_found
 from howdah.router.overview import overview as router_page
 from howdah.router.table.mount_table import Destination, MountEntry
-from howdah.web.pages import cluster, datanode, journalnode
+from howdah.web.pages import cluster, datanode, explorer, journalnode
 from howdah.web.pages.cluster import Member
 from howdah.web.pages.datanode import DatanodeFacts, NamenodeFacts, ScanFacts, VolumeFacts
 from howdah.web.pages.html import Child, joined
@@ -171,3 +171,25 @@ def test_the_worst_namespace_decides(members: list[Member], expected: str) -> No
     body = cluster.page(members)
     assert level(body) == expected
     assert "<script" not in joined(body)
+
+
+def test_what_is_low_and_what_is_corrupt_are_told_where_there_are_such() -> None:
+    def said(low: int, corrupt: int) -> str:
+        return joined(cluster.page([replace(ACTIVE, low=low, corrupt=corrupt)]))
+
+    assert "4 blocks low on replicas<" in said(4, 0)
+    assert "1 block with a corrupt replica<" in said(0, 1)
+    assert "4 blocks low on replicas, 1 block with a corrupt replica<" in said(4, 1)
+
+
+@pytest.mark.req("FS-280", "FS-283")
+def test_files_that_lost_blocks_are_listed_and_a_block_is_found() -> None:
+    lines = ["blk_1073741825\t3\t/a <b>/c#d", "blk_7\t/s/.snapshot/one/c"]
+    body = joined(explorer.blocks_page(lines, 100, "blk_7", "Block Id: <blk_7>"))
+    assert 'href="/explorer#/a%20%3Cb%3E/c%23d">/a &lt;b&gt;/c#d</a>' in body
+    assert 'href="/blocks?id=blk_1073741825">blk_1073741825</a>' in body
+    assert "/s/.snapshot/one/c</a>" in body
+    assert "Block Id: &lt;blk_7&gt;" in body
+    assert "There may be more" not in body
+    assert "There may be more" in joined(explorer.blocks_page(lines, 2, "", ""))
+    assert "No file has lost a block" in joined(explorer.blocks_page([], 100, "", ""))
