@@ -183,6 +183,7 @@ def message(body: bytes) -> str:
     return found
 
 
+@pytest.mark.req("FS-216", "FS-217", "FS-218")
 def test_webhdfs_acts_for_users_at_the_namenode_and_at_datanodes(scene: Scene) -> None:
     assert scene.ask("PUT", "/joes/w", f"op=CREATE&{AS_JOE}", DATA)[0] == 201
     status, body, query = scene.ask("GET", "/joes/w", f"op=OPEN&{AS_JOE}")
@@ -236,6 +237,7 @@ def test_a_datanode_that_is_asked_without_a_namenode_refuses_too(scene: Scene) -
         assert (answer.status, said in str(body)) == (403 if said else 200, True)
 
 
+@pytest.mark.req("FS-250")
 def test_our_client_of_webhdfs_acts_for_users(scene: Scene) -> None:
     uri = f"webhdfs://{urlsplit(scene.cluster.http).netloc}"
     with howdah.connect(uri, conf=scene.cluster.conf, user="joe", real_user="hive") as fs:
@@ -276,6 +278,7 @@ def test_fsck_acts_for_users(
         assert answer.status == status, query
 
 
+@pytest.mark.req("FS-255")
 @pytest.mark.parametrize("acts", ["by its rules", "by its key", "not"])
 def test_a_gateway_acts_for_its_users_and_they_for_others(scene: Scene, acts: str) -> None:
     options = ["httpfs.proxyuser.hue.users=joe", "httpfs.proxyuser.hue.hosts=127.0.0.0/8"]

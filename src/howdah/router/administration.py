@@ -30,6 +30,7 @@ from howdah.router.table.records import (
     from_uint64,
 )
 from howdah.rpc.client import RpcClient
+from howdah.users.current import current_user
 
 
 class Administration:
@@ -37,7 +38,7 @@ class Administration:
 
     def __init__(self, conf: Configuration) -> None:
         self.address = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
-        self._rpc = RpcClient(self.address, PROTOCOL)
+        self._rpc = RpcClient(self.address, PROTOCOL, user=current_user())
         self.user = self._rpc.user
 
     @property
@@ -140,7 +141,7 @@ class Administration:
         ).status
 
     def refresh_call_queue(self) -> None:
-        with contextlib.closing(RpcClient(self.address, CALL_QUEUE)) as rpc:
+        with contextlib.closing(RpcClient(self.address, CALL_QUEUE, user=current_user())) as rpc:
             request = refresh_pb2.RefreshCallQueueRequestProto()
             rpc.call("refreshCallQueue", request, refresh_pb2.RefreshCallQueueResponseProto)
 
@@ -193,7 +194,7 @@ class Refreshed:
 def generic_refresh(address: Address, identifier: str, arguments: list[str]) -> list[Refreshed]:
     """Have whatever is registered under a name on any server of Hadoop's read its settings
     anew. Raises what the server raises, and Unreachable."""
-    with contextlib.closing(RpcClient(address, GENERIC)) as rpc:
+    with contextlib.closing(RpcClient(address, GENERIC, user=current_user())) as rpc:
         request = refresh_pb2.GenericRefreshRequestProto(identifier=identifier, args=arguments)
         kind = refresh_pb2.GenericRefreshResponseCollectionProto
         return [

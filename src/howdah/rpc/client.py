@@ -42,7 +42,7 @@ from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
 from howdah.rpc.wrong_port import by_asking, by_first_bytes
 from howdah.tracing import spans
-from howdah.users.current import current_user
+from howdah.users.current import process_user
 from howdah.users.names import real_user_of
 
 M = TypeVar("M", bound=Message)
@@ -252,7 +252,8 @@ class RpcClient:
     `max_response_bytes` are refused before anything is allocated for them. Clients of
     several servers that repeat each other's calls share an `identity`. With `seen` each call
     tells the server what this client has seen, and learns what the server is at. For a `user`
-    that is a `ProxyUser` somebody else acts.
+    that is a `ProxyUser` somebody else acts. Without one it is the process's: a server acts for
+    nobody, whatever `HADOOP_PROXY_USER` says.
     """
 
     def __init__(
@@ -273,7 +274,7 @@ class RpcClient:
         self._seen = seen
         self.address = address
         self.protocol = protocol
-        self.user = user or current_user()
+        self.user = user or process_user()
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._max_response_bytes = max_response_bytes

@@ -426,13 +426,14 @@ def test_the_environment_names_a_user_to_act_for(
 ) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "hive")
     monkeypatch.setenv("HADOOP_PROXY_USER", "joe")
-    assert current.process_user() == "hive"
     server, _ = serve(success)
-    client = RpcClient(server.address, PROTOCOL)
-    call(client)
-    client.close()
-    user = server.contexts[0].userInfo
-    assert (user.effectiveUser, user.realUser) == ("joe", "hive")
+    # What is given no user is a server, which acts for nobody.
+    for given in (current.current_user(), None):
+        client = RpcClient(server.address, PROTOCOL, user=given)
+        call(client)
+        client.close()
+    found = [(each.userInfo.effectiveUser, each.userInfo.realUser) for each in server.contexts]
+    assert found == [("joe", "hive"), ("hive", "")]
 
 
 def test_a_client_id_of_the_wrong_length_is_refused() -> None:
