@@ -36,6 +36,29 @@ FS_S3A_AWS_CREDENTIALS_PROVIDER = listing(
     "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider",
     "Where keys are looked for, in order, by Hadoop's and Amazon's class names.",
 )
+FS_S3A_ASSUMED_ROLE_ARN = optional_string(
+    "fs.s3a.assumed.role.arn", "The role that AssumedRoleCredentialProvider assumes."
+)
+FS_S3A_ASSUMED_ROLE_SESSION_NAME = optional_string(
+    "fs.s3a.assumed.role.session.name", "What a role's use is called in logs; else howdah-USER."
+)
+FS_S3A_ASSUMED_ROLE_SESSION_DURATION = duration(
+    "fs.s3a.assumed.role.session.duration", "30m", "s", "How long the keys of a role hold."
+)
+FS_S3A_ASSUMED_ROLE_POLICY = optional_string(
+    "fs.s3a.assumed.role.policy", "What the keys of a role may, if it is less than the role."
+)
+FS_S3A_ASSUMED_ROLE_STS_ENDPOINT = optional_string(
+    "fs.s3a.assumed.role.sts.endpoint", "Who gives keys of roles; else Amazon."
+)
+FS_S3A_ASSUMED_ROLE_STS_ENDPOINT_REGION = optional_string(
+    "fs.s3a.assumed.role.sts.endpoint.region", "The region of the former; else the session's."
+)
+FS_S3A_ASSUMED_ROLE_CREDENTIALS_PROVIDER = listing(
+    "fs.s3a.assumed.role.credentials.provider",
+    "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    "Where the keys are looked for that may assume the role.",
+)
 FS_S3A_PATH_STYLE_ACCESS = boolean(
     "fs.s3a.path.style.access",
     False,

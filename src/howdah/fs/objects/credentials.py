@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from howdah import errors, keys
+from howdah.fs.objects.amazon.roles import Role, credentials_of
 
 ANONYMOUS: Final = "anonymous"
 SIMPLE: Final = "simple"
 TEMPORARY: Final = "temporary"
 DEFAULT: Final = "default"
+ASSUMED: Final = "assumed"
 # Class names without their packages; values that are none of ours are names of botocore's.
 _PROVIDERS: Final[dict[str, tuple[str, ...]]] = {
     "AnonymousAWSCredentialsProvider": (ANONYMOUS,),
@@ -21,6 +23,7 @@ _PROVIDERS: Final[dict[str, tuple[str, ...]]] = {
     "SimpleAWSCredentialsProvider": (SIMPLE,),
     "BasicAWSCredentialsProvider": (SIMPLE,),
     "TemporaryAWSCredentialsProvider": (TEMPORARY,),
+    "AssumedRoleCredentialProvider": (ASSUMED,),
     "EnvironmentVariableCredentialsProvider": ("env",),
     "ProfileCredentialsProvider": ("shared-credentials-file", "config-file"),
     "ProfileAWSCredentialsProvider": ("shared-credentials-file", "config-file"),
@@ -74,19 +77,22 @@ def are_in_configuration(classes: tuple[str, ...]) -> bool:
     return not {SIMPLE, TEMPORARY}.isdisjoint(methods_of(classes))
 
 
-def is_anonymous(methods: tuple[str, ...]) -> bool:
-    """Whether requests go unsigned: nobody is asked for a key before that is allowed."""
-    return methods[:1] == (ANONYMOUS,)
+def are_of_role(classes: tuple[str, ...]) -> bool:
+    """Whether one of them assumes a role."""
+    return ASSUMED in methods_of(classes)
 
 
-def install(session: Any, methods: tuple[str, ...], secrets: Secrets) -> None:
-    """Let a botocore session ask for keys where the configuration says."""
+def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role | None) -> bool:
+    """Let a botocore session ask for keys where the configuration says; whether requests are
+    signed. They are not if nobody is asked, or finds any, before that is allowed."""
     from botocore.credentials import (
         CredentialProvider,
         CredentialResolver,
         Credentials,
         create_credential_resolver,
     )
+
+    theirs = create_credential_resolver(session).providers
 
     # botocore has no types.
     class Configured(CredentialProvider):  # type: ignore[misc]
@@ -98,20 +104,37 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets) -> None:
             self._with_token = with_token
 
         def load(self) -> Any:
-            if not secrets.access_key or not secrets.secret_key:
+            if not secrets.is_complete:
                 return None
             if self._with_token and not secrets.session_token:
                 return None
             token = secrets.session_token if self._with_token else None
             return Credentials(secrets.access_key, secrets.secret_key, token, self.METHOD)
 
-    theirs = create_credential_resolver(session).providers
-    chosen: list[Any] = []
-    for method in methods:
-        if method in (SIMPLE, TEMPORARY):
-            chosen.append(Configured(with_token=method == TEMPORARY))
-        elif method == DEFAULT:
-            chosen += theirs
-        else:
-            chosen += [each for each in theirs if method == each.METHOD]
-    session.register_component("credential_provider", CredentialResolver(providers=chosen))
+    class Assumed(CredentialProvider):  # type: ignore[misc]
+        """The keys of a role."""
+
+        METHOD = "howdah-role"
+
+        def load(self) -> Any:
+            if role is None:
+                return None
+            return credentials_of(session, role, resolver(methods_of(role.providers)))
+
+    def resolver(methods: tuple[str, ...]) -> Any:
+        chosen: list[Any] = []
+        for method in methods:
+            if method in (SIMPLE, TEMPORARY):
+                chosen.append(Configured(with_token=method == TEMPORARY))
+            elif method == ASSUMED:
+                chosen.append(Assumed())
+            elif method == DEFAULT:
+                chosen += theirs
+            else:
+                chosen += [each for each in theirs if method == each.METHOD]
+        return CredentialResolver(providers=chosen)
+
+    is_anonymous = ANONYMOUS in methods
+    signing = methods[: methods.index(ANONYMOUS)] if is_anonymous else methods
+    session.register_component("credential_provider", resolver(signing))
+    return not is_anonymous or session.get_credentials() is not None

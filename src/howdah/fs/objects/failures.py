@@ -75,7 +75,13 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
         return errors.RemoteError(f"{where}: no TLS with {settings.place}: {_inner(error)}")
     if isinstance(error, exceptions.EndpointConnectionError | exceptions.HTTPClientError):
         if _is_unknown_host(error):
-            return errors.UnknownHost(f"{where}: no address is known for {settings.place}")
+            hint = ""
+            if settings.endpoint is not None and not settings.is_path_style:
+                hint = (
+                    " (or for the bucket's name before it): name another fs.s3a.endpoint, or set "
+                    "fs.s3a.path.style.access to true"
+                )
+            return errors.UnknownHost(f"{where}: no address is known for {settings.place}{hint}")
         what = "broke off"
         if isinstance(error, exceptions.EndpointConnectionError):
             what = "cannot be reached"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Final, TypeVar
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 from howdah import errors
 from howdah.forks import PerProcess
@@ -72,6 +72,8 @@ _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U00
 _descriptions = create_loader()
 # Its debug log has whole requests.
 logging.getLogger("botocore").setLevel(logging.WARNING)
+# Keys that cannot be had are an error of the request that wants them, and no stack besides.
+logging.getLogger("botocore.credentials").setLevel(logging.ERROR)
 
 
 class _Client:
@@ -122,20 +124,20 @@ class S3Store:
         settings = self._settings
         session = botocore.session.Session()
         session.register_component("data_loader", _descriptions)
-        credentials.install(session, self._methods, settings.secrets)
+        is_signed = credentials.install(session, self._methods, settings.secrets, settings.role)
         options: dict[str, Any] = {
             "retries": {"total_max_attempts": 1},
             "max_pool_connections": settings.connections,
             "connect_timeout": settings.connect_timeout_s or None,
             "read_timeout": settings.read_timeout_s or None,
-            "s3": {"addressing_style": "path" if settings.is_path_style else "auto"},
+            "s3": {"addressing_style": _addressing(settings)},
             # What is wanted is said with each request.
             "request_checksum_calculation": "when_required",
             "response_checksum_validation": "when_required",
             "ignore_configured_endpoint_urls": True,
             "user_agent_extra": "howdah",
         }
-        if credentials.is_anonymous(self._methods):
+        if not is_signed:
             options["signature_version"] = UNSIGNED
         if settings.fips:
             options["use_fips_endpoint"] = True
@@ -503,3 +505,11 @@ class _Reading:
         except (BotoCoreError, OSError, ValueError):
             logging.getLogger(__name__).debug("an answer ended early, which nobody wanted")
         self._body.close()
+
+
+def _addressing(settings: Settings) -> str:
+    """Left to itself botocore puts buckets into the path wherever an endpoint is given."""
+    if settings.is_path_style:
+        return "path"
+    host = urlsplit(settings.endpoint or "").hostname
+    return "auto" if host in (None, "localhost") else "virtual"

@@ -15,16 +15,19 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs.objects import credentials
 from howdah.fs.objects.amazon.additions import Additions, additions_of
+from howdah.fs.objects.amazon.roles import Role, role_of
 from howdah.fs.objects.credentials import Secrets
 from howdah.fs.objects.parts import MAX_COPY_BYTES
 from howdah.fs.objects.read_plan import Manner
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.tuning import Tuning
+from howdah.users.current import current_user
 
 _PREFIX: Final = "fs.s3a."
 _FSSPEC: Final = ("fsspec.s3.", "fsspec.s3a.")
 _REGION_OF_HOST: Final = re.compile(r"s3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d+)\.amazonaws")
 _LARGEST_PAGE: Final = 1000
+_OF_THE_SESSION: Final = "sdk"
 DEFAULT_REGION: Final = "us-east-1"
 _OFF: Final = ("", "false", "none")
 # Keys of S3A that change what is written, or who one is, and that howdah does not have: ignoring
@@ -62,6 +65,7 @@ class Settings(Tuning):
     region: str | None
     is_path_style: bool
     providers: tuple[str, ...]
+    role: Role | None
     secrets: Secrets = field(compare=False)
     additions: Additions = field(compare=False)
     fips: bool
@@ -118,7 +122,9 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         conf.get(keys.FS_S3A_SECRET_KEY),
         conf.get(keys.FS_S3A_SESSION_TOKEN),
     )
-    _check_credential_files(conf, providers, secrets)
+    role = _role(conf, providers)
+    asked = (*providers, *(role.providers if role else ()))
+    _check_credential_files(conf, asked, secrets)
     fips = conf.get(keys.FS_S3A_ENDPOINT_FIPS)
     if fips and endpoint is not None and not _is_amazon(endpoint):
         raise errors.InvalidConfiguration(
@@ -131,6 +137,7 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         region=_region(conf.get(keys.FS_S3A_ENDPOINT_REGION), endpoint),
         is_path_style=conf.get(keys.FS_S3A_PATH_STYLE_ACCESS),
         providers=tuple(providers),
+        role=role,
         secrets=secrets,
         additions=additions_of(conf),
         fips=fips,
@@ -200,6 +207,24 @@ def _check_credential_files(
             )
 
 
+def _role(conf: Configuration, providers: Sequence[str]) -> Role | None:
+    """The role that one of the providers assumes."""
+    if not credentials.are_of_role(tuple(providers)):
+        return None
+    role = role_of(conf, current_user())
+    if role is None:
+        raise errors.InvalidConfiguration(
+            f"{keys.FS_S3A_AWS_CREDENTIALS_PROVIDER.name} names a role's provider, and "
+            f"{keys.FS_S3A_ASSUMED_ROLE_ARN.name} is not set"
+        )
+    if credentials.are_of_role(role.providers):
+        raise errors.InvalidConfiguration(
+            f"{keys.FS_S3A_ASSUMED_ROLE_CREDENTIALS_PROVIDER.name} names a role's provider, whose "
+            "keys it is to find"
+        )
+    return role
+
+
 def _manner(conf: Configuration) -> Manner:
     """The first of a list that is known, as for Hadoop."""
     said = conf.get(keys.FS_S3A_INPUT_FADVISE) or "default"
@@ -232,7 +257,7 @@ def _is_amazon(endpoint: str) -> bool:
 
 
 def _region(text: str | None, endpoint: str | None) -> str | None:
-    if text:
+    if text and text.lower() != _OF_THE_SESSION:
         return text
     found = _REGION_OF_HOST.search(endpoint or "")
     return found[1] if found else None

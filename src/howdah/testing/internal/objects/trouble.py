@@ -77,6 +77,8 @@ class Proxy:
     def __init__(self, port: int, upstream: int) -> None:
         self.port = port
         self.upstream = upstream
+        self.domain = ""
+        """Requests to BUCKET.DOMAIN, or to the domain itself, go to the store as /BUCKET."""
         self._lock = threading.Lock()
         self._planned: dict[int, Trouble] = {}
         self._always: Trouble | None = None
@@ -161,12 +163,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _forwarded(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         upstream = http.client.HTTPConnection("127.0.0.1", self.proxy.upstream, timeout=60)
         try:
+            unsent = ["connection", "expect", "content-length"]
+            target = self.path
+            host, domain = self.headers.get("Host", ""), self.proxy.domain
+            if domain and domain in host:
+                unsent.append("host")
+                bucket = host.partition(domain)[0].rstrip(".")
+                target = f"/{bucket}{target}" if bucket else target
             headers = {
-                name: value
-                for name, value in self.headers.items()
-                if name.lower() not in ("connection", "expect", "content-length")
+                name: value for name, value in self.headers.items() if name.lower() not in unsent
             }
-            upstream.request(self.command, self.path, body, headers | {"Connection": "close"})
+            upstream.request(self.command, target, body, headers | {"Connection": "close"})
             answer = upstream.getresponse()
             return answer.status, answer.getheaders(), answer.read()
         finally:
