@@ -74,6 +74,36 @@ READ = {
             tag.VolumeName""",
         "JvmMetrics": "MemHeapUsedM MemHeapMaxM GcCount ThreadsRunnable LogError",
     },
+    # What watches a quorum: Cloudera's and Ambari's checks, dashboards for the JMX exporter.
+    "JournalNode": {
+        "JournalNodeInfo": "JournalsStatus",
+        "Journal-*": """LastWrittenTxId LastWriterEpoch LastPromisedEpoch CurrentLagTxns
+            BatchesWritten TxnsWritten BytesWritten BatchesWrittenWhileLagging
+            Syncs60s99thPercentileLatencyMicros Syncs60sNumOps""",
+        "RpcActivityForPort*": "RpcQueueTimeAvgTime RpcProcessingTimeAvgTime NumOpenConnections",
+        "JvmMetrics": "MemHeapUsedM GcCount LogError",
+    },
+    "SecondaryNameNode": {
+        "SecondaryNameNodeInfo": "LastCheckpointTime LastCheckpointDeltaMs HostAndPort",
+    },
+    # The pages of Hadoop's own router, and dashboards for routers.
+    "Router": {
+        "FederationState": """HostAndPort RouterStarted Version CompileInfo ClusterId BlockPoolId
+            RouterStatus NumFiles NumBlocks TotalCapacity UsedCapacity RemainingCapacity
+            NumNameservices NumNamenodes NumLiveNodes NumDeadNodes NumDecomLiveNodes
+            NumDecomDeadNodes NumDecommissioningNodes NumOfBlocksUnderReplicated
+            NumOfBlocksPendingDeletion NumOfMissingBlocks Nameservices Namenodes MountTable""",
+        "FederationRPC": """ProxyOps ProxyAvg ProxyOpFailureStandby ProxyOpFailureCommunicate
+            ProxyOpNoNamenodes ProxyOpRetries RouterFailureSafemodeOps RouterFailureReadOnlyOps
+            RpcServerCallQueue RpcServerNumOpenConnections RpcClientNumConnections
+            RpcClientNumActiveConnections""",
+        "StateStore": "ReadOps ReadAvg WriteOps WriteAvg FailureOps",
+        "Router": "Safemode SecurityEnabled",
+        "RpcActivityForPort*": "RpcQueueTimeAvgTime RpcProcessingTimeAvgTime CallQueueLength",
+    },
+    "HttpFSServer": {
+        "ServerActivity-HttpFSServer": "BytesRead BytesWritten OpsOpen OpsCreate OpsListing",
+    },
 }
 """What is asked for by those who are named: never to be excused."""
 
@@ -118,7 +148,31 @@ EXCUSED = [
      r"RpcResponseTime)(NumOps|AvgTime)|RpcAuthentication\w+|RpcAuthorizationSuccesses|"
      r"RpcClientBackoff\w*|RpcRequeueCalls|RpcSlowCalls|NumInProcessHandler|"
      r"TotalRequestsPerSecond", "calls are served on one loop: no locks, handlers or back-off"),
-    ("Router", "*", r".*", NOT_COUNTED),
+    *(("Router", bean, r".*", "a router is no namenode: FederationState has the sums")
+      for bean in ("FSNamesystem", "FSNamesystemState", "NameNodeInfo", "NameNodeStatus")),
+    ("Router", "org.apache.hadoop.*FederationRPCMetrics", r".*", "FederationRPC says it"),
+    ("Router", "org.apache.hadoop.*RBFMetrics", r".*", "FederationState says it"),
+    ("Router", "FederationState", "Routers", "routers of howdah do not tell each other of "
+     "themselves"),
+    ("Router", "FederationState", "NumExpiredNamenodes", "Namenodes says which are UNAVAILABLE"),
+    ("Router", "FederationState", "NodeUsage|CorruptFilesCount", "namenodes are asked for their "
+     "bean FSNamesystem alone, which does not have it"),
+    ("Router", "*", "CompiledDate", "nothing is compiled"),
+    ("Router", "Router", "RouterFederationRenameCount|SchedulerJobCount", "no rename between "
+     "nameservices is made by copying"),
+    ("Router", "Router", "TopTokenRealOwners", "there are no tokens"),
+    ("Router", "RouterActivity", "SafeModeTime|tag.*", "a router serves from its start on"),
+    ("Router", "RouterClientActivity", r"Concurrent\w+Ops|OtherOps", "calls count once, to however "
+     "many nameservices they go"),
+    ("Router", "FederationRPC", "Processing(Ops|Avg)", "see RpcProcessingTime of the port"),
+    ("Router", "FederationRPC", "ProxyOpNotImplemented|RouterFailure(StateStore|Locked)Ops",
+     "howdah_rpc_failures has calls that failed by their errors"),
+    ("Router", "FederationRPC", "RpcClientNumActiveConnectionsRecently", NOT_COUNTED),
+    ("Router", "*", r"ProxyOpPermit\w+|ProxyOpFailureClientOverloaded|AsyncCallerPool|"
+     "AvailableHandlerOnPerNs", "calls are passed on by one loop: no handlers, pools or permits"),
+    ("Router", "StateStoreActivity", r"Cache\w+Load(AvgTime|NumOps)|Cache(MembershipState|"
+     r"RouterState)Size|locationCache\w+", "the store has the mount table and disabled "
+     "nameservices, which are read together; no locations are kept"),
     ("DataNode", "Rpc*", r".*", "the data process answers these calls, and shows no pages"),
     ("DataNode", "DataNodeVolume-*", r"(FlushIoRate|NativeCopyIoRate|TransferIoRate)"
      r"(NumOps|AvgTime)", "there is no such step: data goes from the page cache to the socket, "
@@ -168,7 +222,13 @@ def others(
     directory = tmp_path_factory.mktemp("others")
     with ExitStack() as held:
         found = {"SecondaryNameNode": of_secondary(held, directory / "2nn", howdah_cluster)}
-        routers = Routers(directory / "router", {"ns": howdah_cluster})
+        http = howdah_cluster.http.removeprefix("http://")
+        (directory / "router").mkdir()
+        routers = Routers(
+            directory / "router",
+            {"ns": howdah_cluster},
+            {"dfs.namenode.http-address.ns": http},
+        )
         router = held.enter_context(server("router", routers.values, directory / "router"))
         found["Router"] = router["http"]
         found["HttpFSServer"] = held.enter_context(gateway(howdah_cluster))

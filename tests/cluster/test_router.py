@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -64,6 +67,8 @@ def routers(
     conf = {
         "dfs.federation.router.quota.enable": "true",
         "dfs.federation.router.quota-cache.update.interval": "1s",
+        "dfs.namenode.http-address.east": howdah_cluster.http.removeprefix("http://"),
+        "dfs.namenode.http-address.west": west.http.removeprefix("http://"),
     }
     with Routers(directory, {"east": howdah_cluster, "west": west}, conf) as found:
         store = store_at(directory / "store")
@@ -101,6 +106,66 @@ def test_a_file_is_written_and_read_through_the_router(
             assert file.read() == data
         with cluster.connect() as direct, direct.open(f"/router/{below}/file") as file:
             assert file.read() == data
+
+
+def jmx(http: str) -> dict[str, Any]:
+    with urlopen(f"{http}/jmx", timeout=60) as answer:
+        return {bean["name"].partition("name=")[2]: bean for bean in json.load(answer)["beans"]}
+
+
+@pytest.mark.req("FS-260")
+def test_the_router_tells_what_it_passes_on_and_what_namenodes_say(
+    routers: Routers, fs: FileSystem, howdah_cluster: MiniCluster, west: MiniCluster
+) -> None:
+    http = f"http://{routers.http_addresses['router']}"
+    before = jmx(http)
+    fs.mkdirs("/east/told")
+    with pytest.raises(errors.AccessDenied):
+        fs.mkdirs("/fixed/refused")
+    found = jmx(http)
+    rpc, earlier = found["FederationRPC"], before["FederationRPC"]
+    assert rpc["ProxyOps"] > earlier["ProxyOps"]
+    assert rpc["RouterFailureReadOnlyOps"] > earlier["RouterFailureReadOnlyOps"]
+    assert found["RouterClientActivity"]["MkdirsOps"] > before["RouterClientActivity"]["MkdirsOps"]
+    assert found["NameserviceActivity-east"]["ProxyOp"] >= 1
+    assert found["StateStore"]["ReadOps"] >= 1
+    assert found["StateStoreActivity"]["CacheMountTableSize"] >= len(ENTRIES)
+
+    def sums_fit() -> bool:
+        """The namenodes go on, and what they say is kept for a moment."""
+        systems = [jmx(each.http)["FSNamesystem"] for each in (howdah_cluster, west)]
+        state = jmx(http)["FederationState"]
+        return all(
+            state[name] == sum(system[of] for system in systems)
+            for name, of in (
+                ("NumFiles", "FilesTotal"),
+                ("NumLiveNodes", "NumLiveDataNodes"),
+                ("TotalCapacity", "CapacityTotal"),
+            )
+        )
+
+    wait_until(sums_fit, 60)
+
+
+@pytest.mark.req("FS-260")
+def test_the_router_tells_which_namenode_is_in_safe_mode(
+    routers: Routers, west: MiniCluster
+) -> None:
+    http = f"http://{routers.http_addresses['router']}"
+
+    def is_safe() -> bool:
+        namenodes = json.loads(jmx(http)["FederationState"]["Namenodes"])
+        return bool(namenodes["west"]["isSafeMode"])
+
+    assert not is_safe()
+    with west.connect() as direct:
+        assert isinstance(direct, HdfsFileSystem)
+        direct.set_safe_mode("enter")
+        wait_until(is_safe, 60)
+        with urlopen(f"{http}/", timeout=60) as answer:
+            assert "west is in safe mode" in answer.read().decode()
+        direct.set_safe_mode("leave")
+        wait_until(lambda: not is_safe(), 60)
 
 
 def test_the_root_lists_mount_points_and_ways_to_them(fs: FileSystem) -> None:

@@ -7,26 +7,39 @@ Called on the router's loop, but `/health`.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from dataclasses import replace
 from typing import Final
 
 from howdah import defects
 from howdah.config import Configuration
+from howdah.figures.times import Rates
+from howdah.router.beans import (
+    Connected,
+    FederationFacts,
+    client_activity,
+    federation,
+    passing_on,
+    state_store,
+)
 from howdah.router.calls.core import Core
+from howdah.router.methods import DESCRIPTOR
+from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.membership import State
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.overview import LINKS, RouterFacts, entries_found, overview
+from howdah.router.store.state_store import StoreFigures
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Pulse, Report
-from howdah.web.monitoring.pages import Monitoring, Port
+from howdah.web.monitoring.pages import METRICS_PATHS, Monitoring, Port
 from howdah.web.pages import cluster
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.common import Common, configured
-from howdah.web.server import Answer, Later
+from howdah.web.server import WORDS, Answer, Later
 
 _SERVICE: Final = "Hadoop:service=Router,name="
 
@@ -41,7 +54,13 @@ class Pages:
         rpc: RpcServer,
         conf: Configuration,
         loop: asyncio.AbstractEventLoop,
+        connections: Connections,
+        store_figures: StoreFigures,
     ) -> None:
+        self._connections = connections
+        self._store_figures = store_figures
+        self._started_ms = round(time.time() * 1000)
+        self._rates = Rates()
         self._core = core
         self._nameservices = nameservices
         self._rpc = rpc
@@ -67,8 +86,8 @@ class Pages:
         if request.path == cluster.PATH:
             return Later(self._cluster)
         if self.watch.wants(request):
-            found, families = self._beans(), self._families()
-            return Later(lambda: self.watch.answer(request, found, lambda: families))
+            beans, families, known = self._beans(), self._families(), self._federation()
+            return Later(lambda: self._watched(request, beans, families, known))
         return plain(404, f"there is no {request.path} here")
 
     def _cluster(self) -> Response:
@@ -89,29 +108,65 @@ class Pages:
         )
 
     def _beans(self) -> list[jmx.Bean]:
-        namenodes = [each for m in self._nameservices.members.values() for each in m.namenodes]
-        safe_mode = self._core.safe_mode.is_on
+        """Those that cost nothing, as of now."""
+        now_ns, core, rates = time.monotonic_ns(), self._core, self._rates
+        done = self._store_figures
+        times = {
+            "Read": done.reads,
+            "Write": done.writes,
+            "Remove": done.removes,
+            "Failure": done.failures,
+        }
+        connections = self._connections
+        connected = Connected(
+            connections.by_address(),
+            connections.being_made,
+            len(self._rpc.connections),
+            self._rpc.waiting_calls,
+        )
+        methods = (method.name for method in DESCRIPTOR.methods)
         return [
-            {
-                "name": f"{_SERVICE}FederationState",
-                "modelerType": "org.apache.hadoop.hdfs.server.federation.metrics.RBFMetrics",
-                "NumNameservices": len(self._nameservices.members),
-                "NumNamenodes": len(namenodes),
-                "TotalCapacity": sum(
-                    each.capacity_bytes for each in namenodes if each.state is State.ACTIVE
-                ),
-                "RemainingCapacity": sum(
-                    each.available_bytes for each in namenodes if each.state is State.ACTIVE
-                ),
-                "RouterStatus": "SAFEMODE" if safe_mode else "RUNNING",
-                "HostAndPort": self._core.name,
-            },
+            *passing_on(self._nameservices.figures, connected, rates, now_ns),
+            *state_store(
+                *(times, len(core.table.entries), len(self._nameservices.disabled)),
+                *(rates, now_ns),
+            ),
+            client_activity(methods, self._rpc.figures.values()),
             {
                 "name": f"{_SERVICE}HowdahDefects",
                 "modelerType": "howdah.defects",
                 "Total": sum(defects.seen.values()),
+                "ByPlace": json.dumps(dict(defects.seen)),
             },
         ]
+
+    def _federation(self) -> FederationFacts:
+        members = self._nameservices.members
+        return FederationFacts(
+            name=self._core.name,
+            started_ms=self._started_ms,
+            safe_mode=self._core.safe_mode.is_on,
+            nameservices=list(members),
+            namenodes=[replace(each) for found in members.values() for each in found.namenodes],
+            disabled=self._nameservices.disabled,
+            entries=list(self._core.table.entries.values()),
+            now_s=time.monotonic(),
+        )
+
+    def _watched(
+        self,
+        request: Request,
+        beans: list[jmx.Bean],
+        families: list[Family],
+        known: FederationFacts,
+    ) -> Response:
+        """On a thread: the namenodes are asked for what only they know, where that is told."""
+        asks = any(jmx.asks_for(request, _SERVICE + name) for name in ("FederationState", "Router"))
+        if asks or request.path in METRICS_PATHS:
+            members = self._reader.read()
+            with WORDS:
+                beans += federation(known, members)
+        return self.watch.answer(request, beans, lambda: families)
 
     def _families(self) -> list[Family]:
         namenodes = [each for m in self._nameservices.members.values() for each in m.namenodes]

@@ -120,7 +120,7 @@ class Router:
         )
         self._pages = Pages(
             *(self.core, self.nameservices, self._rpc, conf),
-            asyncio.get_running_loop(),
+            *(asyncio.get_running_loop(), self._connections, self._store.figures),
         )
         self._http = HttpServer(
             self._pages.answer,

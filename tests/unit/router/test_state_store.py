@@ -138,6 +138,23 @@ def test_a_record_is_where_hadoop_looks_for_it(kept: Kept) -> None:
     assert record.srcPath == "/a/b"
 
 
+def test_reads_changes_and_failures_are_counted(kept: Kept) -> None:
+    store, figures = kept.store, kept.store.figures
+    store.add_mount(ENTRY)
+    store.update_mount(ENTRY)
+    store.mount_entries()
+    store.remove_mount(ENTRY.source)
+    assert [each.count for each in (figures.reads, figures.writes, figures.removes)] == [1, 2, 1]
+    assert figures.failures.count == 0
+
+
+def test_a_store_that_is_gone_counts_as_a_failure(tmp_path: Path) -> None:
+    store = store_at(tmp_path / "store")
+    with pytest.raises(OSError, match="store"):
+        store.mount_entries()
+    assert (store.figures.reads.count, store.figures.failures.count) == (0, 1)
+
+
 def test_what_is_half_written_is_no_record(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     store.prepare()

@@ -81,6 +81,7 @@ class Core:
         entry = found.entry
         if entry is not None and is_write(method):
             if entry.read_only:
+                self.nameservices.figures.read_only += 1
                 raise errors.AccessDenied(f"{path} is in a read only mount point")
             if self.quotas_enabled and method in QUOTA_COUNTS:
                 self._check_quotas(found.path)
@@ -131,6 +132,7 @@ class Core:
     def check_writes(self, method: str) -> None:
         """Raises StandbyError in safe mode: another router may serve the call."""
         if self.safe_mode.is_on and is_write(method):
+            self.nameservices.figures.safe_mode += 1
             raise errors.StandbyError(
                 f"Router {self.name} is in safe mode and cannot handle WRITE requests"
             )

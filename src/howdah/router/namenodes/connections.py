@@ -237,6 +237,18 @@ class Connections:
     def count(self) -> int:
         return len(self._open)
 
+    def by_address(self) -> dict[str, tuple[int, int]]:
+        """How many are open to each namenode, and how many of these nobody uses now."""
+        found: dict[str, tuple[int, int]] = {}
+        for ((host, port), *_), each in self._open.items():
+            count, idle = found.get(f"{host}:{port}", (0, 0))
+            found[f"{host}:{port}"] = count + 1, idle + each.is_idle
+        return found
+
+    @property
+    def being_made(self) -> int:
+        return sum(lock.locked() for lock in self._locks.values())
+
     async def call(
         self,
         address: Address,

@@ -47,6 +47,10 @@ class Namenode:
     is_in_safe_mode: bool = False
     capacity_bytes: int = 0
     available_bytes: int = 0
+    missing_blocks: int = 0
+    missing_single_blocks: int = 0
+    low_redundancy_blocks: int = 0
+    pending_deletion_blocks: int = 0
 
     def __str__(self) -> str:
         return f"{self.nameservice}-{self.name}" if self.name else self.nameservice

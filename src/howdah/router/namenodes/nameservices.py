@@ -16,8 +16,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from google.protobuf.message import Message
@@ -26,6 +28,7 @@ from howdah import errors
 from howdah.kinds import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2, ha_pb2
+from howdah.router.figures import NameserviceFigures, ProxyFigures
 from howdah.router.methods import UNCHECKED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
 from howdah.router.namenodes.identity import Identity
@@ -66,6 +69,7 @@ class Nameservices:
         self.members = {name: Members(name, found) for name, found in addresses.items()}
         self.disabled: frozenset[str] = frozenset()
         self.states = states or States()
+        self.figures = ProxyFigures()
         self._connections = connections
         if self.states.with_observers:
             self._names = {
@@ -137,7 +141,7 @@ class Nameservices:
     ) -> M:
         """The answer of the active namenode, or of an observer that has reached the transaction
         `seen`, where one is given. Raises what it raises, and NoNamenodes."""
-        members = self._members(nameservice)
+        members, figures = self._members(nameservice), self.figures.of(nameservice)
         asks_observers = seen is not None
         for pause_s in (*FAILOVER_PAUSES_S, None):
             failures: dict[str, errors.HowdahError] = {}
@@ -150,11 +154,12 @@ class Nameservices:
                     failures[str(namenode)] = errors.Unreachable(namenode.why)
                     continue
                 try:
-                    answer = await self._connections.call(
-                        *(namenode.address, CLIENT_PROTOCOL, method, request, kind, identity),
-                        timeout_s=timeout_s,
-                        state_id=seen if is_observer else None,
-                    )
+                    with _measured(figures, of_observer=is_observer):
+                        answer = await self._connections.call(
+                            *(namenode.address, CLIENT_PROTOCOL, method, request, kind, identity),
+                            timeout_s=timeout_s,
+                            state_id=seen if is_observer else None,
+                        )
                 except errors.ObserverRetryOnActive as error:
                     asks_observers = False
                     failures[str(namenode)] = error
@@ -186,7 +191,9 @@ class Nameservices:
             )
             if not is_failing_over or pause_s is None:
                 break
+            self.figures.retries += 1
             await asyncio.sleep(pause_s)
+        figures.no_namenodes += 1
         said = "; ".join(f"{name}: {error}" for name, error in failures.items())
         raise errors.NoNamenodes(f"No namenodes available under nameservice {nameservice}: {said}")
 
@@ -218,7 +225,11 @@ class Nameservices:
         if namenode is None:
             return False
 
+        figures, began_ns = self.figures.of(nameservice), time.perf_counter_ns()
+
         def heard(outcome: bytes | errors.HowdahError) -> None:
+            took_ns = time.perf_counter_ns() - began_ns
+            figures.ended(took_ns, outcome, of_observer=observer is not None)
             if isinstance(outcome, errors.ObserverRetryOnActive):
                 pass
             elif isinstance(outcome, errors.StandbyError):
@@ -297,7 +308,8 @@ class Nameservices:
             namenode.cluster = version.info.storageInfo.clusterID
             state = await self._state_of(namenode)
             if state is State.ACTIVE:
-                await self._ask_for_space(namenode)
+                await self._ask_for_figures(namenode)
+            namenode.is_in_safe_mode = state is State.ACTIVE and await self._is_safe(namenode)
         except errors.HowdahError as error:
             self._heard(namenode, State.UNAVAILABLE, error.message, isinstance(error, NotAccepted))
         else:
@@ -316,7 +328,14 @@ class Nameservices:
         )
         return _STATES.get(status.state, State.UNKNOWN)
 
-    async def _ask_for_space(self, namenode: Namenode) -> None:
+    async def _is_safe(self, namenode: Namenode) -> bool:
+        request = pb.SetSafeModeRequestProto(action=pb.SAFEMODE_GET, checked=False)
+        answer = await self.own_call(
+            namenode, CLIENT_PROTOCOL, "setSafeMode", request, pb.SetSafeModeResponseProto
+        )
+        return bool(answer.result)
+
+    async def _ask_for_figures(self, namenode: Namenode) -> None:
         stats = await self.own_call(
             namenode,
             CLIENT_PROTOCOL,
@@ -325,6 +344,10 @@ class Nameservices:
             pb.GetFsStatsResponseProto,
         )
         namenode.capacity_bytes, namenode.available_bytes = stats.capacity, stats.remaining
+        namenode.missing_blocks = stats.missing_blocks
+        namenode.missing_single_blocks = stats.missing_repl_one_blocks
+        namenode.low_redundancy_blocks = stats.under_replicated
+        namenode.pending_deletion_blocks = stats.pending_deletion_blocks
 
     async def own_call(
         self, namenode: Namenode, protocol: str, method: str, request: Message, kind: type[M]
@@ -335,3 +358,16 @@ class Nameservices:
             *(namenode.address, protocol, method, request, kind, self.own_identity()),
             timeout_s=self._heartbeat_timeout_s,
         )
+
+
+@contextmanager
+def _measured(figures: NameserviceFigures, *, of_observer: bool) -> Iterator[None]:
+    """An attempt to have a call answered."""
+    began_ns, outcome = time.perf_counter_ns(), None
+    try:
+        yield
+    except errors.HowdahError as error:
+        outcome = error
+        raise
+    finally:
+        figures.ended(time.perf_counter_ns() - began_ns, outcome, of_observer=of_observer)

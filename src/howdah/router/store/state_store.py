@@ -8,13 +8,16 @@ now and then; what one router changes it knows at once.
 from __future__ import annotations
 
 import errno
+import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.figures.times import Times
 from howdah.proto import router_pb2 as pb
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.records import (
@@ -60,11 +63,67 @@ class Records(Protocol):
         """Give back what is held."""
 
 
+@dataclass(slots=True)
+class StoreFigures:
+    """How often records were read and changed since the start, and how long that took. Hadoop:
+    StateStoreMetrics."""
+
+    reads: Times = field(default_factory=Times)
+    """Of all records of a kind."""
+    writes: Times = field(default_factory=Times)
+    removes: Times = field(default_factory=Times)
+    failures: Times = field(default_factory=Times)
+
+
+class CountedRecords:
+    """Records, with how often they are read and changed and how long that takes. Thread-safe, if
+    the records are."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._lock = threading.Lock()
+        self.figures = StoreFigures()
+
+    @property
+    def place(self) -> str:
+        return self._records.place
+
+    def prepare(self, kinds: Iterable[str]) -> None:
+        self._records.prepare(kinds)
+
+    def read(self, kind: str) -> Iterable[tuple[str, bytes]]:
+        return self._timed(self.figures.reads, lambda: list(self._records.read(kind)))
+
+    def create(self, kind: str, name: str, content: bytes) -> bool:
+        return self._timed(self.figures.writes, lambda: self._records.create(kind, name, content))
+
+    def replace(self, kind: str, name: str, content: bytes) -> bool:
+        return self._timed(self.figures.writes, lambda: self._records.replace(kind, name, content))
+
+    def remove(self, kind: str, name: str) -> bool:
+        return self._timed(self.figures.removes, lambda: self._records.remove(kind, name))
+
+    def close(self) -> None:
+        self._records.close()
+
+    def _timed(self, times: Times, work: Callable[[], T]) -> T:
+        began_ns = time.perf_counter_ns()
+        into = self.figures.failures
+        try:
+            done = work()
+            into = times
+            return done
+        finally:
+            with self._lock:
+                into.add(time.perf_counter_ns() - began_ns)
+
+
 class StateStore:
     """Blocking: run it on a thread. Raises OSError where the records cannot be had."""
 
     def __init__(self, records: Records) -> None:
-        self.records = records
+        self.records = counted = CountedRecords(records)
+        self.figures = counted.figures
 
     def prepare(self) -> None:
         """Make what is missing."""

@@ -36,6 +36,7 @@ class Routers:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.addresses: dict[str, str] = {}
         self.admin_addresses: dict[str, str] = {}
+        self.http_addresses: dict[str, str] = {}
         values = {
             "dfs.nameservices": ",".join(clusters),
             "dfs.federation.router.store.driver.file.directory": str(directory / "store"),
@@ -65,6 +66,7 @@ class Routers:
         assert process.poll() is None, self.log(name)
         told = json.loads(ready.read_text())
         self.addresses[name], self.admin_addresses[name] = told["rpc"], told["admin"]
+        self.http_addresses[name] = told["http"]
         return self.uri(name)
 
     def pid(self, name: str = "router") -> int:

@@ -31,7 +31,8 @@ _RECORDS: Final = (
     (re.compile(r"DataNodeVolume-(.+)$"), "DataNodeVolume", "name"),
     (re.compile(r"Journal-(.+)$"), "JournalNode", "journal"),
     (re.compile(r"(FSNamesystem|JvmMetrics|StartupProgress|FSDatasetState)$"), "", ""),
-    (re.compile(r"FederationRPC$"), "FederationRPC", ""),
+    (re.compile(r"NameserviceActivity-(.+)$"), "NameserviceActivity", "ns"),
+    (re.compile(r"(Federation(?:RPC|State)|StateStoreActivity|RouterClientActivity)$"), "", ""),
     (re.compile(r"ServerActivity-HttpFSServer$"), "HttpFSServer", ""),
 )
 

@@ -6,8 +6,8 @@ shown as such, and the others as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from howdah.web.pages import words
@@ -40,6 +40,8 @@ class Member:
     cluster_id: str = ""
     scheme: str = "http"
     """Of its pages: https where servers speak over TLS alone."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """All that its bean FSNamesystem counts."""
 
 
 def page(members: Sequence[Member]) -> list[Child]:

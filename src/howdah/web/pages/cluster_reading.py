@@ -126,6 +126,7 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
         capacity_bytes=number("CapacityTotal"),
         remaining_bytes=number("CapacityRemaining"),
         cluster_id=str(info.get("ClusterId", ""))[:100],
+        numbers={name: value for name, value in names.items() if type(value) is int},
     )
 
 

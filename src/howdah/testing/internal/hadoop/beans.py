@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ from howdah.testing.internal.hadoop.mixed import LOGGING
 from howdah.testing.waiting import wait_until
 
 START_TIMEOUT_S: Final = 300.0
+_SETTLED_S: Final = 25.0
 _CACHE: Final = Path(".cache")
 _HDFS: Final = "org.apache.hadoop.hdfs"
 _MAIN: Final = {
@@ -213,8 +215,12 @@ def main() -> None:
             if name == "NameNode":
                 servers.format()
             servers.start(name)
-        for name in _MAIN:
-            found[name] = recorded(servers.beans(name))
+        # Attributes come with what they count, and a bean shows them ten seconds later.
+        before = None
+        while found != before:
+            before = found
+            time.sleep(_SETTLED_S)
+            found = {name: recorded(servers.beans(name)) for name in _MAIN}
     source = (
         f"/jmx of servers of Hadoop {HADOOP_VERSION}, Router and HttpFS of {FRONTS_VERSION}, just "
         "started; without the beans of the JVM's inside. Made by "
