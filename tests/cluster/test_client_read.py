@@ -126,7 +126,7 @@ def from_address(monkeypatch: pytest.MonkeyPatch) -> object:
 
     def choose(host: str) -> None:
         connect = functools.partial(socket.create_connection, source_address=(host, 0))
-        monkeypatch.setattr("howdah.rpc.client.socket.create_connection", connect)
+        monkeypatch.setattr("howdah.rpc.connection.socket.create_connection", connect)
 
     return choose
 

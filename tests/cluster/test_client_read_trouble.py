@@ -127,7 +127,7 @@ def from_host(cluster: MiniCluster, monkeypatch: pytest.MonkeyPatch) -> From:
     def choose(name: str) -> None:
         host = cluster.process(name).addresses["data"].partition(":")[0]
         connect = functools.partial(socket.create_connection, source_address=(host, 0))
-        monkeypatch.setattr("howdah.rpc.client.socket.create_connection", connect)
+        monkeypatch.setattr("howdah.rpc.connection.socket.create_connection", connect)
 
     return choose
 

@@ -149,7 +149,16 @@ SHELLS = {
         "webhdfs.pages",
         "webhdfs.permits",
     },
-    "rpc": {"client", "identity", "notices", "server", "threaded", "traced", "wrong_port"},
+    "rpc": {
+        "client",
+        "connection",
+        "identity",
+        "notices",
+        "server",
+        "threaded",
+        "traced",
+        "wrong_port",
+    },
     "storage": {
         "atomic",
         "disk",

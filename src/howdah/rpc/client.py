@@ -23,12 +23,7 @@ Rules:
 
 from __future__ import annotations
 
-import errno
-import select
-import socket
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -38,12 +33,12 @@ from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
 from howdah.rpc import traced, wire
+from howdah.rpc.connection import Connection, Dead, Meanwhile, NotAccepted, Pool
 from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
-from howdah.rpc.wrong_port import by_asking, by_first_bytes
+from howdah.rpc.wrong_port import by_asking
 from howdah.tracing import spans
 from howdah.users.current import process_user
-from howdah.users.names import real_user_of
 
 M = TypeVar("M", bound=Message)
 
@@ -53,7 +48,6 @@ DEFAULT_MAX_RESPONSE_BYTES = wire.DEFAULT_MAX_FRAME_BYTES
 # Hadoop servers close a connection after 20 s of silence; we let go first, as
 # Hadoop's client does (ipc.client.connection.maxidletime).
 IDLE_LIMIT_S = 10.0
-_RECV_BYTES = 64 * 1024
 
 
 def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
@@ -66,183 +60,17 @@ def _remote_error(header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
     return error
 
 
-@dataclass(frozen=True, slots=True)
-class Meanwhile:
-    """`look` is called whenever a call has waited for another `every_s`. What it raises ends
-    the call, of which then nobody knows whether it happened."""
+@dataclass(slots=True)
+class _Asked:
+    """A call, whatever connection it is made on; `limit_s` is how long it may take in all. Not
+    frozen, for the reason that `rpc.session.Call` gives."""
 
-    every_s: float
-    look: Callable[[], None]
-
-
-class NotConnected(errors.Unreachable):
-    """No connection could be made, so the call has certainly not happened."""
-
-
-class Refused(NotConnected, ConnectionRefusedError):
-    """The machine is there, and nobody listens at the port."""
-
-    errno_code = errno.ECONNREFUSED
-
-
-class NotAccepted(NotConnected, TimeoutError):
-    """Nothing answered in time: a machine that is off, or a firewall."""
-
-    errno_code = errno.ETIMEDOUT
-
-
-class _Dead(Exception):
-    """The connection turned out to be gone before anything was answered."""
-
-
-class _Connection:
-    """One socket with the handshake done; not thread-safe, used by one call at a time."""
-
-    def __init__(
-        self,
-        address: tuple[str, int],
-        protocol: str,
-        user: str,
-        client_id: bytes,
-        timeout_s: float,
-    ) -> None:
-        host, port = address
-        try:
-            if not 0 <= port <= 65535:
-                # The resolver would take what is left of it in 16 bits.
-                raise OverflowError(f"there is no port {port}")
-            self._socket = socket.create_connection((host, port), timeout=timeout_s)
-        except TimeoutError as error:
-            raise NotAccepted(
-                f"{host}:{port} did not accept a connection within {timeout_s:g} s"
-            ) from error
-        except socket.gaierror as error:
-            raise errors.UnknownHost.named(host, error) from error
-        except ConnectionRefusedError as error:
-            raise Refused(
-                f"Cannot connect to {host}:{port}: {error} (is the namenode up, and is this its "
-                f"RPC port?)"
-            ) from error
-        except (OSError, OverflowError, ValueError) as error:
-            # The last two: a port or a name that is none. Both may come from others.
-            raise NotConnected(f"Cannot connect to {host}:{port}: {error}").numbered_as(
-                error
-            ) from error
-        self.address = address
-        self.name = f"{host}:{port}"
-        self.idle_since_s = 0.0
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        self._readable = select.poll()
-        self._readable.register(self._socket, select.POLLIN)
-        # Sent together with the first call: a connection costs no round trip.
-        context = wire.encode_context(protocol, user, client_id, real_user_of(user))
-        self._greeting = wire.preamble() + context
-
-    def looks_dead(self) -> bool:
-        """True when the server closed, or sent what nobody asked for, while idle."""
-        return bool(self._readable.poll(0))
-
-    def exchange(
-        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
-    ) -> bytes:
-        """Send one framed request and return the frame that answers it."""
-        try:
-            self._arm(deadline_s)
-            self._socket.sendall(self._greeting + request)
-            self._greeting = b""
-        except TimeoutError:
-            raise
-        except OSError as error:
-            raise _Dead(str(error)) from error
-        incoming = wire.FrameBuffer(max_bytes)
-        while True:
-            reason: OSError | None = None
-            try:
-                piece = self._receive(deadline_s, meanwhile)
-            except TimeoutError:
-                raise
-            except OSError as error:
-                piece, reason = b"", error
-            if not piece:
-                if incoming.pending_bytes:
-                    raise errors.Unreachable(
-                        f"{self.name} broke off an answer: {reason or 'end of stream'}"
-                    ) from reason
-                raise _Dead(str(reason or "end of stream")) from reason
-            if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
-                raise other
-            frames = incoming.feed(piece)
-            if frames:
-                if len(frames) > 1 or incoming.pending_bytes:
-                    raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
-                return frames[0]
-
-    def _receive(self, deadline_s: float, meanwhile: Meanwhile | None) -> bytes:
-        while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
-            self._socket.settimeout(meanwhile.every_s)
-            try:
-                return self._socket.recv(_RECV_BYTES)
-            except TimeoutError:
-                meanwhile.look()
-        self._arm(deadline_s)
-        return self._socket.recv(_RECV_BYTES)
-
-    def _arm(self, deadline_s: float) -> None:
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        armed_s = self._socket.gettimeout()
-        # Each change is a system call: what is a hundredth too long, or too short, may stay.
-        if armed_s is None or abs(armed_s - left_s) > left_s / 100:
-            self._socket.settimeout(left_s)
-
-    def close(self) -> None:
-        # No shutdown(): after a fork the other process may still use the connection.
-        self._socket.close()
-
-
-class _Pool:
-    """Idle connections of one process; replaced as a whole after a fork."""
-
-    def __init__(self, idle_limit_s: float) -> None:
-        self._idle_limit_s = idle_limit_s
-        self._lock = threading.Lock()
-        self._idle: list[_Connection] = []
-        self._closed = False
-
-    def take(self) -> _Connection | None:
-        """The connection that was used last, if one is idle and looks alive."""
-        while True:
-            with self._lock:
-                if not self._idle:
-                    return None
-                connection = self._idle.pop()
-            expired = time.monotonic() - connection.idle_since_s > self._idle_limit_s
-            if not expired and not connection.looks_dead():
-                return connection
-            connection.close()
-
-    def give_back(self, connection: _Connection) -> None:
-        connection.idle_since_s = now_s = time.monotonic()
-        stale: list[_Connection] = []
-        with self._lock:
-            if self._closed:
-                stale.append(connection)
-            else:
-                # The list is ordered by time of last use, oldest first.
-                limit_s = self._idle_limit_s
-                while self._idle and now_s - self._idle[0].idle_since_s > limit_s:
-                    stale.append(self._idle.pop(0))
-                self._idle.append(connection)
-        for old in stale:
-            old.close()
-
-    def close(self) -> None:
-        with self._lock:
-            idle, self._idle, self._closed = self._idle, [], True
-        for connection in idle:
-            connection.close()
+    method: str
+    request: Message
+    trace: bytes
+    meanwhile: Meanwhile | None
+    deadline_s: float
+    limit_s: float
 
 
 class RpcClient:
@@ -278,7 +106,7 @@ class RpcClient:
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._max_response_bytes = max_response_bytes
-        self._pool = PerProcess(lambda: _Pool(idle_limit_s))
+        self._pool = PerProcess(lambda: Pool(idle_limit_s))
         self._closed = False
         self._was_answered = False
 
@@ -345,56 +173,46 @@ class RpcClient:
         if self._closed:
             raise errors.Unreachable(f"The client of {self.address[0]}:{self.address[1]} is closed")
         limit_s = self._call_timeout_s if timeout_s is None else timeout_s
-        deadline_s = time.monotonic() + limit_s
+        asked = _Asked(method, request, trace, meanwhile, time.monotonic() + limit_s, limit_s)
         pool = self._pool.get()
         client_id = self.identity.client_id
         if call_id is None:
             call_id = self.identity.next_call_id()
-
-        def call_on(connection: _Connection) -> M:
-            return self._call_on(
-                pool,
-                connection,
-                method,
-                self._encode(client_id, method, request, call_id, retry_count, trace),
-                call_id,
-                response_type,
-                deadline_s,
-                limit_s,
-                meanwhile,
-            )
-
         connection = pool.take()
         if connection is not None:
             try:
-                return call_on(connection)
-            except _Dead:
+                return self._call_on(
+                    pool, connection, asked, response_type, client_id, call_id, retry_count
+                )
+            except Dead:
                 retry_count = max(retry_count, 0) + 1
         # What a call may take includes the time to connect.
-        connect_s = min(self._connect_timeout_s, max(deadline_s - time.monotonic(), 0.001))
+        connect_s = min(self._connect_timeout_s, max(asked.deadline_s - time.monotonic(), 0.001))
         place = f"{self.address[0]}:{self.address[1]}"
         with Notice(f"{place} has not answered {method} yet; waiting for up to {limit_s:g} s"):
             connection = self._connect(client_id, connect_s, meanwhile)
             try:
-                return call_on(connection)
-            except _Dead as error:
+                return self._call_on(
+                    pool, connection, asked, response_type, client_id, call_id, retry_count
+                )
+            except Dead as error:
                 raise self._unanswered(place, method, error) from error
 
     def _connect(
         self, client_id: bytes, timeout_s: float, meanwhile: Meanwhile | None
-    ) -> _Connection:
+    ) -> Connection:
         deadline_s = time.monotonic() + timeout_s
         while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
             try:
-                return _Connection(
+                return Connection(
                     self.address, self.protocol, self.user, client_id, meanwhile.every_s
                 )
             except NotAccepted:
                 meanwhile.look()
         left_s = max(deadline_s - time.monotonic(), 0.001)
-        return _Connection(self.address, self.protocol, self.user, client_id, left_s)
+        return Connection(self.address, self.protocol, self.user, client_id, left_s)
 
-    def _unanswered(self, place: str, method: str, error: _Dead) -> errors.HowdahError:
+    def _unanswered(self, place: str, method: str, error: Dead) -> errors.HowdahError:
         """What to say of a server that ended the connection instead of answering."""
         hint = ""
         if not self._was_answered:
@@ -414,57 +232,45 @@ class RpcClient:
         # A forked child leaves the parent's pool alone, whose lock may be held for ever.
         self._pool.get().close()
 
-    def _encode(
-        self,
-        client_id: bytes,
-        method: str,
-        request: Message,
-        call_id: int,
-        retry_count: int,
-        trace: bytes,
-    ) -> bytes:
+    def _encode(self, asked: _Asked, client_id: bytes, call_id: int, retry_count: int) -> bytes:
+        seen = self._seen
         return wire.encode_call(
             protocol=self.protocol,
-            method=method,
-            request=request,
+            method=asked.method,
+            request=asked.request,
             call_id=call_id,
             client_id=client_id,
             retry_count=retry_count,
-            state_id=None if self._seen is None else self._seen.last_txid,
-            trace=trace,
-            federated_state=b"" if self._seen is None else self._seen.federated_state,
+            state_id=None if seen is None else seen.last_txid,
+            trace=asked.trace,
+            federated_state=b"" if seen is None else seen.federated_state,
         )
 
     def _call_on(
         self,
-        pool: _Pool,
-        connection: _Connection,
-        method: str,
-        encoded: bytes,
-        call_id: int,
+        pool: Pool,
+        connection: Connection,
+        asked: _Asked,
         response_type: type[M],
-        deadline_s: float,
-        limit_s: float,
-        meanwhile: Meanwhile | None,
+        client_id: bytes,
+        call_id: int,
+        retry_count: int,
     ) -> M:
         keep = False
         try:
-            frame = connection.exchange(encoded, deadline_s, self._max_response_bytes, meanwhile)
-            header, body = wire.decode_answer(frame)
+            frame = connection.exchange(
+                self._encode(asked, client_id, call_id, retry_count),
+                asked.deadline_s,
+                self._max_response_bytes,
+                asked.meanwhile,
+            )
+            body = wire.plain_answer(frame, call_id, client_id, retry_count)
+            if body is None:
+                header, body = wire.decode_answer(frame)
+                keep = self._look_at(header, connection, call_id)
+                if header.status != rpc_pb2.RpcResponseHeaderProto.SUCCESS:
+                    raise _remote_error(header)
             self._was_answered = True
-            if self._seen is not None and header.HasField("stateId"):
-                self._seen.saw(header.stateId)
-            if self._seen is not None and header.routerFederatedState:
-                self._seen.saw_federated(header.routerFederatedState)
-            if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
-                raise _remote_error(header)
-            if header.callId != call_id & 0xFFFFFFFF:
-                raise errors.ProtocolViolation(
-                    f"{connection.name} answered call {header.callId}, asked was call {call_id}"
-                )
-            if header.status == rpc_pb2.RpcResponseHeaderProto.ERROR:
-                keep = True
-                raise _remote_error(header)
             response = response_type.FromString(body)
             keep = True
             return response
@@ -472,14 +278,32 @@ class RpcClient:
             if isinstance(error, errors.HowdahError):
                 raise
             raise errors.CallTimeout(
-                f"{connection.name} did not answer {method} within {limit_s:g} s"
+                f"{connection.name} did not answer {asked.method} within {asked.limit_s:g} s"
             ) from error
         except DecodeError as error:
             raise errors.ProtocolViolation(
-                f"{connection.name} sent an answer to {method} that cannot be decoded: {error}"
+                f"{connection.name} sent an answer to {asked.method} that cannot be decoded: "
+                f"{error}"
             ) from error
         finally:
             if keep:
                 pool.give_back(connection)
             else:
                 connection.close()
+
+    def _look_at(
+        self, header: rpc_pb2.RpcResponseHeaderProto, connection: Connection, call_id: int
+    ) -> bool:
+        """Whether the connection may be used for another call; False where the body decides."""
+        self._was_answered = True
+        if self._seen is not None and header.HasField("stateId"):
+            self._seen.saw(header.stateId)
+        if self._seen is not None and header.routerFederatedState:
+            self._seen.saw_federated(header.routerFederatedState)
+        if header.status == rpc_pb2.RpcResponseHeaderProto.FATAL:
+            return False
+        if header.callId != call_id & 0xFFFFFFFF:
+            raise errors.ProtocolViolation(
+                f"{connection.name} answered call {header.callId}, asked was call {call_id}"
+            )
+        return header.status == rpc_pb2.RpcResponseHeaderProto.ERROR

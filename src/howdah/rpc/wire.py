@@ -146,6 +146,27 @@ def encode_call(
     """One call as a frame; `state_id` is the last transaction that the caller has seen,
     `federated_state` says that of each nameservice behind a router, and `trace` is the context
     of the span below which the call is (`howdah.tracing.context`)."""
+    if call_id < 0 or state_id is not None or trace or federated_state:
+        header = _call_header(
+            call_id, client_id, retry_count, state_id, trace, federated_state
+        ).SerializeToString()
+    else:
+        header = _CALL_START + varint(call_id << 1) + _call_tail(client_id, retry_count)
+    body = request.SerializeToString()
+    name = _method_header(protocol, method, protocol_version)
+    head_bytes, body_bytes = varint(len(header)), varint(len(body))
+    total = len(head_bytes) + len(header) + len(name) + len(body_bytes) + len(body)
+    return b"".join((_LENGTH.pack(total), head_bytes, header, name, body_bytes, body))
+
+
+def _call_header(
+    call_id: int,
+    client_id: bytes,
+    retry_count: int,
+    state_id: int | None = None,
+    trace: bytes = b"",
+    federated_state: bytes = b"",
+) -> rpc_pb2.RpcRequestHeaderProto:
     header = rpc_pb2.RpcRequestHeaderProto(
         rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
         rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
@@ -157,12 +178,28 @@ def encode_call(
     )
     if trace:
         add_trace(header, trace)
-    name = rpc_pb2.RequestHeaderProto(
-        methodName=method,
-        declaringClassProtocolName=protocol,
-        clientProtocolVersion=protocol_version,
+    return header
+
+
+@functools.lru_cache(256)
+def _call_tail(client_id: bytes, retry_count: int) -> bytes:
+    """A call's header behind its id: all calls of a client have the same, as long as none has to
+    be made again."""
+    header = _call_header(0, client_id, retry_count).SerializeToString()
+    assert header.startswith(_CALL_START + b"\0"), "the call id comes third"
+    return header[len(_CALL_START) + 1 :]
+
+
+@functools.lru_cache(1024)
+def _method_header(protocol: str, method: str, protocol_version: int) -> bytes:
+    """What a call says of its method, with its length in front."""
+    return delimited(
+        rpc_pb2.RequestHeaderProto(
+            methodName=method,
+            declaringClassProtocolName=protocol,
+            clientProtocolVersion=protocol_version,
+        )
     )
-    return frame(delimited(header), delimited(name), delimited(request))
 
 
 def _signed(number: int) -> int:
@@ -389,6 +426,16 @@ def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes
         return header, b""
     body, _ = read_delimited(payload, position)
     return header, body
+
+
+def plain_answer(payload: bytes, call_id: int, client_id: bytes, retry_count: int) -> bytes | None:
+    """The body of an answer frame, if it is a successful answer to this call, and says nothing
+    else; None if it has to be decoded to tell."""
+    head = b"\x08" + varint(call_id & 0xFFFFFFFF) + answer_tail(client_id, retry_count)
+    start = varint(len(head)) + head
+    if not payload.startswith(start):
+        return None
+    return read_delimited(payload, len(start))[0]
 
 
 class FrameBuffer:

@@ -7,6 +7,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,9 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
 from howdah.rpc import client as rpc_client
+from howdah.rpc import wire
 from howdah.rpc.client import RpcClient
+from howdah.rpc.connection import Meanwhile
 from howdah.users import current
 from howdah.users.names import real_user_of
 
@@ -170,6 +173,27 @@ def test_an_answer_comes_back(serve: Serve) -> None:
     assert call(client) is True
 
 
+def test_an_answer_as_our_servers_write_it_comes_back(serve: Serve) -> None:
+    def answer(call: Call) -> bytes:
+        header = call.header
+        body = nn.MkdirsResponseProto(result=call.header.callId != 1)
+        return wire.encode_answer(header.callId, header.clientId, header.retryCount, body)
+
+    server, client = serve(answer)
+    assert [call(client) for _ in range(3)] == [True, False, True]
+    assert server.connections == 1
+
+
+def test_an_answer_comes_in_any_pieces(serve: Serve) -> None:
+    def in_pieces(connection: socket.socket) -> None:
+        data = success(server.calls[-1])
+        for place in range(len(data)):
+            connection.sendall(data[place : place + 1])
+
+    server, client = serve(lambda c: in_pieces)
+    assert call(client) is True
+
+
 def test_the_preamble_names_version_nine_and_no_authentication(serve: Serve) -> None:
     server, client = serve(success)
     call(client)
@@ -317,12 +341,13 @@ def test_an_answer_that_trickles_in_does_not_extend_the_timeout(serve: Serve) ->
 def test_the_kernel_is_told_a_time_out_once_while_it_stays_the_same(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[float | None] = []
+    told: list[tuple[int, int]] = []
 
     class Counting(socket.socket):
-        def settimeout(self, value: float | None) -> None:
-            told.append(value)
-            super().settimeout(value)
+        def setsockopt(self, level: int, option: int, value: Any) -> None:  # type: ignore[override]
+            if option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                told.append((option, struct.unpack("ll", value)[0]))
+            super().setsockopt(level, option, value)
 
     monkeypatch.setattr(socket, "socket", Counting)
     _, client = serve(success)
@@ -332,7 +357,29 @@ def test_the_kernel_is_told_a_time_out_once_while_it_stays_the_same(
         call(client, timeout_s=100_000)
     assert len(told) == before
     call(client, timeout_s=50_000)
-    assert [round(value / 1000) for value in told[before:] if value] == [50]
+    assert [(option, round(value / 1000)) for option, value in told[before:]] == [
+        (socket.SO_SNDTIMEO, 50),
+        (socket.SO_RCVTIMEO, 50),
+    ]
+
+
+def test_a_call_that_waits_looks_whether_that_is_worth_it(serve: Serve) -> None:
+    class Enough(Exception):
+        pass
+
+    looks: list[int] = []
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise Enough
+
+    server, client = serve(lambda c: b"")
+    with pytest.raises(Enough):
+        client.call("mkdirs", REQUEST, nn.MkdirsResponseProto, meanwhile=Meanwhile(0.01, look))
+    server.script = success
+    assert call(client) is True
+    assert server.connections == 2
 
 
 def test_an_announced_answer_over_the_limit_is_refused(serve: Serve) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.rpc.client import NotAccepted, Refused
+from howdah.rpc.connection import NotAccepted, Refused
 from howdah.rpc.failover import Attempts, FailoverPolicy, Step
 
 PAIR = ("nn1", "nn2")

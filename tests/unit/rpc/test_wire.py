@@ -104,6 +104,90 @@ def test_call_holds_header_method_and_request() -> None:
     assert (body, position) == (request.SerializeToString(), len(raw))
 
 
+CLIENT_IDS = st.binary(min_size=16, max_size=16)
+
+
+@given(
+    call_id=st.integers(-100, 0x7FFFFFFF),
+    client_id=CLIENT_IDS,
+    retry_count=st.integers(-1, 300),
+    version=st.integers(1, 300),
+    method=st.text(max_size=200),
+    path=st.text(max_size=20_000),
+    state_id=st.none() | st.integers(0, 1 << 60),
+)
+def test_a_call_is_what_protobuf_makes_of_it(
+    call_id: int,
+    client_id: bytes,
+    retry_count: int,
+    version: int,
+    method: str,
+    path: str,
+    state_id: int | None,
+) -> None:
+    """It is put together from parts that are the same in many calls."""
+    request = pb.GetFileInfoRequestProto(src=path)
+    header = rpc_pb2.RpcRequestHeaderProto(
+        rpcKind=rpc_pb2.RPC_PROTOCOL_BUFFER,
+        rpcOp=rpc_pb2.RpcRequestHeaderProto.RPC_FINAL_PACKET,
+        callId=call_id,
+        clientId=client_id,
+        retryCount=retry_count,
+        stateId=state_id,
+    )
+    name = rpc_pb2.RequestHeaderProto(
+        methodName=method, declaringClassProtocolName="P", clientProtocolVersion=version
+    )
+    encoded = wire.encode_call(
+        protocol="P",
+        method=method,
+        request=request,
+        call_id=call_id,
+        client_id=client_id,
+        retry_count=retry_count,
+        protocol_version=version,
+        state_id=state_id,
+    )
+    parts = (wire.delimited(header), wire.delimited(name), wire.delimited(request))
+    assert encoded == wire.frame(*parts)
+
+
+@given(
+    call_id=st.integers(0, 0x7FFFFFFF),
+    client_id=CLIENT_IDS,
+    retry_count=st.integers(-1, 300),
+    size=st.integers(0, 300),
+)
+def test_a_plain_answer_is_known_by_its_bytes(
+    call_id: int, client_id: bytes, retry_count: int, size: int
+) -> None:
+    body = pb.GetLinkTargetResponseProto(targetPath="x" * size)
+    payload = wire.encode_answer(call_id, client_id, retry_count, body)[4:]
+    whose = call_id, client_id, retry_count
+    assert wire.plain_answer(payload, *whose) == wire.decode_answer(payload)[1]
+    for other in (
+        (call_id + 1, client_id, retry_count),
+        (call_id, client_id[::-1] + b"x", retry_count),
+        (call_id, client_id, retry_count + 1),
+    ):
+        assert wire.plain_answer(payload, *other) is None
+
+
+def test_an_answer_that_says_more_is_not_plain() -> None:
+    body = pb.MkdirsResponseProto(result=True)
+    whose = 7, b"c" * 16, -1
+    assert wire.plain_answer(wire.encode_answer(*whose, body, 5)[4:], *whose) is None
+    error = errors.SafeMode("not now")
+    assert wire.plain_answer(wire.encode_error(*whose, error)[4:], *whose) is None
+
+
+def test_a_plain_answer_that_claims_more_than_it_has_is_a_violation() -> None:
+    whose = 7, b"c" * 16, -1
+    payload = wire.encode_answer(*whose, pb.MkdirsResponseProto(result=True))[4:-1]
+    with pytest.raises(errors.ProtocolViolation, match="has 1 left"):
+        wire.plain_answer(payload, *whose)
+
+
 def test_answer_reads_back() -> None:
     answer = pb.MkdirsResponseProto(result=True)
     raw = wire.encode_answer(3, b"c" * 16, 2, answer)

@@ -17,7 +17,8 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.rpc import notices
-from howdah.rpc.client import NotAccepted, Refused, RpcClient
+from howdah.rpc.client import RpcClient
+from howdah.rpc.connection import NotAccepted, Refused
 from howdah.rpc.retry import RetryPolicy
 from howdah.rpc.session import Reply, ServerSession
 from howdah.rpc.wrong_port import NotAnRpcServer

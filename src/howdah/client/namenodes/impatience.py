@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.client.namenodes.connections import Connections
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
-from howdah.rpc.client import Meanwhile
+from howdah.rpc.connection import Meanwhile
 
 _log = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from howdah.kinds import Address
 from howdah.proto import rpc_pb2
 from howdah.router.namenodes.identity import Identity
 from howdah.rpc import wire
-from howdah.rpc.client import NotAccepted, NotConnected, Refused
+from howdah.rpc.connection import NotAccepted, NotConnected, Refused
 from howdah.users.names import real_user_of
 
 log = logging.getLogger(__name__)

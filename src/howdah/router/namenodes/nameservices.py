@@ -34,7 +34,7 @@ from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
 from howdah.router.namenodes.identity import Identity
 from howdah.router.namenodes.membership import Members, Namenode, State
 from howdah.router.namenodes.states import States
-from howdah.rpc.client import NotAccepted
+from howdah.rpc.connection import NotAccepted
 from howdah.rpc.service import Caller
 
 log = logging.getLogger(__name__)

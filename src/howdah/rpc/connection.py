@@ -1,0 +1,237 @@
+"""One socket of the calling side, and those that lie idle (shell): ipc.Client's Connection.
+
+A connection carries one call at a time. Time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO):
+Python's own would poll before each call of the system.
+
+A connection that was used a moment ago is not asked whether it still lives. One that does not
+is found out by the call, which is sent once more on another one.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from howdah import errors
+from howdah.kinds import Address
+from howdah.rpc import wire
+from howdah.rpc.wrong_port import by_first_bytes
+from howdah.users.names import real_user_of
+
+RECV_BYTES: Final = 64 * 1024
+LOOK_AFTER_S: Final = 0.1
+"""A connection that has been idle for so long may have been closed by its server."""
+LEAST_TIMEOUT_S: Final = 0.001
+"""The kernel takes none at all for one without end."""
+_TIMEVAL: Final = struct.Struct("ll")
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """`look` is called whenever a call has waited for another `every_s`. What it raises ends
+    the call, of which then nobody knows whether it happened."""
+
+    every_s: float
+    look: Callable[[], None]
+
+
+class NotConnected(errors.Unreachable):
+    """No connection could be made, so the call has certainly not happened."""
+
+
+class Refused(NotConnected, ConnectionRefusedError):
+    """The machine is there, and nobody listens at the port."""
+
+    errno_code = errno.ECONNREFUSED
+
+
+class NotAccepted(NotConnected, TimeoutError):
+    """Nothing answered in time: a machine that is off, or a firewall."""
+
+    errno_code = errno.ETIMEDOUT
+
+
+class Dead(Exception):
+    """The connection turned out to be gone before anything was answered."""
+
+
+class Connection:
+    """One socket with the handshake done; not thread-safe, used by one call at a time."""
+
+    def __init__(
+        self,
+        address: Address,
+        protocol: str,
+        user: str,
+        client_id: bytes,
+        timeout_s: float,
+    ) -> None:
+        host, port = address
+        try:
+            if not 0 <= port <= 65535:
+                # The resolver would take what is left of it in 16 bits.
+                raise OverflowError(f"there is no port {port}")
+            self._socket = socket.create_connection((host, port), timeout=timeout_s)
+        except TimeoutError as error:
+            raise NotAccepted(
+                f"{host}:{port} did not accept a connection within {timeout_s:g} s"
+            ) from error
+        except socket.gaierror as error:
+            raise errors.UnknownHost.named(host, error) from error
+        except ConnectionRefusedError as error:
+            raise Refused(
+                f"Cannot connect to {host}:{port}: {error} (is the namenode up, and is this its "
+                f"RPC port?)"
+            ) from error
+        except (OSError, OverflowError, ValueError) as error:
+            # The last two: a port or a name that is none. Both may come from others.
+            raise NotConnected(f"Cannot connect to {host}:{port}: {error}").numbered_as(
+                error
+            ) from error
+        self.address = address
+        self.name = f"{host}:{port}"
+        self.idle_since_s = 0.0
+        self._socket.setblocking(True)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._told_s = {socket.SO_RCVTIMEO: 0.0, socket.SO_SNDTIMEO: 0.0}
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
+        # Sent together with the first call: a connection costs no round trip.
+        context = wire.encode_context(protocol, user, client_id, real_user_of(user))
+        self._greeting = wire.preamble() + context
+
+    def looks_dead(self) -> bool:
+        """True when the server closed, or sent what nobody asked for, while idle."""
+        return bool(self._readable.poll(0))
+
+    def exchange(
+        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
+    ) -> bytes:
+        """Send one framed request and return the frame that answers it."""
+        try:
+            self._bound(socket.SO_SNDTIMEO, deadline_s)
+            self._socket.sendall(self._greeting + request)
+            self._greeting = b""
+        except BlockingIOError:
+            raise TimeoutError from None
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise Dead(str(error)) from error
+        piece = self._receive(deadline_s, meanwhile)
+        if int.from_bytes(piece[:4], "big") + 4 == len(piece) <= max_bytes:
+            return piece[4:]  # As nearly all are.
+        return self._gather(piece, deadline_s, max_bytes, meanwhile)
+
+    def _gather(
+        self, piece: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None
+    ) -> bytes:
+        """The frame that begins with `piece`."""
+        incoming = wire.FrameBuffer(max_bytes)
+        while True:
+            if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
+                raise other
+            frames = incoming.feed(piece)
+            if frames:
+                if len(frames) > 1 or incoming.pending_bytes:
+                    raise errors.ProtocolViolation(f"{self.name} sent more than one answer")
+                return frames[0]
+            try:
+                piece = self._receive(deadline_s, meanwhile)
+            except Dead as error:
+                raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
+
+    def _receive(self, deadline_s: float, meanwhile: Meanwhile | None) -> bytes:
+        """At least one byte. Raises Dead, TimeoutError."""
+        while True:
+            looks = meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s
+            if looks and meanwhile is not None:
+                self._tell(socket.SO_RCVTIMEO, meanwhile.every_s)
+            else:
+                self._bound(socket.SO_RCVTIMEO, deadline_s)
+            try:
+                piece = self._socket.recv(RECV_BYTES)
+            except BlockingIOError:
+                if not looks or meanwhile is None:
+                    raise TimeoutError from None
+                meanwhile.look()
+            except TimeoutError:
+                raise
+            except OSError as error:
+                raise Dead(str(error)) from error
+            else:
+                if not piece:
+                    raise Dead("end of stream")
+                return piece
+
+    def _bound(self, option: int, deadline_s: float) -> None:
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        # Each change is a system call: what is a hundredth too long, or too short, may stay.
+        if abs(self._told_s[option] - left_s) > left_s / 100:
+            self._tell(option, left_s)
+
+    def _tell(self, option: int, timeout_s: float) -> None:
+        if self._told_s[option] != timeout_s:
+            seconds, rest_s = divmod(max(timeout_s, LEAST_TIMEOUT_S), 1)
+            value = _TIMEVAL.pack(int(seconds), int(rest_s * 1_000_000))
+            self._socket.setsockopt(socket.SOL_SOCKET, option, value)
+            self._told_s[option] = timeout_s
+
+    def close(self) -> None:
+        # No shutdown(): after a fork the other process may still use the connection.
+        self._socket.close()
+
+
+class Pool:
+    """Idle connections of one process; replaced as a whole after a fork."""
+
+    def __init__(self, idle_limit_s: float) -> None:
+        self._idle_limit_s = idle_limit_s
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._closed = False
+
+    def take(self) -> Connection | None:
+        """The connection that was used last, if one is idle and looks alive."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            idle_s = time.monotonic() - connection.idle_since_s
+            if idle_s <= self._idle_limit_s and (
+                idle_s < LOOK_AFTER_S or not connection.looks_dead()
+            ):
+                return connection
+            connection.close()
+
+    def give_back(self, connection: Connection) -> None:
+        connection.idle_since_s = now_s = time.monotonic()
+        stale: list[Connection] = []
+        with self._lock:
+            if self._closed:
+                stale.append(connection)
+            else:
+                # The list is ordered by time of last use, oldest first.
+                limit_s = self._idle_limit_s
+                while self._idle and now_s - self._idle[0].idle_since_s > limit_s:
+                    stale.append(self._idle.pop(0))
+                self._idle.append(connection)
+        for old in stale:
+            old.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle, self._closed = self._idle, [], True
+        for connection in idle:
+            connection.close()
