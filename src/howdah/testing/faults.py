@@ -143,9 +143,12 @@ def install(directory: Path, name: str) -> None:
         action = Action(fault["action"])
         if meant and action is Action.CUT:
             # From the claim to the signal in one, or `heal` could come between.
+            stop = None
             with _cutting(directory):
                 if (directory / point).exists() and _claim(directory, point, name):
-                    _cut(directory / f"cut.{name}")
+                    stop = _cut(directory / f"cut.{name}")
+            if stop is not None:
+                stop()
         elif meant and _claim(directory, point, name):
             _happen(action, f"{block_id} at {point}")
 
@@ -175,13 +178,31 @@ def _cutting(directory: Path) -> Iterator[None]:
         yield
 
 
-def _cut(marker: Path) -> None:
+def _cut(marker: Path) -> Callable[[], None] | None:
+    """Stop the keeper, which leads the group and is the one that sends heartbeats. Most points are
+    reached in its child. One that is reached in the keeper itself has it stopped by what is
+    returned, to be called without the lock: a stopped process would hold it until it is healed.
+    """
     marker.touch()
-    # The keeper leads the group; it is the one that sends heartbeats. Points are reached in its
-    # child, which holds the lock: it must not stop itself.
     keeper = os.getpgrp()
-    assert keeper != os.getpid(), "a keeper reaches no point"
-    os.kill(keeper, signal.SIGSTOP)
+    if keeper != os.getpid():
+        os.kill(keeper, signal.SIGSTOP)
+        return None
+    # A child has the lock, too, and lets go of it when it has stopped the keeper.
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tell)
+        os.read(told, 1)
+        os.kill(keeper, signal.SIGSTOP)
+        os._exit(0)
+    os.close(told)
+
+    def stop() -> None:
+        os.close(tell)
+        os.waitpid(child, 0)
+
+    return stop
 
 
 def _happen(action: Action, where: str) -> None:
