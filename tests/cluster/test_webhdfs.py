@@ -209,7 +209,7 @@ NAMES: list[tuple[str, str, str, int, Any]] = [
     ("GET", "/", "GETHOMEDIRECTORY", 200, {"Path": f"/user/{USER}"}),
     ("GET", "/t/m", "GETTRASHROOT", 200, {"Path": f"/user/{USER}/.Trash"}),
     ("GET", "/", "GETTRASHROOTS&allusers=true", 200, {"Paths": None}),
-    ("GET", "/", "GETDELEGATIONTOKEN", 400, "GETDELEGATIONTOKEN is not supported"),
+    ("GET", "/", "GETDELEGATIONTOKEN", 200, {"Token": None}),
     ("PUT", "/", "RENEWDELEGATIONTOKEN&token=x", 400, "RENEWDELEGATIONTOKEN is not supported"),
     ("PUT", "/", "CANCELDELEGATIONTOKEN&token=x", 400, "CANCELDELEGATIONTOKEN is not supported"),
     ("GET", "/", "LISTSTATUS&delegation=x", 400, "no delegation tokens"),

@@ -302,6 +302,13 @@ def _on_path(
     return change
 
 
+def delegation_token(asked: Asked, user: str) -> Steps:
+    """There is none, as over RPC, and as of Hadoop's namenode without Kerberos: Java's client
+    asks before it goes on without one."""
+    yield from ()
+    return shown({"Token": None})
+
+
 def _refused(what: str) -> Callable[[Asked, str], Steps]:
     def refuse(asked: Asked, user: str) -> Steps:
         yield from ()
@@ -326,7 +333,7 @@ CHANGES: Final[Mapping[str, Callable[[Asked, str], Steps]]] = {
         "disallowSnapshot", pb.DisallowSnapshotRequestProto, "snapshotRoot"
     ),
     "ENABLEECPOLICY": _NO_CODING,
-    "GETDELEGATIONTOKEN": _NO_TOKENS,
+    "GETDELEGATIONTOKEN": delegation_token,
     "MKDIRS": mkdirs,
     "MODIFYACLENTRIES": _with_acl("modifyAclEntries", types_pb2.ModifyAclEntriesRequestProto),
     "REMOVEACL": _on_path("removeAcl", types_pb2.RemoveAclRequestProto),
