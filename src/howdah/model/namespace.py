@@ -96,12 +96,12 @@ class ModelNamespace(Snapshots):
         self._make(path, Entry(True, mode=mode), unmasked, now_ms)
 
     @bounded
-    def link(self, path: str, target: str, parent_mode: int, *, now_ms: int) -> None:
+    def link(self, path: str, target: str, *, now_ms: int) -> None:
         """A link, which nobody here follows: all but its place is refused to clients."""
         self._check_parents(path)
         if path in self.entries:
             raise Refused("exists")
-        self._make_parents(path, parent_mode, None, now_ms)
+        self._make_parents(path, None, None, now_ms)
         group = self.entries[parent_of(path)].group
         self._numbers += 1
         self.entries[path] = Entry(

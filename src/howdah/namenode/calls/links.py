@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.tree import check_names, require_parent
 from howdah.namenode.inodes import paths
-from howdah.namenode.inodes.inodes import MODE_MASK, Directory
+from howdah.namenode.inodes.inodes import Directory
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
 
@@ -25,9 +25,7 @@ class LinkCalls:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def create(
-        self, caller: Caller, link: str, target: str, *, parent_mode: int, create_parent: bool
-    ) -> None:
+    def create(self, caller: Caller, link: str, target: str, *, create_parent: bool) -> None:
         """A link at `link` to `target`, which need not be there, and may be a URI."""
         core = self._core
         if not target:
@@ -46,7 +44,8 @@ class LinkCalls:
         check_names(core, found)
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
-        core.make_parents(who, found, len(found.components) - 1, parent_mode & MODE_MASK, now_ms)
+        # With the mode of what is above: Hadoop's namenode takes no notice of the client's, either.
+        core.make_parents(who, found, len(found.components) - 1, None, now_ms)
         parent = core.namespace.find(paths.parent_of(found.path))
         assert isinstance(parent, Directory), "its parents exist now"
         core.check_room(parent)

@@ -71,7 +71,6 @@ class TreeMethods:
                 caller,
                 request.link,
                 request.target,
-                parent_mode=request.dirPerm.perm,
                 create_parent=request.createParent,
             )
             return pb.CreateSymlinkResponseProto()

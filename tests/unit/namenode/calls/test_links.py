@@ -74,7 +74,7 @@ def test_link_makes_its_parents_if_asked_to(client: Any) -> None:
         link(client, "/a/b/l", "t")
     link(client, "/a/b/l", "t", create_parent=True)
     assert target_of(client, "/a/b/l") == "t"
-    assert client.status("/a").permission.perm == 0o750
+    assert client.status("/a/b").permission.perm == 0o755  # as "/"
 
 
 def test_link_takes_no_name_that_is_taken(client: Any) -> None:

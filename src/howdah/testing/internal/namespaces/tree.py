@@ -45,7 +45,7 @@ class TreeHistories(Histories):
         )
         self.both(
             self.do("createSymlink", request),
-            lambda: self.model.link(path, goal, mode, now_ms=now_ms),
+            lambda: self.model.link(path, goal, now_ms=now_ms),
         )
 
     @rule(path=there, recursive=st.booleans())
