@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -95,8 +96,6 @@ def test_statuses_are_those_of_httpfs(front: Front) -> None:
     assert front.send("GET", "/none")[0] == 404
     status, told = front.ask("GET", "/d", "LISTSTATUS&doas=somebody")
     assert told["RemoteException"]["exception"] == "AuthorizationException"
-    status, told = front.ask("GET", "/d", "LISTSTATUS&filter=*")
-    assert (status, told["RemoteException"]["exception"]) == (400, "UnsupportedOperationException")
 
 
 @pytest.mark.req("FS-255", "FS-258")
@@ -108,6 +107,41 @@ def test_a_long_directory_is_listed_page_by_page(front: Front) -> None:
     status, found = front.ask("GET", "/long", "LISTSTATUS")
     assert status == 200
     assert [each["pathSuffix"] for each in found["FileStatuses"]["FileStatus"]] == names
+
+
+@pytest.mark.req("FS-255")
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("part-*", ["part-0", "part-1", "part-2", "part-3"]),
+        ("{a,*-[^12]}", ["a", "part-0", "part-3"]),
+        ("none", []),
+        ("_?", ["_1", "_2", "_3", "_4"]),
+    ],
+)
+def test_a_directory_is_listed_by_a_pattern_of_names(
+    front: Front, pattern: str, found: list[str]
+) -> None:
+    """With three names a page."""
+    for name in ("_1", "_2", "_3", "_4", "a", "part-0", "part-1", "part-2", "part-3", "z"):
+        front.fs.mkdirs(f"/filtered/{name}")
+    status, told = front.ask("GET", "/filtered", f"LISTSTATUS&filter={quote(pattern)}")
+    assert status == 200
+    assert [each["pathSuffix"] for each in told["FileStatuses"]["FileStatus"]] == found
+
+
+@pytest.mark.req("FS-255")
+def test_a_pattern_that_is_none_is_refused(front: Front) -> None:
+    status, told = front.ask("GET", "/", "LISTSTATUS&filter=%5Ba")
+    assert (status, told["RemoteException"]["exception"]) == (400, "IllegalArgumentException")
+
+
+@pytest.mark.req("FS-255")
+def test_a_file_is_listed_if_its_name_matches(front: Front) -> None:
+    front.fs.create("/one.csv").close()
+    for pattern, names in (("*.csv", [""]), ("*.txt", [])):
+        _, told = front.ask("GET", "/one.csv", f"LISTSTATUS&filter={pattern}")
+        assert [each["pathSuffix"] for each in told["FileStatuses"]["FileStatus"]] == names
 
 
 @pytest.mark.req("FS-255")

@@ -9,7 +9,8 @@ through. Unlike WebHDFS
 - who does not say who he is (`user.name`) gets a 401,
 - an IOException has the status 500, and not 403,
 - who may act for others (`doas`) is said by `httpfs.proxyuser.*`; a refusal has the status 403,
-- `httpfs.access.mode` may refuse to read, or to write.
+- `httpfs.access.mode` may refuse to read, or to write,
+- LISTSTATUS takes a `filter`, a pattern of names.
 
 Towards the namenode the gateway acts for its users under its own name, if that one has rules in
 `hadoop.proxyuser.*` here; else it connects as each user, whom SIMPLE authentication believes
@@ -29,6 +30,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
 from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
@@ -52,8 +54,8 @@ from howdah.web.webhdfs.parameters import (
     asked,
     is_webhdfs,
 )
-from howdah.web.webhdfs.reads import READS
-from howdah.web.webhdfs.steps import Piece, Step, Target, driven
+from howdah.web.webhdfs.reads import READS, listed
+from howdah.web.webhdfs.steps import Piece, Step, Steps, Target, driven
 
 log = logging.getLogger(__name__)
 audit = logging.getLogger("httpfsaudit")
@@ -178,7 +180,7 @@ class _Operation:
             with self._gateway.clients.of(user) as fs:
                 return TRANSFERS[wanted.operation](fs, wanted, channel, self._address(wanted, ""))
         with self._gateway.clients.of(user) as fs:
-            steps = (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
+            steps = _steps(wanted, user)
             text = TextOut(channel, self._request, JSON_TYPE)
             found = driven(steps, lambda step: _called(fs, step, text))
             if text.has_begun:
@@ -197,8 +199,6 @@ class _Operation:
             except errors.AuthorizationFailed as error:
                 log.info("%s may not act for %r from %s: %s", *whose, error)
                 return refused(error, 403)
-        if wanted.given.get("filter"):
-            raise errors.UnsupportedOperation("the parameter filter is not supported")
         reads = self._request.method == "GET"
         mode = self._gateway.mode
         if (mode == "read-only" and not reads) or (
@@ -223,6 +223,17 @@ class _Operation:
             query = "?" + urlencode(kept)
         scheme = "https" if self._request.is_secure else "http"
         return f"{scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
+
+
+def _steps(wanted: Asked, user: str) -> Steps:
+    """Raises InvalidParameter for a filter that is no pattern."""
+    pattern = wanted.given.get("filter")
+    if pattern and wanted.operation == "LISTSTATUS":
+        try:
+            return listed(wanted, compile_component(pattern))
+        except errors.IllegalArgument as error:
+            raise InvalidParameter("filter", error.message) from error
+    return (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
 
 
 def _called(fs: HdfsFileSystem, step: Step, text: TextOut) -> Message | bool:

@@ -35,29 +35,41 @@ def file_link_status(asked: Asked, user: str) -> Steps:
 
 
 def list_status(asked: Asked, user: str) -> Steps:
-    """All of a directory: a whole answer if it fits into one page of `getListing`, else a piece
-    for each, which is on its way before the next one is asked for."""
+    return listed(asked, lambda name: True)
+
+
+def listed(asked: Asked, keeps: Callable[[str], bool]) -> Steps:
+    """Those of a directory whose names it `keeps`: a whole answer if they fit into one page of
+    `getListing`, else a piece for each, which is on its way before the next one is asked for."""
     start_after = b""
-    head = b'{"FileStatuses":{"FileStatus":[\n'
+    head = before = b'{"FileStatuses":{"FileStatus":[\n'
     while True:
         page = yield _listing(asked.path, start_after)
         _require_listing(page, asked.path)
         entries = page.dirList.partialListing
-        text = b",\n".join([to_json.dumped(to_json.file_status(entry)) for entry in entries])
+        text = b",\n".join(
+            to_json.dumped(to_json.file_status(entry))
+            for entry in entries
+            if keeps(_name_of(entry, asked.path))
+        )
         if not page.dirList.remainingEntries or not entries:
             break
-        wants_more = yield Piece(head + text)
-        if not wants_more:
-            return None
+        if text:
+            wants_more = yield Piece(before + text)
+            if not wants_more:
+                return None
+            before = b",\n"
         start_after = entries[-1].path
-        head = b",\n"
-    if not entries and start_after:
-        head = b""  # those that were left have gone meanwhile
-    body = head + text + b"\n]}}\n"
-    if not start_after:
-        return answer(200, body, JSON_TYPE)
-    yield Piece(body)
+    end = text + b"\n]}}\n"
+    if before is head:
+        return answer(200, head + end, JSON_TYPE)
+    yield Piece(before + end if text else end)
     return None
+
+
+def _name_of(entry: types_pb2.HdfsFileStatusProto, path: str) -> str:
+    """A file that is listed itself has no name in the answer."""
+    return entry.path.decode("utf-8", "replace") or path.rpartition("/")[2]
 
 
 def list_status_batch(asked: Asked, user: str) -> Steps:
