@@ -7,6 +7,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -24,19 +25,26 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.namenode.FSNamesystem;
+import org.apache.hadoop.hdfs.server.namenode.NameNode;
+import org.apache.hadoop.hdfs.server.namenode.RemoteNameNode;
+import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
+import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.test.GenericTestUtils;
 
 /**
  * Stands where Hadoop's tests expect the class of this name, before it on the class path. What they
  * ask of a cluster is asked of howdah.testing.internal.hadoop.clusters, at the address that the system
- * property "howdah.clusters" has. Tests that look into servers find nothing to look into: there is
- * no getNamesystem here, and no getDataNodes.
+ * property "howdah.clusters" has. Tests that look into a namenode find what its clients are told
+ * (see RemoteNameNode); there is no getDataNodes.
  */
 public class MiniDFSCluster implements AutoCloseable {
   public static final String PROP_TEST_BUILD_DATA = GenericTestUtils.SYSPROP_TEST_DATA_DIR;
   public static final String HDFS_MINIDFS_BASEDIR = "hdfs.minidfs.basedir";
 
   private static final int RECONNECT_S = 30;
+  private static final String KEPT_CONNECTION = "ipc.client.connection.maxidletime";
+  private static final int KEPT_CONNECTION_MS = 100;
 
   static {
     // As Hadoop's does: some suites take it for granted.
@@ -52,6 +60,7 @@ public class MiniDFSCluster implements AutoCloseable {
   private final List<String> https = new ArrayList<>();
   private final String directory;
   private final Map<String, String> dataAddresses = new TreeMap<>();
+  private final Map<Integer, NameNode> inside = new TreeMap<>();
   private final List<DataNodeProperties> running = new ArrayList<>();
 
   private MiniDFSCluster(Builder wanted) throws IOException {
@@ -61,6 +70,7 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("conf", valuesSetIn(conf));
     call.put("datanodes", wanted.dataNodes);
     call.put("racks", wanted.racks);
+    call.put("storages", wanted.storages);
     call.put("namespaces", wanted.nameNodes);
     call.put("format", wanted.format);
     JsonNode made = control.ask(call);
@@ -81,6 +91,8 @@ public class MiniDFSCluster implements AutoCloseable {
       conf.set("dfs.namenode.rpc-address", getURI().getAuthority());
       conf.set("dfs.namenode.http-address", URI.create(getHttpUri(0)).getAuthority());
     }
+    // A connection to a server that was restarted fails its next call: none is kept for long.
+    conf.setInt(KEPT_CONNECTION, KEPT_CONNECTION_MS);
     conf.setInt("dfs.replication", Math.min(conf.getInt("dfs.replication", 3), wanted.dataNodes));
   }
 
@@ -93,6 +105,7 @@ public class MiniDFSCluster implements AutoCloseable {
       boolean isDefault = sources != null && sources[sources.length - 1].endsWith("-default.xml");
       if (!isDefault
           && name.matches("(dfs|fs|hadoop|io|ipc)\\..*")
+          && !name.equals(KEPT_CONNECTION)
           && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")) {
         values.put(name, entry.getValue());
       }
@@ -105,6 +118,7 @@ public class MiniDFSCluster implements AutoCloseable {
     private int dataNodes = 1;
     private int nameNodes = 1;
     private String[] racks;
+    private String[] storages;
     private boolean format = true;
 
     public Builder(Configuration conf) {
@@ -137,6 +151,16 @@ public class MiniDFSCluster implements AutoCloseable {
     public Builder format(boolean format) {
       this.format = format;
       return this;
+    }
+
+    /** Of each datanode. */
+    public Builder storageTypes(StorageType[] types) {
+      storages = Arrays.stream(types).map(StorageType::name).toArray(String[]::new);
+      return this;
+    }
+
+    public Builder storageTypes(StorageType[][] types) {
+      return storageTypes(types[0]);
     }
 
     // What follows is as it is in any case.
@@ -185,9 +209,6 @@ public class MiniDFSCluster implements AutoCloseable {
       return this;
     }
 
-    public Builder storageTypes(StorageType[] types) {
-      return this;
-    }
 
     public MiniDFSCluster build() throws IOException {
       return new MiniDFSCluster(this);
@@ -259,6 +280,35 @@ public class MiniDFSCluster implements AutoCloseable {
     return FileSystem.newInstance(getURI(nameNode), conf);
   }
 
+  // What it has inside.
+
+  public NameNode getNameNode() throws IOException {
+    return getNameNode(0);
+  }
+
+  public NameNode getNameNode(int nameNode) throws IOException {
+    if (!inside.containsKey(nameNode)) {
+      InetSocketAddress address =
+          NetUtils.createSocketAddr(URI.create(getHttpUri(nameNode)).getAuthority());
+      inside.put(
+          nameNode,
+          RemoteNameNode.of(
+              () -> (DistributedFileSystem) getNewFileSystemInstance(nameNode),
+              address,
+              address,
+              inherits -> setPosixInheritance(nameNode, inherits)));
+    }
+    return inside.get(nameNode);
+  }
+
+  public FSNamesystem getNamesystem() throws IOException {
+    return getNameNode().getNamesystem();
+  }
+
+  public NamenodeProtocols getNameNodeRpc() throws IOException {
+    return getNameNode().getRpcServer();
+  }
+
   // It is up when it is there.
 
   public void waitActive() throws IOException {}
@@ -290,6 +340,10 @@ public class MiniDFSCluster implements AutoCloseable {
     DataNodeProperties stopped = running.remove(index);
     tell("stop", stopped.name);
     return stopped;
+  }
+
+  public void shutdownDataNode(int index) {
+    stopDataNode(index);
   }
 
   public synchronized DataNodeProperties stopDataNode(String address) {
@@ -371,6 +425,11 @@ public class MiniDFSCluster implements AutoCloseable {
     values.put("dfs.namenode.lease-hard-limit-sec", hard + "ms");
     tell("configure", nameOf(0), values);
     reconnect(0);
+  }
+
+  private void setPosixInheritance(int nameNode, boolean inherits) {
+    String key = "dfs.namenode.posix.acl.inheritance.enabled";
+    tell("configure", nameOf(nameNode), Map.of(key, String.valueOf(inherits)));
   }
 
   /** Java's client fails the first call on a connection whose other end has gone. */

@@ -33,8 +33,11 @@ class Wanted:
 
     conf: tuple[tuple[str, str], ...]
     datanodes: int
+    """0: there is one, which is stopped before its namenode hears of it."""
     racks: tuple[str, ...] | None
     namespaces: int = 1
+    volumes: tuple[str, ...] = ("DISK",)
+    """The types of the storages of each datanode."""
 
     @classmethod
     def of(cls, call: Mapping[str, Any]) -> Wanted:
@@ -44,6 +47,7 @@ class Wanted:
             int(call["datanodes"]),
             None if racks is None else tuple(racks),
             int(call["namespaces"]),
+            tuple(call.get("storages") or ("DISK",)),
         )
 
     @property
@@ -137,8 +141,7 @@ class ClusterServer:
 
     def _start(self, wanted: Wanted, *, keeps_data: bool) -> Mapping[str, Any]:
         kept, self._kept = self._kept, None
-        if kept is not None and not keeps_data and kept.wanted == wanted:
-            _empty(kept.cluster, wanted.nameservices)
+        if kept is not None and not keeps_data and kept.wanted == wanted and _is_emptied(kept):
             lent = kept
         else:
             if kept is not None:
@@ -149,14 +152,18 @@ class ClusterServer:
                 directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
             lent = _Lent(
                 MiniCluster(
-                    datanodes=wanted.datanodes,
+                    datanodes=wanted.datanodes or 1,
                     racks=wanted.racks,
+                    volumes=wanted.volumes,
                     nameservices=wanted.nameservices,
                     conf={**self._conf, **dict(wanted.conf)},
                     dir=directory,
                 ),
                 wanted,
             )
+            if not wanted.datanodes:
+                lent.cluster.stop("datanode0")
+                lent.cluster.restart("namenode")
         self._ids += 1
         self._lent[self._ids] = lent
         cluster = lent.cluster
@@ -174,7 +181,7 @@ class ClusterServer:
             "datanodes": {
                 server.name: server.addresses["data"]
                 for server in cluster.processes
-                if role_of(server.name) == "datanode"
+                if role_of(server.name) == "datanode" and wanted.datanodes
             },
         }
 
@@ -223,9 +230,15 @@ class ClusterServer:
             self._last_dir = None
 
 
-def _empty(cluster: MiniCluster, nameservices: Sequence[str] | None) -> None:
-    for nameservice in [None] if nameservices is None else nameservices:
-        with cluster.connect(nameservice=nameservice) as fs:
-            for status in fs.list_status("/"):
-                fs.delete(status.path, recursive=True)
-            fs.set_permission("/", 0o755)
+def _is_emptied(lent: _Lent) -> bool:
+    """False where that cannot be done: there are snapshots."""
+    nameservices: Sequence[str | None] = lent.wanted.nameservices or [None]
+    try:
+        for nameservice in nameservices:
+            with lent.cluster.connect(nameservice=nameservice) as fs:
+                for status in fs.list_status("/"):
+                    fs.delete(status.path, recursive=True)
+                fs.set_permission("/", 0o755)
+    except HowdahError:
+        return False
+    return True

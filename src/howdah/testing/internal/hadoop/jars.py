@@ -24,6 +24,7 @@ HADOOP_VERSION = "3.5.0"
 FRONTS_VERSION = "3.4.2"
 """Of the newest router and HttpFS that the repository has."""
 _FETCH_TIMEOUT_S = 500
+_POM = "pom.xml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ _TEST_ARTIFACTS = (
     _Artifact("org.junit.platform", "junit-platform-console-standalone", "1.13.3"),
     _Artifact("org.assertj", "assertj-core", "3.12.2"),
     _Artifact("org.mockito", "mockito-core", "4.11.0"),
+    _Artifact("org.codehaus.jettison", "jettison", "1.5.4", is_alone=True),
 )
 
 
@@ -140,9 +142,18 @@ def _jars(variable: str, into: Path, artifacts: Sequence[_Artifact]) -> str:
     with into.with_name(into.name + ".lock").open("w") as lock:
         # Processes that test beside each other fetch once, not into each other's way.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not into.is_dir():
+        if not _is_fetched(into, artifacts):
+            shutil.rmtree(into, ignore_errors=True)
             _fetch(into, artifacts)
     return f"{into}/*"
+
+
+def _is_fetched(into: Path, artifacts: Sequence[_Artifact]) -> bool:
+    """Not, where others were fetched than are wanted now."""
+    try:
+        return (into / _POM).read_text() == _pom(artifacts)
+    except FileNotFoundError:
+        return False
 
 
 def _fetch(into: Path, artifacts: Sequence[_Artifact]) -> None:
@@ -152,7 +163,7 @@ def _fetch(into: Path, artifacts: Sequence[_Artifact]) -> None:
     partial = into.with_name(into.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    (partial / "pom.xml").write_text(_pom(artifacts))
+    (partial / _POM).write_text(_pom(artifacts))
     command = [maven, "--batch-mode", "--quiet", "dependency:copy-dependencies"]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
     try:

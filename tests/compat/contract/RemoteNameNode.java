@@ -1,0 +1,144 @@
+package org.apache.hadoop.hdfs.server.namenode;
+
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.ArgumentMatchers.anyString;
+import static org.mockito.Mockito.doAnswer;
+import static org.mockito.Mockito.mock;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.net.InetSocketAddress;
+import java.util.function.Consumer;
+import org.apache.hadoop.fs.permission.PermissionStatus;
+import org.apache.hadoop.hdfs.DFSUtil;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.ClientProtocol;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
+import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
+import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
+import org.mockito.invocation.InvocationOnMock;
+
+/**
+ * What Hadoop's tests take from inside a namenode, where its clients can be told the same: by the
+ * calls of ClientProtocol. It is in the package of what it stands for, whose methods are not public.
+ * Whatever else a test asks for is an UnsupportedOperationException.
+ */
+public class RemoteNameNode {
+  /** Where a client for the calls comes from: those of before a restart may be closed. */
+  public interface Connect {
+    DistributedFileSystem connect() throws IOException;
+  }
+
+  private final Connect connect;
+  private final Consumer<Boolean> setPosixInheritance;
+  private boolean inheritsAsPosix = true;
+
+  private RemoteNameNode(Connect connect, Consumer<Boolean> setPosixInheritance) {
+    this.connect = connect;
+    this.setPosixInheritance = setPosixInheritance;
+  }
+
+  public static NameNode of(
+      Connect connect,
+      InetSocketAddress http,
+      InetSocketAddress https,
+      Consumer<Boolean> setPosixInheritance)
+      throws IOException {
+    RemoteNameNode remote = new RemoteNameNode(connect, setPosixInheritance);
+    NameNode namenode = mock(NameNode.class, RemoteNameNode::refuse);
+    FSNamesystem namesystem = remote.namesystem();
+    answer(namenode, call -> namesystem).getNamesystem();
+    answer(namenode, call -> remote.protocols()).getRpcServer();
+    answer(namenode, call -> http).getHttpAddress();
+    answer(namenode, call -> https).getHttpsAddress();
+    return namenode;
+  }
+
+  private FSNamesystem namesystem() throws IOException {
+    FSNamesystem namesystem = mock(FSNamesystem.class, RemoteNameNode::refuse);
+    FSDirectory directory = directory();
+    answer(namesystem, call -> directory).getFSDirectory();
+    answer(namesystem, call -> setSafeMode(SafeModeAction.SAFEMODE_ENTER))
+        .enterSafeMode(anyBoolean());
+    answer(namesystem, call -> setSafeMode(SafeModeAction.SAFEMODE_LEAVE))
+        .leaveSafeMode(anyBoolean());
+    answer(namesystem, call -> protocols().saveNamespace(call.getArgument(0), call.getArgument(1)))
+        .saveNamespace(anyLong(), anyLong());
+    return namesystem;
+  }
+
+  private FSDirectory directory() throws IOException {
+    FSDirectory directory = mock(FSDirectory.class, RemoteNameNode::refuse);
+    answer(directory, call -> inode(call.getArgument(0))).getINode(anyString());
+    answer(directory, call -> inode(call.getArgument(0))).getINode(anyString(), any());
+    answer(directory, call -> inheritsAsPosix).isPosixAclInheritanceEnabled();
+    answer(directory, this::setPosixInheritance).setPosixAclInheritanceEnabled(anyBoolean());
+    return directory;
+  }
+
+  /** Files and directories: what tests ask for, permissions and list, both have alike. */
+  private INode inode(String path) throws IOException {
+    try (DistributedFileSystem fs = connect.connect()) {
+      HdfsFileStatus status = fs.getClient().getFileLinkInfo(path);
+      if (status == null) {
+        return null;
+      }
+      INodeDirectory inode =
+          new INodeDirectory(
+              status.getFileId(),
+              DFSUtil.string2Bytes(status.getLocalName()),
+              new PermissionStatus(status.getOwner(), status.getGroup(), status.getPermission()),
+              status.getModificationTime());
+      if (status.hasAcl()) {
+        inode.addAclFeature(
+            new AclFeature(
+                AclEntryStatusFormat.toInt(fs.getClient().getAclStatus(path).getEntries())));
+      }
+      return inode;
+    }
+  }
+
+  private Void setSafeMode(SafeModeAction action) throws IOException {
+    protocols().setSafeMode(action, false);
+    return null;
+  }
+
+  private Void setPosixInheritance(InvocationOnMock call) {
+    inheritsAsPosix = call.getArgument(0);
+    setPosixInheritance.accept(inheritsAsPosix);
+    return null;
+  }
+
+  /** A client's calls; those of other servers are refused. */
+  private NamenodeProtocols protocols() {
+    return (NamenodeProtocols)
+        Proxy.newProxyInstance(
+            RemoteNameNode.class.getClassLoader(),
+            new Class<?>[] {NamenodeProtocols.class},
+            (proxy, method, arguments) -> {
+              if (!method.getDeclaringClass().isAssignableFrom(ClientProtocol.class)) {
+                throw new UnsupportedOperationException(method + " is no call of a client");
+              }
+              try (DistributedFileSystem fs = connect.connect()) {
+                return method.invoke(fs.getClient().getNamenode(), arguments);
+              } catch (InvocationTargetException error) {
+                throw error.getCause();
+              }
+            });
+  }
+
+  private interface Answer {
+    Object to(InvocationOnMock call) throws Throwable;
+  }
+
+  private static <T> T answer(T mock, Answer answer) {
+    return doAnswer(answer::to).when(mock);
+  }
+
+  private static Object refuse(InvocationOnMock call) {
+    throw new UnsupportedOperationException(call.getMethod() + ": the namenode is another process");
+  }
+}
