@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import re
+import select
 import socket
 import ssl
 import threading
@@ -252,10 +253,13 @@ class Channel:
         """Whether the other side has closed the connection."""
         if self._secured is not None:
             return has_left(self._socket)
-        try:
-            return self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-        except BlockingIOError:
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        # A socket that has a time-out waits for so long, whatever the flags of its calls.
+        if not poll.poll(0):
             return False
+        try:
+            return self._socket.recv(1, socket.MSG_PEEK) == b""
         except OSError:
             return True
 

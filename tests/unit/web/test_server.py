@@ -261,6 +261,27 @@ def test_a_pipeline_whose_last_head_is_not_whole_makes_room() -> None:
             connection.close()
 
 
+def test_who_is_silent_and_waits_has_not_left() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(GET % b"/a")
+        channel = Channel(ours, "a peer", 0.05)  # so long a read may wait: a look may not
+        assert channel.next_request() is not None
+        assert not channel.has_left()
+        theirs.sendall(b"G")
+        assert not channel.has_left()
+
+
+def test_who_has_closed_the_connection_has_left() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            theirs.sendall(GET % b"/a")
+            channel = Channel(ours, "a peer", 60)
+            assert channel.next_request() is not None
+        assert channel.has_left()
+
+
 @pytest.mark.req("FS-219")
 @pytest.mark.kind("caller")
 def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
