@@ -26,7 +26,7 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.store import ObjectInfo, ObjectStore
-from howdah.fs.objects.tree import BLOCK_BYTES, Tree
+from howdah.fs.objects.tree import BLOCK_BYTES, Kind, Tree
 from howdah.fs.objects.tuning import Tuning
 from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.paths import PathLike
@@ -140,9 +140,10 @@ class ObjectFileSystem(FileSystem):
     def _check_creatable(self, path: str, *, overwrite: bool, create_parent: bool) -> None:
         if path == paths.SEPARATOR:
             raise errors.PathExists(f"{path} already exists as a directory")
-        if not overwrite and self._tree.file(path) is not None:
-            raise errors.PathExists(f"{path} already exists")
-        if self._tree.is_prefix(path):
+        if not overwrite and (found := self._tree.kind(path)) is not Kind.NOTHING:
+            is_file = found is Kind.FILE
+            raise errors.PathExists(f"{path} already exists{'' if is_file else ' as a directory'}")
+        if overwrite and self._tree.is_prefix(path):
             raise errors.PathExists(f"{path} already exists as a directory")
         if create_parent:
             self._tree.check_no_file_above(path)
@@ -171,9 +172,10 @@ class ObjectFileSystem(FileSystem):
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)
         with errors.about(target):
-            if self._tree.file(target) is not None:
+            found = self._tree.kind(target)
+            if found is Kind.FILE:
                 raise errors.PathExists(f"Path is not a directory: {target}")
-            if not self._tree.is_prefix(target):
+            if found is Kind.NOTHING:
                 self._tree.check_no_file_above(target)
                 self._tree.make_marker(target)
         return True

@@ -5,12 +5,14 @@ whose key ends with a slash. What is made or left empty gets a marker; markers o
 that have files stay (`fs.s3a.directory.marker.retention` = keep). Where both an object `a` and
 objects below `a/` exist, which no path of this room makes, `a` is a file.
 
-A status costs one request for a file and two for a directory; a listing one for 1,000 names,
-and none for each of them.
+A status costs one request for a file and two for a directory; a new file one, and one more for
+the first in a directory, before that which makes it; a listing one for 1,000 names, and none for
+each of them.
 """
 
 from __future__ import annotations
 
+import enum
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -45,6 +47,14 @@ class Found:
     @property
     def is_directory(self) -> bool:
         return self.info is None
+
+
+class Kind(enum.Enum):
+    """What is at a path."""
+
+    NOTHING = enum.auto()
+    FILE = enum.auto()
+    DIRECTORY = enum.auto()
 
 
 def markers_below(page: Page, prefix: str) -> Iterator[str]:
@@ -87,6 +97,27 @@ class Tree:
         if there is a bucket."""
         page = self.store.list_page(prefix_of(path), delimiter=False, limit=1)
         return bool(page.objects) or path == paths.SEPARATOR
+
+    def kind(self, path: str) -> Kind:
+        """What is at a path. Where keys are sorted, a file is the first one that begins with its
+        key, so that one listing mostly tells whether it is a file, a directory or neither."""
+        key = key_of(path)
+        if not key:
+            return Kind.DIRECTORY
+        if not self.store.sorts_keys:
+            if self.file(path) is not None:
+                return Kind.FILE
+        else:
+            page = self.store.list_page(key, delimiter=False, limit=1)
+            if not page.objects:
+                return Kind.NOTHING
+            first = page.objects[0].key
+            if first == key:
+                return Kind.FILE
+            if first.startswith(f"{key}/"):
+                return Kind.DIRECTORY
+            # Another name that begins alike is before the slash.
+        return Kind.DIRECTORY if self.is_prefix(path) else Kind.NOTHING
 
     def has_entries(self, path: str) -> bool:
         """Whether anything but its marker lies below a directory."""
@@ -194,9 +225,10 @@ class Tree:
         that is there, once for all files of a directory."""
         parent = above = paths.parent_of(path)
         while above is not None and above != paths.SEPARATOR and above not in self._directories:
-            if self.file(above) is not None:
+            found = self.kind(above)
+            if found is Kind.FILE:
                 raise errors.ParentNotDirectory(f"{above} is a file, and no directory").about(path)
-            if self.is_prefix(above):
+            if found is Kind.DIRECTORY:
                 break
             above = paths.parent_of(above)
         if parent is not None:
