@@ -233,6 +233,7 @@ PURE = {
         "glob",
         "objects.amazon.fields",
         "objects.amazon.listing",
+        "objects.amazon.signing",
         "objects.azure.documents",
         "objects.azure.names",
         "objects.azure.signing",

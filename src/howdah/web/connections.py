@@ -13,6 +13,7 @@ import re
 import select
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ _AGENT: Final = "howdah"
 _TARGET: Final = re.compile(r"[\x21-\x7e]+")
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9a-zA-Z]+")
 _NOT_IN_A_VALUE: Final = re.compile("[^\t\x20-\x7e]")
+_TIMEVAL: Final = struct.Struct("@ll")
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: .*)?", re.DOTALL)
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 _FRAMING: Final = ("content-length", "transfer-encoding")
@@ -129,7 +131,7 @@ class Connections:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if place.is_secure:
                 connection = self._tls.wrap(connection, place)
-            connection.settimeout(self.read_timeout_s)
+            _wait_at_most(connection, self.read_timeout_s)
         except NotTrusted:
             connection.close()
             raise
@@ -174,6 +176,18 @@ def _parsed(raw: bytes, place: Place) -> tuple[Head, bool]:
         if headers.setdefault(name, value) != value and name in _FRAMING:
             raise errors.ProtocolViolation(f"{place} answers no HTTP: {name} twice")
     return Head(int(found[2]), headers), found[1] == b"1"
+
+
+def _wait_at_most(connection: socket.socket, timeout_s: float | None) -> None:
+    """Have the kernel give up after a time, where it can: Python would poll before each call."""
+    if isinstance(connection, ssl.SSLSocket):
+        connection.settimeout(timeout_s)
+        return
+    connection.settimeout(None)
+    whole = int(timeout_s or 0)
+    value = _TIMEVAL.pack(whole, max(int(((timeout_s or 0) - whole) * 1_000_000), 0))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, option, value)
 
 
 def _is_silent(connection: socket.socket) -> bool:
@@ -243,7 +257,7 @@ class Exchange:
     def _send(self, data: bytes | memoryview) -> None:
         try:
             self._socket.sendall(data)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:
             raise errors.CallTimeout(f"{self.place} takes nothing any more") from error
         except OSError as error:
             raise self._ended(error) from error
@@ -253,13 +267,13 @@ class Exchange:
     def refused(self) -> Head | None:
         """After `Expect: 100-continue`: None if the body may come, else the answer that came
         instead. Raises Unreachable, CallTimeout."""
-        self._socket.settimeout(CONTINUE_S)
+        _wait_at_most(self._socket, CONTINUE_S)
         try:
             found = self._next_head(until_continue=True)
         except errors.CallTimeout:
             return None
         finally:
-            self._socket.settimeout(self._pool.read_timeout_s)
+            _wait_at_most(self._socket, self._pool.read_timeout_s)
         return found
 
     def head(self) -> Head:
@@ -337,7 +351,7 @@ class Exchange:
     def _received(self) -> bytes:
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:
             raise errors.CallTimeout(f"{self.place} does not answer in time") from error
         except OSError as error:
             raise self._ended(error) from error
@@ -377,7 +391,7 @@ class Exchange:
     def _some_into(self, view: memoryview) -> int:
         try:
             return self._socket.recv_into(view)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:
             raise errors.CallTimeout(f"{self.place} sends nothing any more") from error
         except OSError as error:
             raise self._ended(error) from error

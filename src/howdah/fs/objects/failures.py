@@ -57,7 +57,7 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
     """The error that a call on an object (or, without `key`, on the bucket) comes to."""
     where = shown(f"s3://{settings.bucket}/{key or ''}")
     if isinstance(error, exceptions.ClientError):
-        return _answered(error.response, settings, key, where)
+        return refused(error.response, settings, key)
     if isinstance(
         error,
         exceptions.NoCredentialsError
@@ -107,7 +107,17 @@ def no_store(settings: Settings, where: str) -> errors.HowdahError:
     )
 
 
-def _answered(response: Any, settings: Settings, key: str | None, where: str) -> errors.HowdahError:
+def is_elsewhere(response: Any) -> bool:
+    """Whether an answer says that the bucket is to be asked for at another place."""
+    code = str(response.get("Error", {}).get("Code", ""))
+    status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    return code in _WRONG_REGION or status in (301, 302, 307, 308)
+
+
+def refused(response: Any, settings: Settings, key: str | None) -> errors.HowdahError:
+    """The error that an answer stands for, as botocore records it: `Error`, whose members are
+    those of the answer's document, and `ResponseMetadata` with its status and headers."""
+    where = shown(f"s3://{settings.bucket}/{key or ''}")
     told = response.get("Error", {})
     code = str(told.get("Code", ""))
     meta = response.get("ResponseMetadata", {})
@@ -117,7 +127,7 @@ def _answered(response: Any, settings: Settings, key: str | None, where: str) ->
         return errors.UnknownStore(f"Bucket {settings.bucket} does not exist at {settings.place}")
     if code == "NoSuchUpload":
         return UploadLost(f"{where}: {said}")
-    if code in _WRONG_REGION or status in (301, 302, 307, 308):
+    if is_elsewhere(response):
         return _elsewhere(told, meta, settings, where)
     if code in _THROTTLED or status in (429, 503):
         return Throttled(f"{where}: {settings.place} asks to slow down: {said}")

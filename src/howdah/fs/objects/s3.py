@@ -6,6 +6,9 @@ gives every request of the protocol with all its conditions, one call for one re
 list of unfinished uploads and no copy of a part, and its threads don't outlive a fork; s3fs
 and aiobotocore are botocore under an event loop, which howdah's client has none of.)
 
+The requests that are made most do without botocore as soon as one of botocore's has shown how
+(`amazon.quick`): reading, writing, looking, listing, removing.
+
 botocore makes each request once; `retrying` makes it again. Checksums are CRC32C of the whole
 object, joined from those of its parts: the store checks them, and they compare with the
 composite CRCs of HDFS.
@@ -52,6 +55,7 @@ try:
     from botocore.loaders import create_loader
     from botocore.parsers import ResponseParserError
 
+    from howdah.fs.objects.amazon.quick import Elsewhere, Learning, Quick
     from howdah.fs.objects.failures import no_store, translated
 except ImportError as error:
     raise errors.UnsupportedOperation(
@@ -77,12 +81,17 @@ logging.getLogger("botocore.credentials").setLevel(logging.ERROR)
 
 
 class _Client:
-    """botocore's client in one process, made when it is first wanted."""
+    """botocore's client in one process, made when it is first wanted, and what is learnt of it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.made: Any = None
         self.calls = 0
+        self.learning: Learning | None = None
+
+    @property
+    def quick(self) -> Quick | None:
+        return None if self.learning is None else self.learning.quick
 
 
 class S3Store:
@@ -100,7 +109,8 @@ class S3Store:
 
     @property
     def calls(self) -> int:
-        return self._clients.get().calls
+        own = self._clients.get()
+        return own.calls + (0 if own.learning is None else own.learning.calls)
 
     @property
     def sorts_keys(self) -> bool:
@@ -112,6 +122,8 @@ class S3Store:
             made, own.made = own.made, None
         if made is not None:
             made.close()
+        if own.learning is not None:
+            own.learning.close()
 
     def _made(self) -> Any:
         own = self._clients.get()
@@ -151,15 +163,25 @@ class S3Store:
                 f"fs.s3a.endpoint or fs.s3a.endpoint.region: {error}"
             ) from error
 
-        def count(**_: object) -> None:
+        bundle = session.get_config_variable("ca_bundle")
+        learning = Learning(settings, session.get_credentials, bundle, is_signed=is_signed)
+
+        def sends(request: Any, **_: object) -> None:
             own.calls += 1
+            learning.sends(request)
+
+        def answered(http_response: Any, model: Any, **_: object) -> None:
+            if model.name != "HeadBucket":
+                learning.succeeded(http_response.status_code)
 
         def add(params: dict[str, Any], model: Any, **_: object) -> None:
             known = model.input_shape.members
             for name, value in settings.additions.of(known, params.get("Key", "")).items():
                 params.setdefault(name, value)
 
-        client.meta.events.register("before-send.s3", count)
+        own.learning = learning
+        client.meta.events.register("before-send.s3", sends)
+        client.meta.events.register("after-call.s3", answered)
         client.meta.events.register_first("before-parameter-build.s3", add)
         client.meta.events.register("before-call.s3.HeadBucket", _say_nothing)
         client.meta.events.register_last("before-parse.s3.ListObjectsV2", _read_page)
@@ -173,9 +195,24 @@ class S3Store:
             # The cause is not kept: it may show the request.
             raise translated(error, self._settings, key) from None
 
-    def _ask(self, what: str, key: str | None, ask: Callable[[Any], T]) -> T:
+    def _ask(
+        self,
+        what: str,
+        key: str | None,
+        ask: Callable[[Any], T],
+        quickly: Callable[[Quick], T] | None = None,
+    ) -> T:
+        """What botocore answers, or the same without it."""
+        own = self._clients.get()
+
         def once() -> T:
             with self._failing(key):
+                quick = own.quick
+                if quick is not None and quickly is not None:
+                    try:
+                        return quickly(quick)
+                    except Elsewhere:
+                        quick.forget()
                 return ask(self._made())
 
         return self._retrying(f"{what} of s3://{self._bucket}/{key or ''}", once)
@@ -185,15 +222,20 @@ class S3Store:
     def head(self, key: str) -> ObjectInfo:
         more = {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
 
-        def head(s3: Any) -> Any:
-            return s3.head_object(Bucket=self._bucket, Key=key, **more)
+        def head() -> Any:
+            return self._ask(
+                "HEAD",
+                key,
+                lambda s3: s3.head_object(Bucket=self._bucket, Key=key, **more),
+                lambda quick: quick.head(key, more),
+            )
 
         try:
-            found = self._ask("HEAD", key, head)
+            found = head()
         except (errors.AccessDenied, errors.RemoteError):
             # An answer to HEAD has no room for a reason, or for the bucket's region.
-            self._list("a listing", key, lambda s3: s3.list_objects_v2, MaxKeys=1)
-            found = self._ask("HEAD", key, head)
+            self.list_page(key, delimiter=False, limit=1)
+            found = head()
         if not fields.etag(found):
             # A page of some web server, which has one for every name.
             raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
@@ -216,14 +258,17 @@ class S3Store:
             more["IfMatch"] = f'"{etag}"'
         if version_id is not None:
             more["VersionId"] = version_id
-        found = self._ask(
-            "GET",
-            key,
-            lambda s3: s3.get_object(
+
+        def get(s3: Any) -> tuple[Reading, str]:
+            found = s3.get_object(
                 Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
-            ),
-        )
-        return _Reading(self._settings, key, found["Body"]), fields.etag(found)
+            )
+            return _Reading(self._settings, key, found["Body"]), fields.etag(found)
+
+        def quickly(quick: Quick) -> tuple[Reading, str]:
+            return quick.get(key, start, end, more)
+
+        return self._ask("GET", key, get, quickly)
 
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         its_crc = self._crc_of(body)
@@ -238,11 +283,17 @@ class S3Store:
             "PUT",
             key,
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=body, **more),
+            lambda quick: quick.put(key, more, body),
         )
         return Stored(fields.etag(found), fields.version(found), its_crc)
 
     def delete(self, key: str) -> None:
-        self._ask("DELETE", key, lambda s3: s3.delete_object(Bucket=self._bucket, Key=key))
+        self._ask(
+            "DELETE",
+            key,
+            lambda s3: s3.delete_object(Bucket=self._bucket, Key=key),
+            lambda quick: quick.delete(key),
+        )
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         found = self._ask(
@@ -295,17 +346,12 @@ class S3Store:
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)
         more: dict[str, Any] = fields.sent(its_crc)
+        more |= {"UploadId": upload_id, "PartNumber": number}
         found = self._ask(
             f"part {number}",
             key,
-            lambda s3: s3.upload_part(
-                Bucket=self._bucket,
-                Key=key,
-                UploadId=upload_id,
-                PartNumber=number,
-                Body=body,
-                **more,
-            ),
+            lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=body, **more),
+            lambda quick: quick.put(key, more, body),
         )
         return Part(number, fields.etag(found), len(body), its_crc)
 
@@ -367,9 +413,9 @@ class S3Store:
         return self._list(
             "a list of uploads",
             prefix,
-            lambda s3: s3.list_multipart_uploads,
-            EncodingType="url",
-            **more,
+            lambda s3: s3.list_multipart_uploads(
+                Bucket=self._bucket, Prefix=prefix, EncodingType="url", **more
+            ),
         )
 
     def uploads(self, prefix: str) -> list[Upload]:
@@ -410,15 +456,23 @@ class S3Store:
             more["ContinuationToken"] = token
         elif start_after:
             more["StartAfter"] = start_after
-        found = self._list("a listing", prefix, lambda s3: s3.list_objects_v2, **more)
-        page: Page = found[_PAGE]
+        page: Page = self._list(
+            "a listing",
+            prefix,
+            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[_PAGE],
+            lambda quick: quick.page(prefix, more),
+        )
         return page
 
-    def _list(self, what: str, prefix: str, call: Callable[[Any], Any], **more: Any) -> Any:
+    def _list(
+        self,
+        what: str,
+        prefix: str,
+        ask: Callable[[Any], T],
+        quickly: Callable[[Quick], T] | None = None,
+    ) -> T:
         try:
-            return self._ask(
-                what, prefix, lambda s3: call(s3)(Bucket=self._bucket, Prefix=prefix, **more)
-            )
+            return self._ask(what, prefix, ask, quickly)
         except errors.PathNotFound:
             # A bucket that is not there has an error of its own, and a list is always there.
             raise no_store(self._settings, shown(f"s3://{self._bucket}/{prefix}")) from None

@@ -3,5 +3,7 @@
 - `additions`  what requests carry besides: encryption, access lists, storage classes
 - `fields`     fields of requests and answers
 - `listing`    pages of keys, which cost most of the time
+- `quick`      the requests that are made most, without botocore (shell)
+- `signing`    signatures of requests
 - `roles`      keys of roles that are assumed (the one that asks somebody)
 """

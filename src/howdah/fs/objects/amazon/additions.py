@@ -38,6 +38,9 @@ class Additions:
     def __repr__(self) -> str:
         return f"Additions({', '.join(sorted(self._fields))})"
 
+    def __bool__(self) -> bool:
+        return bool(self._fields)
+
     def of(self, known: Collection[str], key: str) -> dict[str, str]:
         """Those of an operation that knows such fields, on that key."""
         return {

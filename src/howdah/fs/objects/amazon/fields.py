@@ -19,6 +19,63 @@ _DESCRIBED: Final = (
 )
 
 
+_HEADERS: Final = {
+    "CacheControl": "cache-control",
+    "ChecksumAlgorithm": "x-amz-sdk-checksum-algorithm",
+    "ChecksumCRC32C": "x-amz-checksum-crc32c",
+    "ChecksumMode": "x-amz-checksum-mode",
+    "ChecksumType": "x-amz-checksum-type",
+    "ContentDisposition": "content-disposition",
+    "ContentEncoding": "content-encoding",
+    "ContentLanguage": "content-language",
+    "ContentType": "content-type",
+    "ETag": "etag",
+    "IfMatch": "if-match",
+    "IfNoneMatch": "if-none-match",
+    "VersionId": "x-amz-version-id",
+}
+_TOLD: Final = {header: name for name, header in _HEADERS.items()}
+_QUERY: Final = {
+    "ContinuationToken": "continuation-token",
+    "Delimiter": "delimiter",
+    "MaxKeys": "max-keys",
+    "PartNumber": "partNumber",
+    "StartAfter": "start-after",
+    "UploadId": "uploadId",
+    "VersionId": "versionId",
+}
+_METADATA: Final = "x-amz-meta-"
+
+
+def as_sent(wanted: Mapping[str, Any]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Fields of a request as headers and query.
+
+    >>> as_sent({"IfNoneMatch": "*", "PartNumber": 3, "Metadata": {"a": "b"}})
+    ({'if-none-match': '*', 'x-amz-meta-a': 'b'}, [('partNumber', '3')])
+    """
+    headers: dict[str, str] = {}
+    query: list[tuple[str, str]] = []
+    for name, value in wanted.items():
+        if name in _QUERY:
+            query.append((_QUERY[name], str(value)))
+        elif name == "Metadata":
+            headers |= {_METADATA + key: text for key, text in value.items()}
+        else:
+            headers[_HEADERS[name]] = value
+    return headers, query
+
+
+def as_told(headers: Mapping[str, str]) -> dict[str, Any]:
+    """Headers of an answer, with names in lower case, as fields."""
+    found: dict[str, Any] = {_TOLD[name]: value for name, value in headers.items() if name in _TOLD}
+    found["Metadata"] = {
+        name.removeprefix(_METADATA): value
+        for name, value in headers.items()
+        if name.startswith(_METADATA)
+    }
+    return found
+
+
 def condition(exclusive: bool) -> dict[str, str]:
     return {"IfNoneMatch": "*"} if exclusive else {}
 
@@ -65,4 +122,7 @@ def version(found: Mapping[str, Any]) -> str | None:
 
 
 def ms(when: Any) -> int:
+    """Milliseconds since 1970 of a time, which may be such a number."""
+    if isinstance(when, int):
+        return when
     return int(when.timestamp() * 1000) if when is not None else 0

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from howdah.config import Configuration
@@ -42,10 +43,11 @@ class StoreServer:
 
     port: int
     pid: int = 0
+    is_secure: bool = False
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.is_secure else ''}://127.0.0.1:{self.port}"
 
     def behind(self, port: int) -> StoreServer:
         """The same store, reached through a proxy."""
@@ -103,10 +105,12 @@ def store_server() -> Iterator[StoreServer]:
 
 
 @contextmanager
-def stub_server(*, is_sink: bool = False) -> Iterator[StoreServer]:
-    """The same with a quick one that does less (`howdah.testing.internal.objects.stub`)."""
-    with _process("stub", *["--sink"][: int(is_sink)]) as (process, port):
-        yield StoreServer(port, process.pid)
+def stub_server(*, is_sink: bool = False, tls: Path | None = None) -> Iterator[StoreServer]:
+    """The same with a quick one that does less (`howdah.testing.internal.objects.stub`); over
+    TLS with a directory of certificates (`howdah.local.certificates`)."""
+    words = [*(["--sink"] if is_sink else []), *(["--tls", str(tls)] if tls else [])]
+    with _process("stub", *words) as (process, port):
+        yield StoreServer(port, process.pid, tls is not None)
 
 
 @contextmanager

@@ -18,16 +18,23 @@ import itertools
 import re
 import socket
 import socketserver
+import ssl
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import parse_qs, quote, unquote
 from xml.sax.saxutils import escape, unescape
 
 import google_crc32c
+
+from howdah.config import Configuration
+from howdah.local import certificates
+from howdah.tls.contexts import server_context
+from howdah.tls.stores import server_stores
 
 _HEAD_BYTES: Final = 64 << 10
 _PIECE_BYTES: Final = 1 << 20
@@ -463,15 +470,29 @@ def _unchunked(body: bytes) -> bytes:
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
+    tls: ssl.SSLContext | None = None
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        if self.tls is not None:
+            # The handshake is its thread's, with the first bytes that it reads.
+            connection = self.tls.wrap_socket(
+                connection, server_side=True, do_handshake_on_connect=False
+            )
+        return connection, address
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sink", action="store_true")
+    parser.add_argument("--tls", type=Path, help="a directory of `howdah.local.certificates`")
     arguments = parser.parse_args()
     kept = Buckets(is_sink=arguments.sink)
     handler = type("Bound", (Handler,), {"kept": kept})
     with _Server(("127.0.0.1", 0), handler) as server:
+        if arguments.tls:
+            conf = Configuration(certificates.settings(arguments.tls))
+            server.tls = server_context(server_stores(conf))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.server_address[1], flush=True)
         sys.stdin.read()

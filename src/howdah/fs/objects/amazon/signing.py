@@ -1,0 +1,93 @@
+"""Signatures of requests as S3 has them: AWS Signature Version 4 (pure).
+
+What is signed: method, path and query as they are sent, the headers `host` and `x-amz-*`, and
+the SHA-256 of the body, or that the body is not signed. Paths are signed as they are, with
+nothing taken out of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+EMPTY: Final = hashlib.sha256(b"").hexdigest()
+UNSIGNED: Final = "UNSIGNED-PAYLOAD"
+"""In the place of a body's SHA-256, where TLS holds it together."""
+_ALGORITHM: Final = "AWS4-HMAC-SHA256"
+_MORE: Final = "-_.~"
+
+
+def query_text(query: Sequence[tuple[str, str]]) -> str:
+    """A query as it is signed and sent: in order, with what has a meaning in it escaped.
+
+    >>> query_text([("prefix", "a b/c"), ("list-type", "2")])
+    'list-type=2&prefix=a%20b%2Fc'
+    """
+    return "&".join(
+        f"{quote(name, safe=_MORE)}={quote(value, safe=_MORE)}" for name, value in sorted(query)
+    )
+
+
+def path_text(key: str) -> str:
+    """A key within the path of a request."""
+    return quote(key, safe="/" + _MORE)
+
+
+class Scope:
+    """The place and service that signatures are for; it keeps the key of the last day."""
+
+    __slots__ = ("_key", "_key_of", "region", "service")
+
+    def __init__(self, region: str, service: str) -> None:
+        self.region = region
+        self.service = service
+        self._key_of = ("", "")
+        self._key = b""
+
+    def __repr__(self) -> str:
+        return f"Scope({self.region}, {self.service})"
+
+    def authorization(
+        self,
+        request: tuple[str, str, str],
+        headers: Mapping[str, str],
+        body_sha256: str,
+        account: tuple[str, str],
+        when: str,
+    ) -> str:
+        """The header of that name. `request` is method, path and query as they are sent,
+        `headers` are those to sign, with names in lower case; `account` is access key and secret
+        key, `when` the time as `20261126T161956Z`."""
+        method, path, query = request
+        names = sorted(headers)
+        signed = ";".join(names)
+        lines = "".join(f"{name}:{headers[name]}\n" for name in names)
+        text = f"{method}\n{path}\n{query}\n{lines}\n{signed}\n{body_sha256}"
+        day = when[:8]
+        scope = f"{day}/{self.region}/{self.service}/aws4_request"
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        to_sign = f"{_ALGORITHM}\n{when}\n{scope}\n{digest}"
+        access_key, secret_key = account
+        signature = _hmac(self._signing_key(secret_key, day), to_sign).hex()
+        return (
+            f"{_ALGORITHM} Credential={access_key}/{scope}, SignedHeaders={signed}, "
+            f"Signature={signature}"
+        )
+
+    def _signing_key(self, secret_key: str, day: str) -> bytes:
+        wanted = secret_key, day
+        if self._key_of == wanted:
+            return self._key
+        key = _hmac(f"AWS4{secret_key}".encode(), day)
+        for part in (self.region, self.service, "aws4_request"):
+            key = _hmac(key, part)
+        # In this order: another thread that sees the new name finds the new key.
+        self._key, self._key_of = key, wanted
+        return key
+
+
+def _hmac(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, text.encode(), "sha256")
