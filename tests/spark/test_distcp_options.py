@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -209,15 +210,14 @@ def test_many_directories_are_listed_in_rounds_and_by_threads(
 
     tree = {f"d{i}/e{j}/f": b"x" for i in range(4) for j in range(3)}
     bench.make("src", tree)
-    monkeypatch.setattr(walking.Walk.__init__, "__defaults__", (*_defaults(walking), 5, ()))
+    parameters = inspect.signature(walking.Walk).parameters.values()
+    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+    defaults["most_entries"] = 5
+    monkeypatch.setattr(walking.Walk.__init__, "__defaults__", tuple(defaults.values()))
     outcome = bench.copy("src", "dst", list_threads=3)
     assert {k: v for k, v in bench.tree("dst").items() if v is not None} == tree
     assert outcome.listed.rounds > 1
     assert outcome.listed.files == 12
-
-
-def _defaults(walking: Any) -> tuple[Any, ...]:
-    return tuple(walking.Walk.__init__.__defaults__[:-2])
 
 
 def test_bandwidth_is_kept_below_a_limit(bench: Any) -> None:
