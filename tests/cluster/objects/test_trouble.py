@@ -266,36 +266,27 @@ def test_trouble_at_any_request_of_a_reader_loses_nothing(
         read()
 
 
-@pytest.mark.req("FS-190")
-def test_trouble_at_any_request_of_a_rename_or_a_removal_loses_nothing(
-    through: S3FileSystem, proxy: Proxy
+@pytest.mark.req("FS-188", "FS-192")
+@pytest.mark.parametrize("trouble", ["hangs", "object stalls"])
+def test_a_store_that_says_nothing_is_asked_again_and_given_up_by_its_time_out(
+    store: StoreServer, bucket: str, proxy: Proxy, trouble: str
 ) -> None:
-    names = ["1", "2/3", "4"]
-
-    def make(top: str) -> None:
+    keys = {"connection_timeout": "1s", "retry_limit": "0"}
+    with store.connect(bucket) as fs:
+        write(fs, "/file")
+    proxy.plan(always=trouble)
+    with store.behind(proxy.port).connect(bucket, **keys) as fs:
+        if trouble == "hangs":
+            with pytest.raises(errors.CallTimeout, match=r"/file: http://.* did not answer"):
+                fs.get_file_status("/file")
+        else:
+            with fs.open("/file") as stream, pytest.raises(errors.CallTimeout, match="/file"):
+                stream.read()
+    # The second request is answered.
+    with store.behind(proxy.port).connect(bucket, **keys | {"retry_limit": "9"}) as fs:
         proxy.plan()
-        for name in names:
-            write(through, f"{top}/{name}", name.encode() * 9000)
-
-    make("/from0")
+        stream = fs.open("/file")
+        proxy.plan({1: trouble})
+        assert stream.read() == DATA
+        assert len(proxy.seen) > 1
     proxy.plan()
-    through.rename("/from0", "/to0")
-    count = len(proxy.seen)
-    assert any("partNumber" in each for each in proxy.seen)
-    for index, trouble in enumerate(TROUBLES):
-        make(f"/from{index}")
-        # Several requests in one run: each is a trouble of its own.
-        proxy.plan({number: trouble for number in range(1 + index % 2, count + 1, 3)})
-        through.rename(f"/from{index}", f"/to-{index}")
-        proxy.plan()
-        assert [through.open(f"/to-{index}/{n}").read() for n in names] == [
-            n.encode() * 9000 for n in names
-        ]
-        assert not through.exists(f"/from{index}")
-        proxy.plan({1: trouble, 3: trouble, 5: trouble})
-        assert through.delete(f"/to-{index}", recursive=True)
-        proxy.plan()
-        assert not through.exists(f"/to-{index}")
-        # An upload whose name was lost with the answer is found by its age.
-        assert trouble.startswith("answer") or through.unfinished_uploads() == []
-        through.abort_uploads(older_than_ms=0, now_ms=1 << 60)

@@ -314,7 +314,7 @@ def test_trouble_at_any_request_of_a_rename_or_a_removal_loses_nothing(
     for index, trouble in enumerate(TROUBLES if all_of_them else TROUBLES[1::2]):
         make(f"{top}/from{index}")
         # Several requests in one run: each is a trouble of its own.
-        proxy.plan({number: trouble for number in range(1 + index % 2, count + 1, 3)})
+        proxy.plan({number: trouble for number in range(1 + index % 3, count + 1, 3)})
         through.rename(f"{top}/from{index}", f"{top}/to-{index}")
         proxy.plan()
         assert [through.open(f"{top}/to-{index}/{n}").read() for n in names] == [

@@ -2,7 +2,7 @@
 
 A store takes the removal of anything for done, so what is a directory has to be known before:
 a listing of the names between the first and the last target of a directory says it, a page of
-1,000 names a request.
+1,000 names a request; targets that are few and far between are asked for one by one.
 """
 
 from __future__ import annotations
@@ -57,9 +57,19 @@ class ObjectBulkDelete(BulkDelete):
         files: set[str] = set()
         # Just before the first name: the one character that sorts before all others behind it.
         start = key_of(min(names))[:-1]
-        for page in self._tree.pages(prefix, delimiter=True, start_after=start):
+        pages = self._tree.pages(prefix, delimiter=True, start_after=start)
+        for number, page in enumerate(pages, 1):
             found.update(path_of(each) for each in page.prefixes)
             files.update(path_of(each.key) for each in page.objects if each.key != prefix)
-            if max(found | files, default="") > last:
+            seen = max(found | files, default="")
+            if seen > last:
+                break
+            unseen = [path for path in wanted if path > seen]
+            if number > len(unseen):
+                # Few names with many others between them: each is asked for by itself.
+                found.update(path for path in unseen if self._is_directory(path))
                 break
         return frozenset(wanted & found - files)
+
+    def _is_directory(self, path: str) -> bool:
+        return self._tree.file(path) is None and self._tree.is_prefix(path)

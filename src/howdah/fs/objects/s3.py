@@ -69,6 +69,14 @@ _DRAIN_BYTES: Final = 64 << 10
 """So much of an answer is read for nothing to keep its connection."""
 _PAGE: Final = "HowdahPage"
 """Under which name an answer of botocore has the page that was read in its place."""
+_IS_GONE: Final = ("NoSuchKey", "NoSuchVersion")
+_STATUS_OF_ONE: Final = {
+    "AccessDenied": 403,
+    "InternalError": 500,
+    "ServiceUnavailable": 503,
+    "SlowDown": 503,
+}
+"""One object of many has a code, and no status."""
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters of a key that a list in XML cannot have."""
 
@@ -484,34 +492,59 @@ class S3Store:
             if self._settings.deletes_many and not _NOT_IN_XML.search(key):
                 listed.append(key)
                 continue
-            try:
-                self.delete(key)
-            except errors.HowdahError as error:
-                refused.append(NotDeleted(key, error))
+            refused += self._delete_one(key)
         for start in range(0, len(listed), self._settings.delete_keys):
             refused += self._delete_page(listed[start : start + self._settings.delete_keys])
         return refused
 
     def _delete_page(self, keys: Sequence[str]) -> list[NotDeleted]:
-        wanted = [{"Key": key} for key in keys]
-        found = self._ask(
-            f"the removal of {len(keys)} objects",
-            None,
-            lambda s3: s3.delete_objects(
-                Bucket=self._bucket,
-                Delete={"Objects": wanted, "Quiet": True},
-                ChecksumAlgorithm="CRC32",
-            ),
-        )
+        if len(keys) == 1:
+            return self._delete_one(keys[0])
+        left = list(keys)
+        refused: list[NotDeleted] = []
+        unfinished: list[NotDeleted] = []
+
+        def once() -> None:
+            """What of a page the store had no time for is asked for again, without the rest."""
+            nonlocal left, unfinished
+            with self._failing(left[0]):
+                found = self._made().delete_objects(
+                    Bucket=self._bucket,
+                    Delete={"Objects": [{"Key": key} for key in left], "Quiet": True},
+                    ChecksumAlgorithm="CRC32",
+                )
+            told = self._refusals(found)
+            unfinished = [each for each in told if isinstance(each.error, errors.RetriableError)]
+            refused.extend(each for each in told if each not in unfinished)
+            left = [each.key for each in unfinished]
+            if unfinished:
+                raise unfinished[0].error
+
+        what = f"the removal of {len(keys)} objects of s3://{self._bucket}/"
+        try:
+            self._retrying(what, once)
+        except errors.RetriableError as error:
+            if not any(each.error is error for each in unfinished):
+                raise  # the last request was refused as a whole
+        return [*refused, *unfinished]
+
+    def _delete_one(self, key: str) -> list[NotDeleted]:
+        try:
+            self.delete(key)
+        except errors.AccessDenied as error:
+            return [NotDeleted(key, error)]
+        return []
+
+    def _refusals(self, found: Any) -> list[NotDeleted]:
+        """What an answer says of objects that stayed."""
         refused: list[NotDeleted] = []
         for each in found.get("Errors", ()):
-            status = {"AccessDenied": 403, "InternalError": 500, "SlowDown": 503}
-            answer = {
-                "Error": each,
-                "ResponseMetadata": {"HTTPStatusCode": status.get(each.get("Code", ""), 400)},
-            }
-            error = translated(ClientError(answer, "DeleteObjects"), self._settings, each["Key"])
-            refused.append(NotDeleted(each["Key"], error))
+            code = each.get("Code", "")
+            if code in _IS_GONE:
+                continue
+            meta = {"HTTPStatusCode": _STATUS_OF_ONE.get(code, 400)}
+            told = ClientError({"Error": each, "ResponseMetadata": meta}, "DeleteObjects")
+            refused.append(NotDeleted(each["Key"], translated(told, self._settings, each["Key"])))
         return refused
 
 

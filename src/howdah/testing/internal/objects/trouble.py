@@ -9,6 +9,8 @@ is planned for:
 - `answer cut`    the store does it, and half of the body of its answer arrives
 - `object cut`    the same for an object that is read, and for nothing else
 - `500`, `503`, `429`  the store never hears of it, and an error as S3 words it is the answer
+- `hangs`         the store never hears of it, and nothing comes until something else is planned
+- `object stalls` half of an object that is read arrives, and then nothing for as long
 - `slow`          the answer comes late
 - `sent damaged`  a byte of what is put is another one; the store says so if it came with a
   checksum
@@ -43,6 +45,7 @@ TROUBLES: Final = (
     "slow",
 )
 _SLOW_S: Final = 0.05
+_LONGEST_S: Final = 120
 _CODES: Final = {"500": "InternalError", "503": "SlowDown", "429": "TooManyRequests"}
 _DROPPED: Final = ("connection", "transfer-encoding", "keep-alive", "content-length")
 
@@ -82,25 +85,43 @@ class Proxy:
         self._lock = threading.Lock()
         self._planned: dict[int, Trouble] = {}
         self._always: Trouble | None = None
+        self._first: tuple[str, Trouble] | None = None
+        self._ended = threading.Event()
         self.seen: list[str] = []
         """Method and target of each request since `plan`."""
         self.headers: list[dict[str, str]] = []
         """Their headers, by names in lower case."""
 
     def plan(
-        self, troubles: Mapping[int, Trouble] | None = None, *, always: Trouble | None = None
+        self,
+        troubles: Mapping[int, Trouble] | None = None,
+        *,
+        always: Trouble | None = None,
+        first: tuple[str, Trouble] | None = None,
     ) -> None:
-        """Trouble for requests by number, or for every one."""
+        """Trouble for requests by number, for every one, or for the first one whose method and
+        target begin so."""
         with self._lock:
+            self._ended.set()
+            self._ended = threading.Event()
             self._planned = dict(troubles or {})
             self._always = always
+            self._first = first
             self.seen = []
             self.headers = []
+
+    def hang(self) -> None:
+        """Until something else is planned."""
+        self._ended.wait(_LONGEST_S)
 
     def trouble_for(self, what: str, headers: dict[str, str]) -> Trouble | None:
         with self._lock:
             self.seen.append(what)
             self.headers.append(headers)
+            if self._first is not None and what.startswith(self._first[0]):
+                trouble = self._first[1]
+                self._first = None
+                return trouble
             return self._always or self._planned.get(len(self.seen))
 
 
@@ -112,7 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         trouble = self.proxy.trouble_for(f"{self.command} {self.path}", headers)
         length = int(self.headers.get("Content-Length") or 0)
-        if trouble == "refused":
+        if trouble in ("refused", "hangs"):
+            if trouble == "hangs":
+                self.proxy.hang()
             self._cut()
             return
         if trouble == "half sent":
@@ -152,6 +175,12 @@ class _Handler(BaseHTTPRequestHandler):
         is_object = self.command == "GET" and "list-type" not in self.path
         if trouble == "answer cut" or (trouble == "object cut" and is_object):
             self.wfile.write(answer[: len(answer) // 2])
+            self._cut()
+            return
+        if trouble == "object stalls" and is_object:
+            self.wfile.write(answer[: len(answer) // 2])
+            self.wfile.flush()
+            self.proxy.hang()
             self._cut()
             return
         if trouble == "answer damaged" and is_object and answer:
@@ -215,6 +244,7 @@ def proxy_before(port: int) -> Iterator[Proxy]:
     try:
         yield proxy
     finally:
+        proxy.plan()
         server.shutdown()
         server.server_close()
         thread.join()
