@@ -327,6 +327,14 @@ class Connection:
             return True
         return True
 
+    def wait_for_input(self, timeout_s: float) -> bool:
+        """True as soon as a read would not wait, also where it would find the end."""
+        if self._start < self._end:
+            return True
+        arrival = select.poll()
+        arrival.register(self._sock, select.POLLIN)
+        return bool(arrival.poll(timeout_s * 1000))
+
     def push_back(self, data: bytes) -> None:
         """Return bytes that belong to what is read next."""
         if data:

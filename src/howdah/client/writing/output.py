@@ -266,12 +266,16 @@ class DFSOutputStream:
             self._enqueue(self._packetizer.write(data), self._progress)
 
     def _enqueue(
-        self, packets: Iterator[OutgoingPacket], progress: Callable[[], None] | None = None
+        self,
+        packets: Iterator[OutgoingPacket],
+        progress: Callable[[], None] | None = None,
+        *,
+        is_last: bool = False,
     ) -> None:
         # A signal may end this anywhere, with a packet that is neither here nor there.
         self._torn = True
         for packet in packets:
-            self._streamer.enqueue(packet)
+            self._streamer.enqueue(packet, alone=is_last)
             if progress is not None:
                 progress()
         self._torn = False
@@ -393,7 +397,9 @@ class DFSOutputStream:
                     self._closed = True
                     self._check_whole()
                     self._take_waiting()
-                    self._enqueue(self._packetizer.end_block(sync=self._must_be_synced))
+                    self._enqueue(
+                        self._packetizer.end_block(sync=self._must_be_synced), is_last=True
+                    )
                 last = self._streamer.finish()
                 with errors.naming(self.path), self._span.current():
                     self._complete(last)

@@ -3,8 +3,13 @@
 DataStreamer in Hadoop.
 
 A streamer thread asks the machine what to do and does it; per block an ack reader
-thread feeds it with what the datanodes answer. Writers put packets in and wait for
-acks. One lock guards the machine; no I/O happens under it.
+thread (`howdah.client.writing.acks`) feeds it with what the datanodes answer. Writers put
+packets in and wait for acks.
+
+**A file that is closed before its first packet was full** needs no threads: who closes it
+would only wait for them, and to start two and hand over between three costs more than to
+write the file. So the closer does what they would, as long as it is plain; what is not, a
+pipeline that breaks or an ack that is long in coming, is left to threads that start then.
 
 A pipeline that breaks is no failure here: the machine says how to go on, and writers
 who wait for acks go on waiting (FS-131).
@@ -20,13 +25,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.writing.acks import Acks
 from howdah.client.writing.actions import (
     Abandon,
     Action,
@@ -37,19 +43,25 @@ from howdah.client.writing.actions import (
     Send,
 )
 from howdah.client.writing.late_sync import LateSync
+from howdah.client.writing.machine import Machine
 from howdah.client.writing.packetizer import OutgoingPacket
+from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.writing.statistics import PipelineCounts
 from howdah.options import CreateFlag
 from howdah.tracing.span import NOTHING, Attributes, Kind, Span
-from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.packets import HEARTBEAT, decode_ack, encode_packet, encode_prelude
-from howdah.transfer.varint import read_delimited
+from howdah.transfer.packets import HEARTBEAT, encode_packet, encode_prelude
 
 STOP_WAIT_S = 2.0
 """A call to the namenode can't be interrupted, so threads aren't waited for any longer."""
+
+PATIENCE_S = 1.0
+"""A pipeline that is silent for so long is left to threads, which send heartbeats meanwhile."""
+
+PLAIN = frozenset((Phase.NO_BLOCK, Phase.ALLOCATED, Phase.STREAMING))
+"""Phases in which the caller may take the next step."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +83,8 @@ class Streamer:
     ) -> None:
         """Its calls and pipelines are below `span` in a trace."""
         self._span = span
+        self._machine = machine = Machine(pipeline)
+        self._lock, self._work, self._progress = machine.lock, machine.work, machine.progress
         self._pipeline = pipeline
         self._namenode = namenode
         self._settings = settings
@@ -79,40 +93,41 @@ class Streamer:
         self._setup = setup
         self._flags = flags
         self._favored_nodes = favored_nodes
-        # Reentrant, for the garbage collector may close a forgotten stream on a thread of
-        # its own that holds it.
-        self._lock = threading.RLock()
-        self._work = threading.Condition(self._lock)
-        self._progress = threading.Condition(self._lock)
         # Held while the namenode is asked for a block, and while it is told a length,
         # so that a length never lands on the block after the one it was measured on.
         self._block_lock = threading.Lock()
         self._durable_length: tuple[int, int] | None = None
-        self._ack_waiters = 0
-        self._stopping = False
         self._thread: threading.Thread | None = None
-        self._reader: threading.Thread | None = None
-        self._connection: sockets.Connection | None = None
+        self._acks: Acks | None = None
 
     # --- for writers ----------------------------------------------------------------
 
-    def enqueue(self, packet: OutgoingPacket) -> None:
-        """Queue a packet; waits while too many are unacknowledged. Raises what went wrong."""
+    def enqueue(self, packet: OutgoingPacket, *, alone: bool = False) -> None:
+        """Queue a packet; waits while too many are unacknowledged. Raises what went wrong.
+
+        `alone`: it is one of the last ones, and who queued all there are will `finish`.
+        """
         with self._lock:
             while (
                 len(self._pipeline.queues) >= self._settings.max_packets_in_flight
                 and self._pipeline.error is None
             ):
+                self._start()
                 self._progress.wait()
-            self._check()
+            self._machine.check()
             self._pipeline.enqueue(packet)
-            if self._thread is None:
-                thread = threading.Thread(
-                    target=self._run, name=f"howdah-streamer {self._pipeline.path}", daemon=True
-                )
-                thread.start()
-                self._thread = thread
+            if not alone:
+                self._start()
             self._work.notify()
+
+    def _start(self) -> None:
+        """With the lock: have a thread do what is to be done."""
+        if self._thread is None:
+            thread = threading.Thread(
+                target=self._run, name=f"howdah-streamer {self._pipeline.path}", daemon=True
+            )
+            thread.start()
+            self._thread = thread
 
     @property
     def last_queued_seqno(self) -> int:
@@ -141,32 +156,13 @@ class Streamer:
         """Raise what ended the stream, if something did."""
         if self._pipeline.error is not None:
             with self._lock:
-                self._check()
-
-    def _check(self) -> None:
-        error = self._pipeline.error
-        if error is not None:
-            # A new exception for each caller: one object would collect all their traces.
-            again = type(error)(error.message, java_class=error.remote_class)
-            raise again.about(self._pipeline.path) from error
+                self._machine.check()
 
     def wait_acked(self, seqno: int) -> None:
         """Wait until the packet `seqno` and all before it are on every datanode."""
         with self._lock:
             self._pipeline.flushed(seqno)
-            self._wait_until(lambda: self._pipeline.queues.last_acked_seqno >= seqno)
-
-    def _wait_until(self, condition: Callable[[], bool]) -> None:
-        self._ack_waiters += 1
-        try:
-            while not condition() and self._pipeline.error is None and not self._stopping:
-                self._progress.wait()
-        finally:
-            self._ack_waiters -= 1
-        self._check()
-        if not condition():
-            path = self._pipeline.path
-            raise errors.ClosedStream(f"{path} was closed in the meantime").about(path)
+            self._machine.wait_until(lambda: self._pipeline.queues.last_acked_seqno >= seqno)
 
     def tell_length(self, *, durable: bool) -> None:
         """Let the namenode know how long the acknowledged part of the last block is.
@@ -212,26 +208,27 @@ class Streamer:
     def finish(self) -> ExtendedBlock | None:
         """Wait until everything is acknowledged and end the threads; the file's last block."""
         try:
+            if self._thread is None:
+                self._finish_alone()
             with self._lock:
-                self._wait_until(lambda: not self._pipeline.queues)
+                self._machine.wait_until(lambda: not self._pipeline.queues)
                 return self._pipeline.last_block
         finally:
             self.stop()
 
     def give_up(self, error: errors.HowdahError) -> None:
         """End the stream by `error`, which every later call raises; waits for no thread."""
-        self._fail(error)
+        self._machine.fail(error)
         self._tell_to_stop()
 
     def _tell_to_stop(self) -> None:
         with self._lock:
-            self._stopping = True
-            connection = self._connection
-            self._work.notify_all()
-            self._progress.notify_all()
+            self._machine.stopping = True
+            acks = self._acks
+            self._machine.wake()
         self._setup.stop()
-        if connection is not None:
-            connection.shutdown()
+        if acks is not None:
+            acks.connection.shutdown()
 
     def stop(self) -> None:
         """End the threads; what isn't acknowledged is given up.
@@ -240,13 +237,70 @@ class Streamer:
         """
         self._tell_to_stop()
         until_s = time.monotonic() + STOP_WAIT_S
-        for thread in (self._thread, self._reader):
-            if thread is not None and thread is not threading.current_thread():
+        for thread in self._threads():
+            if thread is not threading.current_thread():
                 thread.join(max(until_s - time.monotonic(), 0.0))
 
     def is_own_thread(self) -> bool:
         """Whether the caller runs on a thread that must not wait for itself."""
-        return threading.current_thread() in (self._thread, self._reader)
+        return threading.current_thread() in self._threads()
+
+    def _threads(self) -> list[threading.Thread]:
+        acks = self._acks
+        reader = None if acks is None else acks.thread
+        return [thread for thread in (self._thread, reader) if thread is not None]
+
+    # --- without threads --------------------------------------------------------------
+
+    def _finish_alone(self) -> None:
+        """Do what the threads would do, on the thread of who waits for it. Returns when all is
+        acknowledged, when the stream is over, or when threads have begun to do the rest."""
+        try:
+            with self._span.current():
+                while self._goes_on_alone():
+                    continue
+        except (errors.HowdahError, OSError) as error:
+            self._machine.fail(error)
+        except BaseException as error:
+            self._machine.fail(self._died(error))
+            raise
+        finally:
+            if self._thread is None:
+                self._end_acks()
+
+    def _goes_on_alone(self) -> bool:
+        """One step; False when there is none, or none that is plain."""
+        with self._lock:
+            pipeline, acks = self._pipeline, self._acks
+            if self._machine.stopping or pipeline.error is not None or not pipeline.queues:
+                return False
+            if pipeline.phase not in PLAIN:
+                self._begin_threads()
+                return False
+            action = pipeline.next_action(time.monotonic())
+        if action is not None:
+            self._perform(action)
+            return True
+        if acks is None or not acks.connection.wait_for_input(PATIENCE_S):
+            with self._lock:
+                self._begin_threads()
+            return False
+        failure: Exception | None = None
+        try:
+            acks.take()
+        except (errors.HowdahError, OSError) as error:
+            failure = error
+            acks.broke(error)
+        if not pipeline.is_streaming:
+            acks.close(failure)
+        return True
+
+    def _begin_threads(self) -> None:
+        """With the lock: they take over where the caller is."""
+        acks = self._acks
+        if acks is not None and self._pipeline.is_streaming:
+            acks.begin()
+        self._start()
 
     # --- the streamer thread ----------------------------------------------------------
 
@@ -256,19 +310,20 @@ class Streamer:
                 while (action := self._next_action()) is not None:
                     self._perform(action)
         except (errors.HowdahError, OSError) as error:
-            self._fail(error)
+            self._machine.fail(error)
         except BaseException as error:
             # A defect, or a system that has no thread left: writers must not wait in vain.
-            self._fail(
-                errors.PipelineFailed(f"{self._pipeline.path}: the streamer died: {error!r}")
-            )
+            self._machine.fail(self._died(error))
             raise
         finally:
             self._disconnect()
 
+    def _died(self, error: BaseException) -> errors.HowdahError:
+        return errors.PipelineFailed(f"{self._pipeline.path}: the streamer died: {error!r}")
+
     def _next_action(self) -> Action | None:
         with self._lock:
-            while not self._stopping and self._pipeline.error is None:
+            while not self._machine.stopping and self._pipeline.error is None:
                 now_s = time.monotonic()
                 action = self._pipeline.next_action(now_s)
                 if action is not None:
@@ -305,30 +360,18 @@ class Streamer:
                     self._pipeline.abandoned()
 
     def _send(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
-        connection = self._connection
+        acks = self._acks
         try:
-            if connection is None:
+            if acks is None or acks.has_ended:
                 raise errors.Unreachable("the connection is gone")
-            connection.send_buffers(buffers)
+            acks.connection.send_buffers(buffers)
         except (errors.HowdahError, OSError) as error:
             # The ack reader may know better which node it was; it reports first if it can.
-            reader = self._reader
-            if reader is not None:
-                reader.join(timeout=1.0)
+            if acks is not None and acks.thread is not None:
+                acks.thread.join(timeout=1.0)
             with self._lock:
                 self._pipeline.broken(f"failed: {error}")
                 self._progress.notify_all()
-
-    def _fail(self, error: errors.HowdahError | OSError) -> None:
-        known = (
-            error
-            if isinstance(error, errors.HowdahError)
-            else errors.PipelineFailed(f"{self._pipeline.path}: {error}")
-        )
-        with self._lock:
-            self._pipeline.fail(known.naming(self._pipeline.path))
-            self._progress.notify_all()
-            self._work.notify_all()
 
     # --- blocks -----------------------------------------------------------------------
 
@@ -354,12 +397,12 @@ class Streamer:
                 if delay_s is None:
                     raise
                 with self._lock:
-                    if self._work.wait_for(lambda: self._stopping, timeout=delay_s):
+                    if self._work.wait_for(lambda: self._machine.stopping, timeout=delay_s):
                         raise
 
     def _open(self, connect: Connect) -> None:
         """Step 3 or 9: a pipeline; with a new generation stamp unless the block is new."""
-        self._end_reader()
+        self._end_acks()
         block = opened = connect.block
         if connect.renews:
             fresh = self._namenode.update_block_for_pipeline(block.block, self._client_name)
@@ -397,20 +440,17 @@ class Streamer:
         with self._lock:
             stays_open = self._pipeline.connected(opened, time.monotonic())
             if stays_open:
-                reader = threading.Thread(
-                    target=self._read_acks,
-                    args=(connection, span),
-                    name=f"howdah-ack-reader {self._pipeline.path}",
-                    daemon=True,
-                )
-                try:
-                    reader.start()
-                except BaseException as error:
-                    span.end(error)
-                    connection.close()
-                    raise
-                self._connection, self._reader = connection, reader
-                if self._stopping:
+                low_water = self._settings.max_packets_in_flight * 3 // 4
+                acks = Acks(self._machine, connection, span, low_water)
+                if self._thread is not None:
+                    try:
+                        acks.begin()
+                    except BaseException as error:
+                        span.end(error)
+                        connection.close()
+                        raise
+                self._acks = acks
+                if self._machine.stopping:
                     connection.shutdown()
             else:
                 self._progress.notify_all()
@@ -418,18 +458,14 @@ class Streamer:
             span.end()
             connection.close()
 
-    def _end_reader(self) -> None:
+    def _end_acks(self) -> None:
         """Close the pipeline before (FS-124), so that no ack of it comes any more."""
-        with self._lock:
-            connection = self._connection
-        if connection is not None:
-            connection.shutdown()
-        if self._reader is not None:
-            self._reader.join()
+        if self._acks is not None:
+            self._acks.close()
 
     def _replace(self, replace: Replace) -> None:
         """Step 8: another datanode, and a copy of the replica for it."""
-        self._end_reader()
+        self._end_acks()
         block = replace.block
         try:
             answer = self._namenode.get_additional_datanode(
@@ -469,55 +505,10 @@ class Streamer:
             raise
         span.end()
 
-    # --- the ack reader thread ----------------------------------------------------------
-
-    def _read_acks(self, connection: sockets.Connection, span: Span) -> None:
-        done = False
-        failure: Exception | None = None
-        low_water = self._settings.max_packets_in_flight * 3 // 4
-        try:
-            while not done:
-                ack = decode_ack(read_delimited(connection))
-                with self._lock:
-                    ended = self._pipeline.acked(ack)
-                    done = ended or not self._pipeline.is_streaming
-                    # Waking threads costs more than an ack does, so only those are woken
-                    # that have something to do; a writer that waits for room gets a lot.
-                    if done or self._ack_waiters or len(self._pipeline.queues) <= low_water:
-                        self._progress.notify_all()
-                    if done or self._pipeline.queues.is_held_back:
-                        self._work.notify()
-        except (errors.HowdahError, OSError) as error:
-            failure = error
-            with self._lock:
-                if not self._stopping:
-                    self._pipeline.broken(f"failed: {error}")
-                done = True
-                self._progress.notify_all()
-                self._work.notify_all()
-        finally:
-            with self._lock:
-                if not done and not self._stopping:
-                    # Keeps an earlier error; without one this thread must not die in silence.
-                    self._pipeline.fail(
-                        errors.PipelineFailed(
-                            f"{self._pipeline.path}: acks that could not be followed"
-                        )
-                    )
-                    self._progress.notify_all()
-                    self._work.notify_all()
-                if self._connection is connection:
-                    self._connection = None
-            span.end(failure)
-            # Wakes the streamer, should it be blocked in a send to a broken pipeline.
-            connection.shutdown()
-            connection.close()
-
     def _disconnect(self) -> None:
-        with self._lock:
-            connection = self._connection
-        if connection is not None:
-            connection.shutdown()
+        acks = self._acks
+        if acks is not None:
+            acks.connection.shutdown()
 
 
 def _described(block: LocatedBlock, connect: Connect) -> Attributes:

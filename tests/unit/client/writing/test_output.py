@@ -697,7 +697,7 @@ def test_an_ack_reader_that_dies_takes_the_stream_along(
     def die(body: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("howdah.client.writing.streamer.decode_ack", die)
+    monkeypatch.setattr("howdah.client.writing.acks.decode_ack", die)
     out = cluster.create()
     out.write(b"x")
     with pytest.raises(errors.PipelineFailed, match="could not be followed"):

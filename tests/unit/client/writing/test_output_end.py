@@ -48,6 +48,97 @@ def break_all(cluster: FakeCluster) -> None:
         node.on_packet = lambda header, connection: True
 
 
+def threads_of(name: str) -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith(f"howdah-{name}")]
+
+
+# --- a file that is closed before its first packet was full -------------------------------
+
+
+def test_who_closes_a_small_file_writes_it_without_threads(cluster: FakeCluster) -> None:
+    threads: list[str] = []
+
+    def look(header: object, connection: object) -> bool:
+        threads.extend(threads_of("streamer") + threads_of("ack-reader"))
+        return False
+
+    cluster.datanodes[0].on_packet = look
+    with cluster.create() as out:
+        out.write(b"content")
+    assert (cluster.content(), threads) == (b"content", [])
+    assert cluster.namenode.files["/f"].complete
+
+
+def test_threads_take_over_from_who_closes_when_the_pipeline_breaks(cluster: FakeCluster) -> None:
+    """The datanode may fail at any packet."""
+    for which in (False, True):
+
+        def fail(header: Any, connection: Any, which: bool = which) -> bool:
+            return bool(header.last_in_block) is which
+
+        cluster.datanodes[0].on_packet = fail
+        with cluster.create() as out:
+            out.write(b"content")
+        assert out.statistics().recoveries == 1
+        assert cluster.content(node=1) == b"content"
+        assert threads_of("streamer") == []
+
+
+def test_threads_take_over_from_who_closes_where_a_datanode_is_slow(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They send heartbeats, as long as it takes."""
+    monkeypatch.setattr("howdah.client.writing.streamer.PATIENCE_S", 0.01)
+    node = cluster.datanodes[0]
+
+    def slow(header: Any, connection: Any) -> bool:
+        wait_until(lambda: threads_of("streamer") and threads_of("ack-reader"), PATIENCE_S)
+        return False
+
+    node.on_packet = slow
+    with cluster.create() as out:
+        out.write(b"content")
+    assert cluster.content() == b"content"
+    assert threads_of("streamer") == threads_of("ack-reader") == []
+
+
+def test_a_small_file_of_more_packets_than_may_be_on_their_way_is_written(
+    cluster: FakeCluster,
+) -> None:
+    with cluster.create(max_packets_in_flight=1) as out:
+        out.write(b"content")
+    assert cluster.content() == b"content"
+
+
+def test_an_abort_wakes_who_closes_a_small_file(cluster: FakeCluster) -> None:
+    node = cluster.datanodes[0]
+    node.let_acks_go.clear()
+    out = cluster.create()
+    out.write(b"content")
+    closer = Running(out.close)
+    wait_until(lambda: bool(node.packets), PATIENCE_S)
+    out._inner.abort()
+    error = closer.end()
+    assert isinstance(error, errors.PipelineFailed)
+    assert "it was aborted" in str(error)
+    assert not cluster.namenode.files["/f"].complete
+
+
+def test_a_defect_while_a_small_file_is_closed_is_said_and_leaves_nothing_open(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(body: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("howdah.client.writing.acks.decode_ack", die)
+    out = cluster.create()
+    out.write(b"x")
+    with pytest.raises(AssertionError):
+        out.close()
+    with pytest.raises(errors.ClosedStream, match="the streamer died: AssertionError"):
+        out.write(b"y")
+
+
 # --- close --------------------------------------------------------------------------------
 
 
