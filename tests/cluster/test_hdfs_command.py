@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -46,6 +48,62 @@ def test_smart_open_reads_and_writes_through_the_command(
         assert stream.read() == b"written through a pipe\n"
     with howdah.connect(howdah_cluster.uri) as fs:
         assert fs.get_file_status("/hdfs-command").length == 23
+
+
+def as_a_task(command: str, env: dict[str, str], cwd: Path) -> tuple[int, list[str]]:
+    """A command line as Airflow's BashOperator runs it: in bash, in a session of its own, with the
+    signals that Python ignores as a shell has them, and both outputs read line by line."""
+
+    def begin() -> None:
+        for name in ("SIGPIPE", "SIGXFZ", "SIGXFSZ"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
+
+    with subprocess.Popen(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=cwd,
+        env=env,
+        preexec_fn=begin,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = [line.decode().rstrip() for line in process.stdout]
+        return process.wait(60), lines
+
+
+def test_tasks_of_a_scheduler_work_through_the_command(
+    installed: Path, howdah_cluster: MiniCluster, tmp_path: Path
+) -> None:
+    """What pipelines are made of: a sensor, a landing, a publication by rename, an export."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "core-site.xml").write_text(howdah_cluster.conf.to_xml())
+    paths = [str(PACKAGE / "src"), str(Path(howdah.__file__).parents[1])]
+    env = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(installed), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(paths),
+        "HADOOP_CONF_DIR": str(conf),
+    }
+
+    def task(command: str) -> tuple[int, list[str]]:
+        return as_a_task(command, env, tmp_path)
+
+    day = "/warehouse/events/day=2026-01-01"
+    assert task(f"hdfs dfs -test -e {day}/_SUCCESS") == (1, [])
+    assert task(f"hdfs dfs -mkdir -p {day}.part") == (0, [])
+    landing = f"seq 3 | hdfs dfs -put -f - {day}.part/rows && hdfs dfs -touchz {day}.part/_SUCCESS"
+    assert task(landing) == (0, [])
+    assert task(f"hdfs dfs -mv {day}.part {day}") == (0, [])
+    assert task(f"hdfs dfs -test -e {day}/_SUCCESS") == (0, [])
+    assert task(f"hdfs dfs -ls -C {day} | sort | head -1") == (0, [f"{day}/_SUCCESS"])
+    assert task(f"set -o pipefail; hdfs dfs -cat {day}/rows | wc -l") == (0, ["3"])
+    assert task(f"hdfs dfs -getmerge {day} rows.csv && cat rows.csv") == (0, ["1", "2", "3"])
+    code, said = task("hdfs dfs -cat /warehouse/none")
+    assert (code, said) == (1, ["cat: `/warehouse/none': No such file or directory"])
+    assert task("hdfs dfs -rm -r -skipTrash /warehouse")[0] == 0
 
 
 def test_words_of_hadoops_script_are_understood_or_refused(
