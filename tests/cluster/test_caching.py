@@ -9,6 +9,7 @@ import random
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -80,6 +81,18 @@ def cluster_memory(cluster: MiniCluster) -> dict[str, int]:
     return {name: found[name] for name in ("CacheCapacity", "CacheUsed")}
 
 
+def done_by_datanodes(cluster: MiniCluster) -> Counter[str]:
+    """What they tell monitoring, summed up."""
+    found: Counter[str] = Counter()
+    for name in ("datanode0", "datanode1"):
+        http = cluster.process(name).addresses["http"]
+        query = "qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+        with urlopen(f"http://{http}/jmx?{query}", timeout=60) as answer:
+            (bean,) = json.load(answer)["beans"]
+        found.update({key: value for key, value in bean.items() if type(value) is int})
+    return found
+
+
 def wait_until_cached(fs: HdfsFileSystem, path: str, copies: int, blocks: int = 3) -> None:
     wait_until(lambda: cached_copies(fs, path) == [copies] * blocks, 60)
 
@@ -131,10 +144,14 @@ def test_a_file_is_cached_on_one_datanode_listed_read_and_uncached(
     told = cluster_memory(cluster)
     assert told["CacheCapacity"] == 2 * 16 * BLOCK
     assert len(DATA) <= told["CacheUsed"] < len(DATA) + 3 * mmap.PAGESIZE
+    before = done_by_datanodes(cluster)
+    assert before["BlocksCached"] >= 3
+    assert before["CacheReportsNumOps"] >= 1
     with fs.open(path) as stream:
         assert stream.read() == DATA
     fs.remove_cache_directive(number)
     wait_until_cached(fs, path, 0)
+    assert done_by_datanodes(cluster)["BlocksUncached"] >= before["BlocksUncached"] + 3
     with fs.open(path) as stream:
         assert stream.read() == DATA
 

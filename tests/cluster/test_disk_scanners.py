@@ -83,6 +83,17 @@ def is_whole(cluster: MiniCluster, path: str) -> bool:
     )
 
 
+def of_datanodes(cluster: MiniCluster) -> list[dict[str, Any]]:
+    """What each says that it has done."""
+    found = []
+    for number in range(3):
+        http = cluster.process(f"datanode{number}").addresses["http"]
+        url = f"http://{http}/jmx?qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            found += json.load(answer)["beans"]
+    return found
+
+
 @pytest.mark.req("FS-100")
 def test_damage_that_nobody_reads_is_found_and_mended(
     cluster: MiniCluster, fs: HdfsFileSystem
@@ -149,6 +160,7 @@ def test_a_volume_that_is_wiped_is_left_and_what_it_had_is_replaced(
             assert file.read() == DATA
     figures = bean(cluster, "FSNamesystemState")
     assert (figures["VolumeFailuresTotal"], figures["EstimatedCapacityLostTotal"] > 0) == (1, True)
+    assert sum(done["VolumeFailures"] for done in of_datanodes(cluster)) == 1
     nodes = json.loads(bean(cluster, "NameNodeInfo")["LiveNodes"]).values()
     assert [node["failedStorageIDs"] for node in nodes if node["volfails"]] == [
         [str(victim.volume)]

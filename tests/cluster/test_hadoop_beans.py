@@ -64,10 +64,15 @@ READ = {
     },
     "DataNode": {
         "FSDatasetState": "Capacity DfsUsed Remaining NumFailedVolumes CacheCapacity CacheUsed",
-        "DataNodeInfo": "VolumeInfo XceiverCount Version DatanodeHostname",
+        "DataNodeInfo": """VolumeInfo XceiverCount Version DatanodeHostname NamenodeAddresses
+            BPServiceActorInfo ClusterId""",
         "DataNodeActivity-*": """BytesRead BytesWritten BlocksRead BlocksWritten BlocksReplicated
             BlocksRemoved HeartbeatsAvgTime WriteBlockOpAvgTime ReadBlockOpAvgTime FsyncCount
-            FlushNanosAvgTime BlockReportsNumOps""",
+            FlushNanosAvgTime BlockReportsNumOps VolumeFailures TotalReadTime TotalWriteTime
+            RemoteBytesRead RemoteBytesWritten ReadsFromLocalClient ReadsFromRemoteClient
+            WritesFromLocalClient WritesFromRemoteClient BlocksVerified BlockVerificationFailures
+            BlocksCached BlocksUncached RamDiskBlocksWrite RamDiskBlocksLazyPersisted
+            RamDiskBlocksEvicted PacketsReceived DatanodeNetworkErrors""",
         # Whoever looks for a slow disk among many.
         "DataNodeVolume-*": """TotalMetadataOperations TotalDataFileIos MetadataOperationRateAvgTime
             ReadIoRateAvgTime WriteIoRateAvgTime SyncIoRateAvgTime DataFileIoRateNumOps
@@ -180,13 +185,39 @@ EXCUSED = [
     ("DataNode", "DataNodeVolume-*", r"FileIoErrorRate(NumOps|AvgTime)|TotalFileIoErrors",
      "a volume that fails is told as NumFailedVolumes"),
     ("DataNode", "FSDatasetState-*", r".*", "FSDatasetState says it"),
-    ("DataNode", "FSDatasetState", r"NumBlocks\w+|LastDirectoryScannerFinishTime|"
-     r"PendingAsyncDeletions", NOT_COUNTED),
-    ("DataNode", "DataNodeInfo", r"ActiveTransferThreadCount|DatanodeNetworkCounts|RpcPort|"
-     r"HttpPort|DNStartedTimeInMillis|NamenodeAddresses|BPServiceActorInfo|ClusterId|"
-     r"DiskBalancerStatus|SendPacketDownstreamAvgInfo|SlowDisks", NOT_COUNTED),
+    ("DataNode", "FSDatasetState", r"NumBlocksFailedTo(Cache|UnCache)|PendingAsyncDeletions",
+     NOT_COUNTED),
+    ("DataNode", "DataNodeInfo", "ActiveTransferThreadCount", "XmitsInProgress says it"),
+    ("DataNode", "DataNodeInfo", "DatanodeNetworkCounts", "DatanodeNetworkErrors counts them, of "
+     "all hosts together"),
+    ("DataNode", "DataNodeInfo", "DiskBalancerStatus", "the data process knows it: ask "
+     "`howdah diskbalancer -query`"),
+    ("DataNode", "DataNodeInfo", "SendPacketDownstreamAvgInfo", "the namenode's SlowPeersReport "
+     "has those that are slow"),
     ("DataNode", "DataNodeActivity-*", r"Ec\w+", "there is no erasure coding"),
-    ("DataNode", "DataNodeActivity-*", r".*", NOT_COUNTED),
+    ("DataNode", "DataNodeActivity-*", r"AcquireDataset(Read|Write)Lock(NumOps|AvgTime)",
+     "there is no such lock: see howdah_datanode_work_seconds"),
+    ("DataNode", "DataNodeActivity-*", r"(CheckAndUpdate|ConvertTemporaryToRbw|CreateRbw|"
+     r"CreateTemporary|FinalizeBlock|RecoverRbw|UnfinalizeBlock|UpdateReplicaUnderRecovery)Op"
+     r"(NumOps|AvgTime)", "steps of a write or a recovery are not timed one by one"),
+    ("DataNode", "DataNodeActivity-*", r"BlockReportsCreateCostMills(NumOps|AvgTime)|"
+     "NullStorageBlockReports", NOT_COUNTED),
+    ("DataNode", "DataNodeActivity-*", "BlocksGetLocalPathInfo", "the call is refused by name"),
+    ("DataNode", "DataNodeActivity-*", "Blocks(Deleted|Received|Receiving)InPendingIBR",
+     "BlocksInPendingIBR has their sum"),
+    ("DataNode", "DataNodeActivity-*", r"DataNode(BlockRecoveryWorker|PacketResponder|"
+     "ReadActiveXceivers|WriteActiveXceivers)Count", NOT_COUNTED),
+    ("DataNode", "DataNodeActivity-*", r"(HeartbeatsTotal|ProcessedCommandsOp)(NumOps|AvgTime)|"
+     "NumProcessedCommands|SumOfActorCommandQueueLength", "orders of a heartbeat are passed on at "
+     "once, and not timed"),
+    ("DataNode", "DataNodeActivity-*", r"(PacketAckRoundTripTimeNanos|ReadTransferRate)"
+     r"(NumOps|AvgTime)", NOT_COUNTED),
+    ("DataNode", "DataNodeActivity-*", r"SendDataPacketBlockedOnNetworkNanos(NumOps|AvgTime)",
+     "waiting and sending are one system call: see SendDataPacketTransferNanos"),
+    ("DataNode", "DataNodeActivity-*", r"PacketsSlowWriteTo\w+|SlowAckToUpstreamCount|"
+     "SlowFlushOrSyncCount", "what is slow is found by comparing: SlowPeersReport and SlowDisks"),
+    ("DataNode", "DataNodeActivity-*", r"ReplaceBlockOp(OnSameHost|OnSameMount|ToOtherHost)",
+     "ReplaceBlockOpNumOps has their sum"),
 ]  # fmt: skip
 
 

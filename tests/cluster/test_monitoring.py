@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 from urllib.request import urlopen
 
@@ -109,3 +110,38 @@ def test_what_the_namenode_has_done_is_counted(howdah_cluster: MiniCluster) -> N
     assert told()["FsImageLoadTime"] >= 0
     assert told()["ResourceCheckTimeNumOps"] >= 1
     assert told()["MillisSinceLastLoadedEdits"] == 0, "it is active"
+
+
+@pytest.mark.req("FS-264")
+def test_reads_and_writes_of_clients_on_the_machine_are_counted_as_local(
+    howdah_cluster: MiniCluster,
+) -> None:
+    live = json.loads(beans(howdah_cluster)["NameNodeInfo"]["LiveNodes"])
+
+    def told() -> Counter[str]:
+        total: Counter[str] = Counter()
+        for node in live.values():
+            query = "qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+            with urlopen(f"http://{node['infoAddr']}/jmx?{query}", timeout=60) as answer:
+                (bean,) = json.load(answer)["beans"]
+            total.update({key: value for key, value in bean.items() if type(value) is int})
+        return total
+
+    before = told()
+    with howdah_cluster.connect() as fs:
+        with fs.create("/local", replication=1) as out:
+            out.write(b"x" * 300_000)
+        assert len(fs.read_bytes("/local")) == 300_000
+    after = told()
+    assert after["WritesFromLocalClient"] > before["WritesFromLocalClient"]
+    assert after["ReadsFromLocalClient"] > before["ReadsFromLocalClient"]
+    assert after["PacketsReceived"] > before["PacketsReceived"]
+    assert after["WritesFromRemoteClient"] == after["ReadsFromRemoteClient"] == 0
+    for node in live.values():
+        query = "qry=Hadoop:service=DataNode,name=DataNodeInfo"
+        with urlopen(f"http://{node['infoAddr']}/jmx?{query}", timeout=60) as answer:
+            (info,) = json.load(answer)["beans"]
+        (actor,) = json.loads(info["BPServiceActorInfo"])
+        assert (actor["ActorState"], actor["NamenodeHaState"]) == ("RUNNING", "active")
+        assert list(json.loads(info["NamenodeAddresses"]).values()) == [actor["BlockPoolID"]]
+        assert info["ClusterId"] == beans(howdah_cluster)["NameNodeInfo"]["ClusterId"]

@@ -208,6 +208,7 @@ PURE = {
         "channel.messages",
         "disk_balancer.checks",
         "disk_balancer.work",
+        "keeper.actor_facts",
         "keeper.report_schedule",
         "latency.outliers",
         "latency.rolling",

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import mmap
 import threading
+from collections.abc import Iterable
 
 _WORD_BYTES = 8
 _CONNECTIONS, _COPIES, _LOCKED, _FIRST_FIGURE = 0, 1, 2, 3
-FIGURES = 64
+FIGURES = 128
 """Words for figures that only grow; what they mean is said by `memory.figures`, from 0, and
 `latency.activity`, from 16."""
 VOLUME_FIGURES = 8
@@ -91,3 +92,10 @@ class Gauges:
         assert 0 <= number < FIGURES, f"there is no figure {number}"
         with self._adding:
             self._words[_FIRST_FIGURE + number] += change
+
+    def add_to_figures(self, changes: Iterable[tuple[int, int]]) -> None:
+        """The same to several at once."""
+        with self._adding:
+            for number, change in changes:
+                assert 0 <= number < FIGURES, f"there is no figure {number}"
+                self._words[_FIRST_FIGURE + number] += change

@@ -60,6 +60,7 @@ from howdah.datanode.channel.messages import (
     What,
 )
 from howdah.datanode.channel.questions import Questions
+from howdah.datanode.keeper.beans import Known, beans
 from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
@@ -70,7 +71,6 @@ from howdah.datanode.keeper.pages import (
     Files,
     MakeFiles,
     Pages,
-    beans,
     facts,
     families,
     monitoring,
@@ -119,6 +119,8 @@ class Keeper:
         self._ready_file = ready_file
         self._settings = DataSettings.of(conf)
         self._tolerated = conf.get(keys.DFS_DATANODE_FAILED_VOLUMES_TOLERATED)
+        self._started_ms = time.time_ns() // 1_000_000
+        self._is_begun = False
         self._stop_reason = ""
         self._status = 0
         self._data_pid = 0
@@ -220,14 +222,8 @@ class Keeper:
         rates = Rates()
         self._pages = Pages(
             conf,
-            lambda: beans(
-                self._inventory,
-                gauges,
-                self._settings.memory_bytes,
-                self._uuid,
-                self._name(),
-                rates,
-            ),
+            # It is asked from the moment on in which it listens.
+            lambda: beans(self._inventory, gauges, self._known(), rates) if self._is_begun else [],
             None if self._make_files is None else partial(self._files, self._make_files),
             watch=monitoring(self._data_process_lives, lambda: self._namenodes()),
             families=lambda: families(gauges),
@@ -286,6 +282,7 @@ class Keeper:
             *(self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()),
             *(self._namenodes(), self._cached.of_pool, self._scanners, self._slow),
         )
+        self._is_begun = True
         self._nameservices.start()
         self._directory_scanner.start()
 
@@ -362,6 +359,27 @@ class Keeper:
         }
         replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
 
+    def _known(self) -> Known:
+        """For monitoring."""
+        nameservices, scanners = self._nameservices, self._scanners
+        pools = nameservices.namespaces()
+        scans = [found for found, _ in scanners.figures().values()]
+        return Known(
+            uuid=self._uuid,
+            name=self._name(),
+            ipc_port=self._ipc_address[1],
+            http_port=self._web.first[1],
+            started_ms=self._started_ms,
+            memory_bytes=self._settings.memory_bytes,
+            cluster_id=next((each.cluster_id for each in pools), ""),
+            namenodes=nameservices.facts(time.monotonic()),
+            cached_blocks=sum(len(self._cached.of_pool(each.pool_id)) for each in pools),
+            verified=sum(each.blocks for each in scans),
+            damaged=sum(each.errors for each in scans),
+            scanned_ms=self._directory_scanner.ended_ms,
+            slow=self._slow,
+        )
+
     def _files(self, make: MakeFiles) -> Files:
         return make(self._uuid, self._dialer.dial, self._has_read)
 
@@ -410,6 +428,7 @@ class Keeper:
             case CorruptFound() | BlockSynchronized():
                 self._nameservices.tell(message)
             case VolumeFailed():
+                self._activity.count(Count.VolumeFailures)
                 self._inventory.apply(message)
                 self._nameservices.volume_failed()
                 too_many = self._too_many_failures(self._inventory.volumes)
@@ -431,8 +450,10 @@ class Keeper:
                 self._directory_scanner.pool_served(pool_id)
             case ReplicaSuspect(block, storage_id):
                 self._scanners.suspect(block, storage_id)
-            case CacheChanged():
+            case CacheChanged(_, cached, uncached):
                 self._cached.apply(message)
+                self._activity.count(Count.BlocksCached, len(cached))
+                self._activity.count(Count.BlocksUncached, len(uncached))
             case OutliersFound():
                 self._slow = message
                 self._nameservices.found_slow(message)

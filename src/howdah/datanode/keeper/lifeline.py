@@ -46,8 +46,11 @@ class LifelineSender:
         address: Address,
         interval_s: float,
         heartbeat: Callable[[], pb.HeartbeatRequestProto | None],
+        took: Callable[[int], None] = lambda ns: None,
     ) -> None:
-        """`heartbeat` makes one; None while this datanode is not registered."""
+        """`heartbeat` makes one; None while this datanode is not registered. `took` hears how many
+        nanoseconds each that was taken has taken."""
+        self._took = took
         self._name = f"{address[0]}:{address[1]}"
         self._client = RpcClient(address, PROTOCOL)
         self._interval_s = interval_s
@@ -95,8 +98,10 @@ class LifelineSender:
         request = self._heartbeat()
         if request is None:
             return
+        began_ns = time.perf_counter_ns()
         try:
             self._client.call("sendLifeline", request, pb.LifelineResponseProto)
+            self._took(time.perf_counter_ns() - began_ns)
         except (errors.HowdahError, OSError) as error:
             if not self._fails:
                 log.warning("no lifeline reaches namenode %s: %s", self._name, error)

@@ -41,6 +41,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from google.protobuf.message import Message
@@ -66,6 +67,7 @@ from howdah.datanode.channel.messages import (
     Transfer,
 )
 from howdah.datanode.keeper import reports
+from howdah.datanode.keeper.actor_facts import HA_STATES, ActorFacts
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.cache_reports import CachedBlocks, CacheReportSchedule
 from howdah.datanode.keeper.directories import DataDirectories
@@ -91,6 +93,7 @@ _WORK: Final = {
     "sendHeartbeat": Work.Heartbeats,
     "blockReport": Work.BlockReports,
     "blockReceivedAndDeleted": Work.IncrementalBlockReports,
+    "cacheReport": Work.CacheReports,
 }
 """What is measured of the calls that a namenode answers."""
 
@@ -184,11 +187,17 @@ class NamenodeActor:
         self._cache_reports = CacheReportSchedule(cached, settings.cache_report_s)
         self._refusal_pause_s = settings.refusal_pause_s
         self._is_served = False
+        self._ha_state = ""
+        self._heartbeat_s: float | None = None
+        self._reported_s: float | None = None
         self._registration = pb.DatanodeRegistrationProto()
         self._lifeline = (
             None
             if self.lifeline_address is None
-            else LifelineSender(self.lifeline_address, settings.lifeline_s, self._lifeline_request)
+            else LifelineSender(
+                *(self.lifeline_address, settings.lifeline_s, self._lifeline_request),
+                took=partial(self._activity.took, Work.Lifelines),
+            )
         )
         self._thread = threading.Thread(target=self._run, name=f"namenode {self.name}", daemon=True)
 
@@ -198,6 +207,19 @@ class NamenodeActor:
     def is_served(self) -> bool:
         """Whether this namenode has had a full report of this start."""
         return self._is_served
+
+    def facts(self, now_s: float) -> ActorFacts:
+        """How it stands with this namenode."""
+        refusal = self.refusal
+        return ActorFacts(
+            self.name,
+            self._pool.pool_id or "",
+            "RUNNING" if self._is_served else "CONNECTING" if refusal is None else "INIT_FAILED",
+            self._ha_state,
+            None if self._heartbeat_s is None else now_s - self._heartbeat_s,
+            None if self._reported_s is None else now_s - self._reported_s,
+            len(self._news),
+        )
 
     def start(self) -> None:
         self._thread.start()
@@ -417,6 +439,8 @@ class NamenodeActor:
             self._lifeline.heartbeat_begins()
         answer = self._call("sendHeartbeat", request, pb.HeartbeatResponseProto)
         self._heartbeat_due_s = now_s + self._settings.heartbeat_s
+        self._heartbeat_s = now_s
+        self._ha_state = HA_STATES.get(answer.haStatus.state, "")
         with self._changed:
             if self._slow is slow:
                 self._slow = None
@@ -491,6 +515,7 @@ class NamenodeActor:
         except errors.HowdahError as error:
             self._reports_refused(f"the report of {pool_id}", error)
             return
+        self._reported_s = started_s
         self._reports.reported(started_s, int.from_bytes(os.urandom(4), "big") / 2**32)
         log.info(
             "reported %d replicas of %s to namenode %s in %d calls",

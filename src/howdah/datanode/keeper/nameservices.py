@@ -32,6 +32,7 @@ from howdah.datanode.channel.messages import (
     NameservicesAwaited,
     OutliersFound,
 )
+from howdah.datanode.keeper.actor_facts import ActorFacts
 from howdah.datanode.keeper.block_pool import BlockPool
 from howdah.datanode.keeper.cache_reports import CachedBlocks
 from howdah.datanode.keeper.directories import DataDirectories
@@ -301,6 +302,10 @@ class Nameservices:
             for nameservice in self.all
             for actor in nameservice.actors
         ]
+
+    def facts(self, now_s: float) -> list[ActorFacts]:
+        """How it stands with each namenode."""
+        return [actor.facts(now_s) for actor in self._actors()]
 
     def report_now(self, *, full: bool, namenode: str = "") -> None:
         """`namenode` is the address of the only one that is to have it."""

@@ -1,31 +1,25 @@
 """What a datanode answers over HTTP: WebHDFS, `/jmx` and `/conf` (shell).
 
-DatanodeHttpServer in Hadoop, with the beans DataNodeActivity, FSDatasetState and DataNodeInfo. On
-threads of the keeper: no page costs the data process its time.
+DatanodeHttpServer in Hadoop; its beans are made by `beans`. On threads of the keeper: no page
+costs the data process its time.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Final, Protocol
 
-from howdah import __version__, defects, keys
+from howdah import defects, keys
 from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
-from howdah.datanode.latency import volume_figures
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
-from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
-from howdah.figures.times import Rates
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family, Total, one
@@ -47,39 +41,8 @@ from howdah.web.webhdfs.parameters import is_webhdfs
 
 log = logging.getLogger(__name__)
 
-_SERVICE: Final = "Hadoop:service=DataNode,name="
 _TIMEOUT_S: Final = 60.0
 _WEB_KEYS: Final = WebKeys(keys.DFS_DATANODE_HTTP_ADDRESS, keys.DFS_DATANODE_HTTPS_ADDRESS)
-
-
-def _failures(inventory: Inventory) -> jmx.Bean:
-    failures = inventory.failures()
-    return {
-        "LastVolumeFailureDate": 0 if failures is None else failures.last_ms,
-        "EstimatedCapacityLostTotal": 0 if failures is None else failures.lost_bytes,
-        "FailedStorageLocations": [] if failures is None else list(failures.locations),
-    }
-
-
-_NANOSECONDS: Final = {
-    Work.DiskWrite: "FlushNanos",
-    Work.Fsync: "FsyncNanos",
-    Work.MirrorSend: "SendDataPacketTransferNanos",
-}
-"""What Hadoop tells in nanoseconds; the rest is in milliseconds."""
-
-
-def activity(figure: Callable[[int], int], rates: Rates, now_ns: int) -> jmx.Bean:
-    """Attributes of DataNodeActivity: numbers and means of what was done."""
-    found: jmx.Bean = {each.name: read_count(figure, each) for each in SHOWN}
-    for work in Work:
-        count, total_ns = read_work(figure, work)
-        mean_ns = rates.mean_ns(work.name, count, total_ns, now_ns)
-        name = _NANOSECONDS.get(work, work.name)
-        found[f"{name}NumOps"] = count
-        found[f"{name}AvgTime"] = mean_ns if work in _NANOSECONDS else mean_ns / 1e6
-    found["FsyncCount"] = read_work(figure, Work.Fsync)[0]
-    return found
 
 
 def families(gauges: Gauges) -> Iterator[Family]:
@@ -105,88 +68,6 @@ def families(gauges: Gauges) -> Iterator[Family]:
     yield one(
         "howdah_datanode_locked_bytes", "gauge", "Memory that replicas take.", gauges.locked_bytes
     )
-
-
-def beans(
-    inventory: Inventory,
-    gauges: Gauges,
-    memory_bytes: int,
-    uuid: str,
-    name: str,
-    rates: Rates,
-) -> list[jmx.Bean]:
-    """What monitoring of Hadoop's datanodes asks for, as far as it is counted. `name` is
-    `host:port` of the data port."""
-    states = inventory.states("")
-    working = [(state.volume, state.usage) for state in states if state.usage is not None]
-    usages = [usage for _, usage in working]
-    paths = ", ".join(state.volume.path for state in states)
-    figures = {figure: gauges.figure(figure) for figure in Figure}
-    now_ns = time.monotonic_ns()
-    return [
-        {
-            "name": f"{_SERVICE}DataNodeActivity-{name.replace(':', '-')}",
-            "modelerType": f"DataNodeActivity-{name.replace(':', '-')}",
-            "tag.Context": "dfs",
-            **attributes(figures),
-            **activity(gauges.figure, rates, now_ns),
-        },
-        *(
-            {
-                "name": f"{_SERVICE}DataNodeVolume-{volume.path.replace(':', '-')}",
-                "modelerType": f"DataNodeVolume-{volume.path.replace(':', '-')}",
-                **volume_figures.attributes(
-                    volume.path,
-                    volume.number,
-                    partial(gauges.volume_figure, volume.number),
-                    *(rates, now_ns),
-                ),
-            }
-            for volume in (state.volume for state in states)
-        ),
-        {
-            "name": f"{_SERVICE}FSDatasetState",
-            "modelerType": "FSDatasetState",
-            "tag.Context": "FSDatasetState",
-            "Capacity": sum(usage.capacity_bytes for usage in usages),
-            "DfsUsed": sum(usage.used_bytes for usage in usages),
-            "Remaining": sum(usage.remaining_bytes for usage in usages),
-            "StorageInfo": f"FSDataset{{dirpath='[{paths}]'}}",
-            "NumFailedVolumes": len(states) - len(working),
-            "CacheCapacity": memory_bytes,
-            "CacheUsed": gauges.locked_bytes,
-            **_failures(inventory),
-        },
-        {
-            "name": f"{_SERVICE}DataNodeInfo",
-            "modelerType": "org.apache.hadoop.hdfs.server.datanode.DataNode",
-            "DatanodeHostname": name.rpartition(":")[0],
-            "XceiverCount": gauges.connections,
-            "VolumeInfo": json.dumps(
-                {
-                    volume.path: {
-                        "storageType": volume.storage_type.name,
-                        "usedSpace": usage.used_bytes,
-                        "freeSpace": usage.remaining_bytes,
-                        "reservedSpace": volume.reserved_bytes,
-                    }
-                    for volume, usage in working
-                }
-            ),
-            "DatanodeUuid": uuid,
-            "Version": __version__,
-            "SoftwareVersion": __version__,
-            "DataPort": name.rpartition(":")[2],
-            "XmitsInProgress": gauges.copies,
-            "SecurityEnabled": False,
-        },
-        {
-            "name": f"{_SERVICE}HowdahDefects",
-            "modelerType": "howdah.defects",
-            "Total": sum(defects.seen.values()),
-            "ByPlace": json.dumps(dict(defects.seen)),
-        },
-    ]
 
 
 def facts(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 FIRST: Final = 16
@@ -35,6 +35,10 @@ class Work(enum.IntEnum):
     Heartbeats = 8
     BlockReports = 9
     IncrementalBlockReports = 10
+    CacheReports = 11
+    Lifelines = 12
+    PacketSend = 13
+    """Sending packets to those who read, with the waits for them."""
 
 
 class Count(enum.IntEnum):
@@ -49,6 +53,20 @@ class Count(enum.IntEnum):
     KeeperBytesRead = 6
     """Of replicas that the keeper reads from their files, for those who ask over HTTP."""
     KeeperBlocksRead = 7
+    ReadsFromLocalClient = 8
+    """Of clients on this machine, and of others; what is told to be remote is of others."""
+    ReadsFromRemoteClient = 9
+    RemoteBytesRead = 10
+    WritesFromLocalClient = 11
+    WritesFromRemoteClient = 12
+    RemoteBytesWritten = 13
+    PacketsReceived = 14
+    DatanodeNetworkErrors = 15
+    """Operations that the far end broke off, or did not go on with, and datanodes to which packets
+    could not be passed on."""
+    VolumeFailures = 16
+    BlocksCached = 17
+    BlocksUncached = 18
 
 
 _FIRST_COUNT: Final = FIRST + 2 * len(Work)
@@ -64,9 +82,14 @@ SHOWN: Final = tuple(each for each in Count if each not in _OF_KEEPER.values())
 class Activity:
     """Adds. Any thread may."""
 
-    def __init__(self, add: Callable[[int, int], None] = lambda number, change: None) -> None:
-        """`add` changes a word, on any thread."""
+    def __init__(
+        self,
+        add: Callable[[int, int], None] = lambda number, change: None,
+        add_all: Callable[[Iterable[tuple[int, int]]], None] = lambda changes: None,
+    ) -> None:
+        """`add` changes a word, on any thread, and `add_all` several at once."""
         self._add = add
+        self._add_all = add_all
 
     def took(self, work: Work, ns: int, number: int = 1) -> None:
         """So much was done in so many nanoseconds."""
@@ -76,6 +99,30 @@ class Activity:
 
     def count(self, what: Count, change: int = 1) -> None:
         self._add(_FIRST_COUNT + what, change)
+
+    def sent(self, length_bytes: int, packets: int, ns: int, *, is_local: bool) -> None:
+        """A read was answered by so many packets, for a client on this machine or not."""
+        packet_send = FIRST + 2 * Work.PacketSend
+        changes = [
+            (_FIRST_COUNT + Count.BytesRead, length_bytes),
+            (_FIRST_COUNT + Count.BlocksRead, 1),
+            (packet_send, packets),
+            (packet_send + 1, ns),
+        ]
+        if is_local:
+            changes.append((_FIRST_COUNT + Count.ReadsFromLocalClient, 1))
+        else:
+            changes.append((_FIRST_COUNT + Count.ReadsFromRemoteClient, 1))
+            changes.append((_FIRST_COUNT + Count.RemoteBytesRead, length_bytes))
+        self._add_all(changes)
+
+    def received(self, length_bytes: int, *, is_local: bool) -> None:
+        """A write came to its end."""
+        if is_local:
+            self._add(_FIRST_COUNT + Count.WritesFromLocalClient, 1)
+        else:
+            self._add(_FIRST_COUNT + Count.WritesFromRemoteClient, 1)
+            self._add(_FIRST_COUNT + Count.RemoteBytesWritten, length_bytes)
 
 
 class Tally:

@@ -116,7 +116,9 @@ class DataProcess:
         self._store.in_memory.connect(
             inheritance.gauges.add_to_figure, inheritance.gauges.set_locked_bytes
         )
-        self._store.activity = Activity(inheritance.gauges.add_to_figure)
+        self._store.activity = Activity(
+            inheritance.gauges.add_to_figure, inheritance.gauges.add_to_figures
+        )
         self._lazy_writer = LazyWriter(self._store, inheritance.settings.lazy_writer_interval_s)
         self._cache = BlockCache(
             self._store,

@@ -72,6 +72,8 @@ class DirectoryScanner:
         self._stopping = False
         self.scans = 0
         """How many have come to their end."""
+        self.ended_ms = 0
+        """When the last one did; 0: none has."""
 
     @property
     def enabled(self) -> bool:
@@ -130,6 +132,7 @@ class DirectoryScanner:
                 return
             self._report(pool_id, by_volume)
         self.scans += 1
+        self.ended_ms = time.time_ns() // 1_000_000
 
     def _report(
         self, pool_id: str, by_volume: Sequence[tuple[Volume, tuple[int, list[Difference]]]]

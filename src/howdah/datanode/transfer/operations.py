@@ -105,6 +105,8 @@ class Operations:
             # A writer that is lost leaves a replica to recover; a reader just leaves.
             level = logging.WARNING if isinstance(request, WriteBlock) else logging.INFO
             log.log(level, "%s%s: %s", connection.peer, _during(request), error)
+            if request is not None:
+                self._store.activity.count(Count.DatanodeNetworkErrors)
         except errors.HowdahError as error:
             log.warning("%s%s: %s", connection.peer, _during(request), error)
         except OSError as error:
@@ -154,10 +156,13 @@ class Operations:
             case ReadBlock():
                 return self._read(request)
             case WriteBlock():
-                BlockReceiver(
+                receiver = BlockReceiver(
                     self._connection, request, self._store, self._settings, span=self._span
-                ).run()
-                self._store.activity.count(Count.BlocksWritten)
+                )
+                receiver.run()
+                activity, is_local = self._store.activity, self._connection.is_same_machine
+                activity.count(Count.BlocksWritten)
+                activity.received(receiver.received_bytes, is_local=is_local)
                 return True
             case BlockChecksum():
                 return self._answer("opBlockChecksum", lambda: self._checksum(request))
@@ -220,10 +225,15 @@ class Operations:
     def _send(
         self, sender: BlockSender, request: ReadBlock, opened: OpenReplica, answer: bytes
     ) -> None:
+        began_ns = time.perf_counter_ns()
         with self._store.trouble.reading(request.block.pool_id, opened):
             sent_bytes = sender.send(self._connection, answer)
-        self._store.activity.count(Count.BytesRead, sent_bytes)
-        self._store.activity.count(Count.BlocksRead)
+        self._note_sent(sent_bytes, sender.packets, began_ns)
+
+    def _note_sent(self, sent_bytes: int, packets: int, began_ns: int) -> None:
+        took_ns = time.perf_counter_ns() - began_ns
+        is_local = self._connection.is_same_machine
+        self._store.activity.sent(sent_bytes, packets, took_ns, is_local=is_local)
 
     def _send_mapped(self, request: ReadBlock) -> bool:
         """Whether it was sent from memory."""
@@ -232,6 +242,7 @@ class Operations:
         mapped = cached.get((block.pool_id, block.block_id))
         if mapped is None:
             return False
+        began_ns = time.perf_counter_ns()
         try:
             sent_bytes = send_mapped(self._connection, mapped, request)
         except errors.BlockMissing:
@@ -241,8 +252,7 @@ class Operations:
             raise
         if sent_bytes is None:
             return False
-        self._store.activity.count(Count.BytesRead, sent_bytes)
-        self._store.activity.count(Count.BlocksRead)
+        self._note_sent(sent_bytes, 2, began_ns)
         return True
 
     def _suspect(self, block: ExtendedBlock) -> None:

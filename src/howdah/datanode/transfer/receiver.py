@@ -82,7 +82,7 @@ class BlockReceiver:
         """`span` is that of the operation, if it is traced."""
         self._move = move
         self._span = span
-        self._disk_ns = self._mirror_ns = self._received_bytes = 0
+        self._disk_ns = self._mirror_ns = self.received_bytes = self._packets = 0
         self._connection = connection
         self._request = request
         self._store = store
@@ -172,6 +172,7 @@ class BlockReceiver:
             self._leave_cache()
             self._disk.pass_on()
             self._passing.pass_on()
+            self._store.activity.count(Count.PacketsReceived, self._packets)
             if self._span is not NOTHING:
                 self._describe()
 
@@ -179,7 +180,7 @@ class BlockReceiver:
         """Where the time of a traced write went."""
         self._span.set(
             {
-                "howdah.bytes": self._received_bytes,
+                "howdah.bytes": self.received_bytes,
                 "howdah.disk_ms": self._disk_ns / 1e6,
                 "howdah.mirror_ms": self._mirror_ns / 1e6,
             }
@@ -299,6 +300,7 @@ class BlockReceiver:
                 packets.append(packet)
                 last = packet.header.last_in_block
             if packets:
+                self._packets += len(packets)
                 self._take(stream, packets, responder)
                 if self._move is not None:
                     self._move.took(packets[-1].end - packets[0].start)
@@ -313,6 +315,7 @@ class BlockReceiver:
                 log.warning("cannot pass %s on to %s: %s", self._name, mirror.name, error)
                 mirror.failed = True
                 mirror.shutdown()
+                self._store.activity.count(Count.DatanodeNetworkErrors)
         bad = self._verify(packets)
         good = packets if bad < 0 else packets[:bad]
         if good:
@@ -352,7 +355,7 @@ class BlockReceiver:
             length_bytes = last.offset_in_block + last.data_length_bytes - first_offset
             self._disk.add(began_ns, length_bytes)
             self._disk_ns += time.perf_counter_ns() - began_ns
-            self._received_bytes += length_bytes
+            self.received_bytes += length_bytes
             if sync:
                 # Bytes whose order to sync is in a packet behind them are acknowledged before.
                 packets = self._acked_before_a_sync(packets, responder)

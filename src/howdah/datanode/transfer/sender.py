@@ -73,6 +73,8 @@ class BlockSender:
                 f"Offset {offset} and length {length_bytes} don't match {opened.replica!r}, "
                 f"of which {available} bytes can be read"
             )
+        self.packets = 0
+        """That were sent."""
         self._opened = opened
         self.checksum = opened.checksum if send_checksums else NO_CHECKSUM
         chunk = self.checksum.bytes_per_checksum
@@ -105,6 +107,7 @@ class BlockSender:
             seqno += 1
             self._paced(len(sums) + data_bytes)
         connection.send_all(self._last_packet(seqno))
+        self.packets = seqno + 1
         return self.end - self.start
 
     def _send_short(self, connection: Connection, answer: bytes) -> int:
@@ -119,6 +122,7 @@ class BlockSender:
             seqno += 1
         pieces.append(self._last_packet(seqno))
         connection.send_buffers(pieces)
+        self.packets = seqno + 1
         if seqno:
             self._paced(sum(map(len, pieces[2:4])))
         return self.end - self.start

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 
 from howdah.datanode.channel.gauges import FIGURES, Gauges
-from howdah.datanode.keeper.pages import activity, families
+from howdah.datanode.channel.messages import OutliersFound, SlowDisk
+from howdah.datanode.keeper.actor_facts import ActorFacts
+from howdah.datanode.keeper.beans import Known, activity, beans
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.keeper.pages import families
 from howdah.datanode.latency.activity import (
     FIRST,
     WORDS,
@@ -19,6 +24,8 @@ from howdah.datanode.latency.activity import (
     read_work,
 )
 from howdah.datanode.memory.figures import Figure
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.figures.times import Rates
 from howdah.web.monitoring.families import Total
 
@@ -58,3 +65,65 @@ def test_what_is_done_often_is_passed_on_together_and_never_lost() -> None:
     tally.pass_on()
     assert read_work(gauges.figure, Work.DiskWrite)[0] == 5
     assert read_count(gauges.figure, Count.BytesWritten) == 500
+
+
+@pytest.mark.req("FS-264")
+def test_reads_and_writes_of_this_machine_and_of_others_are_told_apart() -> None:
+    gauges = Gauges(1)
+    done = Activity(gauges.add_to_figure, gauges.add_to_figures)
+    done.sent(1000, 3, 6_000_000, is_local=True)
+    done.sent(50, 1, 2_000_000, is_local=False)
+    done.received(70, is_local=True)
+    done.received(8, is_local=False)
+    shown = activity(gauges.figure, Rates(), 0)
+    wanted = {
+        "BytesRead": 1050,
+        "BlocksRead": 2,
+        "ReadsFromLocalClient": 1,
+        "ReadsFromRemoteClient": 1,
+        "RemoteBytesRead": 50,
+        "WritesFromLocalClient": 1,
+        "WritesFromRemoteClient": 1,
+        "RemoteBytesWritten": 8,
+        "TotalReadTime": 8,
+        "SendDataPacketTransferNanosNumOps": 4,
+        "SendDataPacketTransferNanosAvgTime": 2_000_000,
+    }
+    assert {name: shown[name] for name in wanted} == wanted
+
+
+@pytest.mark.req("FS-260")
+def test_namenodes_are_told_as_hadoops_page_reads_them() -> None:
+    actors = [
+        ActorFacts("nn1:8020", "BP-1", "RUNNING", "active", 1.2, 100.0, 3),
+        ActorFacts("nn2:8020", "", "CONNECTING", "", None, None, 0),
+    ]
+    known = Known(
+        *("u", "dn:9866", 9867, 9864, 7, 0, "CID", actors),
+        *(0, 5, 1, 42, OutliersFound((), (SlowDisk("/d", None, 30.0, None),))),
+    )
+    inventory = Inventory(VolumeSet([Volume("/nowhere/0", "DS-0")]), ReplicaMap(), Gauges(1), [])
+    found = {str(bean["name"]): bean for bean in beans(inventory, Gauges(1), known, Rates())}
+    info = found["Hadoop:service=DataNode,name=DataNodeInfo"]
+    assert json.loads(str(info["NamenodeAddresses"])) == {"nn1": "BP-1", "nn2": ""}
+    assert json.loads(str(info["BPServiceActorInfo"])) == [
+        {
+            "NamenodeAddress": "nn1:8020",
+            "NamenodeHaState": "active",
+            "BlockPoolID": "BP-1",
+            "ActorState": "RUNNING",
+            "LastHeartbeat": "1",
+            "LastBlockReport": "100",
+        },
+        {
+            "NamenodeAddress": "nn2:8020",
+            "NamenodeHaState": "Unknown",
+            "BlockPoolID": "",
+            "ActorState": "CONNECTING",
+        },
+    ]
+    assert (info["ClusterId"], info["HttpPort"]) == ("CID", "9864")
+    assert json.loads(str(info["SlowDisks"])) == {"/d": {"read": 30.0}}
+    done = found["Hadoop:service=DataNode,name=DataNodeActivity-dn-9866"]
+    assert (done["BlocksVerified"], done["BlockVerificationFailures"]) == (5, 1)
+    assert done["BlocksInPendingIBR"] == 3
