@@ -303,15 +303,48 @@ def test_readers_elsewhere_see_one_file_while_its_blocks_are_cached_uncached_and
     assert wrong == []
 
 
-def test_a_client_may_prefer_what_is_cached(
-    cluster: MiniCluster, fs: HdfsFileSystem, path: str
-) -> None:
-    number = fs.add_cache_directive(path, "p")
-    wait_until_cached(fs, path, 1)
-    with remote(cluster, **{"dfs.client.read.use.cache.priority": "true"}) as far:
-        with far.open(path) as stream:
-            assert stream.read() == DATA
-    fs.remove_cache_directive(number)
+def blocks_read(cluster: MiniCluster) -> dict[str, int]:
+    """How many blocks each datanode has sent, by its host."""
+    found = {}
+    for name in ("datanode0", "datanode1"):
+        addresses = cluster.process(name).addresses
+        query = "qry=Hadoop:service=DataNode,name=DataNodeActivity-*"
+        with urlopen(f"http://{addresses['http']}/jmx?{query}", timeout=60) as answer:
+            (bean,) = json.load(answer)["beans"]
+        found[addresses["data"].partition(":")[0]] = bean["BlocksRead"]
+    return found
+
+
+@pytest.mark.req("FS-040")
+def test_a_client_may_prefer_what_is_cached() -> None:
+    """Without that it is chance which of two datanodes is asked that are equally far."""
+    # With racks the datanodes have names.
+    with MiniCluster(datanodes=2, racks=["/a", "/b"], conf=CONF) as cluster:
+        paths = [f"/{number}" for number in range(8)]
+        with remote(cluster) as fs:
+            fs.add_cache_pool("p", group="g")
+            for path in paths:
+                with fs.create(path, replication=2) as out:
+                    out.write(DATA[:1000])
+                fs.add_cache_directive(path, "p")
+            for path in paths:
+                wait_until_cached(fs, path, 1, 1)
+            where = {path: fs.block_locations(path)[0].cached_hosts for path in paths}
+        with remote(cluster, **{"dfs.client.read.use.cache.priority": "true"}) as far:
+            before = blocks_read(cluster)
+            for path in paths:
+                assert far.read_bytes(path) == DATA[:1000]
+                (cached,) = where[path]
+                before[cached] += 1
+                wanted = dict(before)
+                wait_until(
+                    lambda wanted=wanted: (
+                        sum(blocks_read(cluster).values()) >= sum(wanted.values())
+                    ),
+                    60,
+                    "a datanode has counted it",
+                )
+                assert blocks_read(cluster) == wanted
 
 
 def test_the_command_line_makes_lists_and_removes_directives(

@@ -7,10 +7,7 @@ first one of both clusters, 127.0.0.12 and 127.0.0.13 are those of west alone.
 from __future__ import annotations
 
 import contextlib
-import functools
-import socket
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,6 +18,7 @@ from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster
 from howdah.testing.internal.routers import Routers
+from howdah.testing.internal.routing.sources import calls_from
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(180)]
 
@@ -68,31 +66,6 @@ def routers(
         yield found
 
 
-@pytest.fixture
-def called_from(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Has connections from here come from an address of this machine."""
-    plain = socket.create_connection
-
-    def connect(source: str, *words: Any, **options: Any) -> socket.socket:
-        return plain(*words, **options, source_address=(source, 0))
-
-    def come_from(source: str) -> None:
-        if not source_is_there(source):
-            pytest.skip(f"this system has no address {source}")
-        monkeypatch.setattr(socket, "create_connection", functools.partial(connect, source))
-
-    return come_from
-
-
-def source_is_there(address: str) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind((address, 0))
-        except OSError:
-            return False
-    return True
-
-
 def made_at(clusters: dict[str, MiniCluster], fs: FileSystem, directory: str) -> dict[str, str]:
     """Some files that are made through the router, and the nameservice of each."""
     found: dict[str, str] = {}
@@ -115,23 +88,21 @@ def made_at(clusters: dict[str, MiniCluster], fs: FileSystem, directory: str) ->
 def test_local_is_the_nameservice_with_a_datanode_on_the_callers_machine(
     clusters: dict[str, MiniCluster],
     routers: Routers,
-    called_from: Callable[[str], None],
     capsys: pytest.CaptureFixture[str],
     source: str,
     nameservice: str,
 ) -> None:
     """Of two such nameservices it is the one that was written down first."""
-    called_from(source)
-    directory = f"/local/{source}"
-    with routers.connect() as fs:
-        found = made_at(clusters, fs, directory)
-    assert set(found.values()) == {nameservice}
-    assert len(found) == FILES
-    capsys.readouterr()
-    for number in range(4):
-        command = ["-getDestination", f"/local/new-{number}"]
-        assert routeradmin.main(command, routers.admin_conf()) == 0
-        assert capsys.readouterr().out == f"Destination: {nameservice}\n"
+    with calls_from(source):
+        with routers.connect() as fs:
+            found = made_at(clusters, fs, f"/local/{source}")
+        assert set(found.values()) == {nameservice}
+        assert len(found) == FILES
+        capsys.readouterr()
+        for number in range(4):
+            command = ["-getDestination", f"/local/new-{number}"]
+            assert routeradmin.main(command, routers.admin_conf()) == 0
+            assert capsys.readouterr().out == f"Destination: {nameservice}\n"
 
 
 def test_local_is_where_a_namenode_is_for_a_caller_on_the_routers_machine(
@@ -144,7 +115,6 @@ def test_local_is_where_a_namenode_is_for_a_caller_on_the_routers_machine(
 def test_a_mount_point_that_becomes_local_asks_for_datanodes(
     clusters: dict[str, MiniCluster],
     routers: Routers,
-    called_from: Callable[[str], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for cluster in clusters.values():
@@ -153,9 +123,9 @@ def test_a_mount_point_that_becomes_local_asks_for_datanodes(
     conf = routers.admin_conf()
     add = ["-add", "/late", "east,west", "/orders/late", "-order", "LOCAL"]
     assert routeradmin.main(add, conf) == 0
-    called_from("127.0.0.13")
     capsys.readouterr()
-    assert routeradmin.main(["-getDestination", "/late/file"], conf) == 0
+    with calls_from("127.0.0.13"):
+        assert routeradmin.main(["-getDestination", "/late/file"], conf) == 0
     assert capsys.readouterr().out == "Destination: west\n"
 
 

@@ -6,6 +6,7 @@ each, the root of the mount table in the first one, and the second one below a d
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,12 +17,15 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.internal.failover.java_client import JavaClient
+from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.internal.routers import Routers
+from howdah.testing.internal.routing.sources import calls_from
 from howdah.testing.spark import java_fs_shell
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(300)]
@@ -99,6 +103,39 @@ def federation(
             routers.start(name)
         yield Federation(routers, directory)
         one.delete(root, recursive=True)
+
+
+@pytest.mark.parametrize("user", [None, "alice"], ids=["the router's user", "another user"])
+def test_hadoops_namenode_is_told_where_a_routers_clients_are(
+    hadoop_classpath: str, tmp_path: Path, user: str | None
+) -> None:
+    me = getpass.getuser()
+    conf = {
+        "dfs.namenode.ip-proxy-users": me,
+        f"hadoop.proxyuser.{me}.users": "alice",
+        f"hadoop.proxyuser.{me}.hosts": "*",
+        "dfs.permissions.enabled": "false",
+    }
+    store = store_at(tmp_path / "store")
+    store.prepare()
+    store.add_mount(MountEntry("/", (Destination("ns0", "/"),)))
+    with (
+        MixedCluster(hadoop_classpath, ["namenode"], namenodes=1, conf=conf) as cluster,
+        Routers(tmp_path, {"ns0": cluster}, {"dfs.namenode.ip-proxy-users": me}) as routers,
+    ):
+        routers.start()
+        with (
+            cluster.connect() as direct,
+            calls_from("127.0.0.12"),
+            routers.connect(user=user) as fs,
+            fs.create("/open", replication=1) as out,
+        ):
+            out.write(b"from elsewhere")
+            out.hflush()
+            assert isinstance(direct, HdfsFileSystem)
+            (found,) = direct.administration.open_files("/")
+            assert (found.path, found.client_machine) == ("/open", "127.0.0.12")
+            assert direct.get_file_status("/open").owner == (user or me)
 
 
 @pytest.fixture

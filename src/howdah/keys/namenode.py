@@ -9,6 +9,7 @@ from howdah.kinds import (
     dirs,
     duration,
     integer,
+    listing,
     optional_address,
     optional_integer,
     optional_string,
@@ -27,6 +28,12 @@ DFS_NAMENODE_SERVICERPC_ADDRESS = optional_address(
 )
 DFS_NAMENODE_SERVICERPC_BIND_HOST = optional_string(
     "dfs.namenode.servicerpc-bind-host", "The address to bind instead, for the service port."
+)
+DFS_NAMENODE_IP_PROXY_USERS = listing(
+    "dfs.namenode.ip-proxy-users",
+    "",
+    "Users, of routers, who may say where their client is. A router that has the key acts as its "
+    "own user for its client's, which `hadoop.proxyuser.*` must allow at the namenode.",
 )
 DFS_NAMENODE_LIFELINE_RPC_ADDRESS = optional_address(
     "dfs.namenode.lifeline.rpc-address",

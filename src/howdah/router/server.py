@@ -65,13 +65,14 @@ class Router:
         """Raises InvalidConfiguration."""
         self._settings = settings = Settings.of(conf)
         self._conf = conf
+        user = process_user()
         self._connections = Connections(
             connect_timeout_s=settings.connect_timeout_s,
             call_timeout_s=DEFAULT_CALL_TIMEOUT_S,
             idle_limit_s=settings.idle_limit_s,
             most_bytes=settings.max_frame_bytes,
+            acts_as=user if settings.tells_where_clients_are else None,
         )
-        user = process_user()
         states = States(
             settings.namenodes,
             by_default=settings.observer_reads,

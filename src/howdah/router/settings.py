@@ -39,6 +39,7 @@ class Settings:
     """Nameservices in which that is the other way round."""
     observer_states_sent: int
     observer_refresh_s: float
+    tells_where_clients_are: bool
     max_frame_bytes: int
     backlog: int
     supergroup: str
@@ -90,6 +91,7 @@ class Settings:
             observer_refresh_s=conf.get(
                 keys.DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD
             ),
+            tells_where_clients_are=bool(conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)),
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             backlog=conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE),
             supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),

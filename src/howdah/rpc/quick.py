@@ -21,7 +21,8 @@ from howdah.rpc import wire
 
 Quick = Callable[[bytes, str, str], bytes | None]
 """Of a request, a user and the user's address the serialized answer; None where the method's
-handler has to look. It changes nothing, and neither raises nor waits."""
+handler has to look. The address is "" where each call says for itself where its client is. It
+changes nothing, and neither raises nor waits."""
 
 Clock = Callable[[], int]
 """In nanoseconds."""

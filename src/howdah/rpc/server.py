@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from time import perf_counter_ns
 from typing import Final, Protocol, cast
@@ -28,6 +28,7 @@ from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import ActsFor, Call, Event, Reply, ServerSession, State
+from howdah.rpc.told import told_in
 from howdah.tracing import spans
 from howdah.users.names import not_allowed
 
@@ -131,6 +132,7 @@ class RpcServer:
         admission: Admission | None = None,
         alignment: Alignment | None = None,
         impersonation: Impersonation | None = None,
+        ip_proxy_users: Container[str] = (),
         federated_state: Callable[[], bytes] | None = None,
         max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
         max_connections: int = 0,
@@ -138,9 +140,10 @@ class RpcServer:
         idle_threshold: int = IDLE_THRESHOLD,
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
-        """Without `impersonation` nobody may act for another user. `federated_state` is what goes
-        along with each answer about the nameservices behind a router. `max_connections` at once,
-        0 for any number: what comes above is closed unheard.
+        """Without `impersonation` nobody may act for another user. `ip_proxy_users` are believed
+        what they tell of their clients (`howdah.rpc.told`). `federated_state` is what goes along
+        with each answer about the nameservices behind a router. `max_connections` at once, 0 for
+        any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask
@@ -151,6 +154,7 @@ class RpcServer:
         self.admission = admission
         self.alignment = alignment
         self.impersonation = impersonation
+        self.ip_proxy_users = ip_proxy_users
         self.federated_state = federated_state
         self.max_frame_bytes = max_frame_bytes
         self.max_connections = max_connections
@@ -338,9 +342,10 @@ class _Connection(asyncio.Protocol):
                 return data
             states = wire.answer_states(alignment.state_id())
         began_ns = self._heard_ns
+        address = "" if self._is_believed() else self._address
         try:
             answered, answers, end = session.answer(
-                data, CALLS_PER_TURN, self._address, states, perf_counter_ns, began_ns
+                data, CALLS_PER_TURN, address, states, perf_counter_ns, began_ns
             )
         except Exception as error:  # noqa: BLE001 - the handlers of these calls are still there
             defects.note("a call that is answered by its bytes", error, "it is served as usual")
@@ -359,6 +364,11 @@ class _Connection(asyncio.Protocol):
             self._out.append(answers)
             self._flush()
         return data[end:]
+
+    def _is_believed(self) -> bool:
+        """Whether the caller may say that its client is elsewhere."""
+        session, proxies = self._session, self._server.ip_proxy_users
+        return bool(proxies) and (session.real_user or session.user) in proxies
 
     @property
     def _held_up(self) -> bool:
@@ -472,6 +482,8 @@ class _Connection(asyncio.Protocol):
     def _dispatch(self, call: Call) -> None:
         call.began_ns = began_ns = perf_counter_ns()
         self._queued.add(began_ns - self._heard_ns)
+        if call.context is not None and self._is_believed():
+            call.told = told_in(call.context[0])
         if spans.tracer is not None and call.trace:
             traced.begin(call, self._address, began_ns - self._heard_ns)
         try:

@@ -50,6 +50,13 @@ class Caller:
     """What the client has seen of each nameservice behind a router, as it came."""
     real_user: str | None = None
     """Who acts for `user`, if somebody does."""
+    told_machine: str | None = None
+    """Where the client of a router is, as that says."""
+
+    @property
+    def machine(self) -> str:
+        """The IP address of the client, wherever its call came through."""
+        return self.told_machine or self.address
 
     @property
     def shown(self) -> str:
@@ -390,6 +397,11 @@ class Registry:
             call.federated_state,
             call.real_user,
         )
+        told = call.told
+        if told is not None:
+            caller.told_machine = told.machine
+            if told.client_id is not None and told.call_id is not None:
+                caller.client_id, caller.call_id = told.client_id, told.call_id
         observer = self._observer
         if observer is None or not observer.watches(call.protocol, call.method):
             return self._handle(call, handler, request, caller)

@@ -26,6 +26,7 @@ from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 from howdah.rpc.quick import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
+from howdah.rpc.told import Told
 from howdah.tracing.span import Span
 from howdah.users.names import MOST_CHARACTERS, check_name
 
@@ -78,6 +79,8 @@ class Call:
     """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
     real_user: str | None = None
     """Who acts for `user`, if somebody does."""
+    told: Told | None = None
+    """What its caller says of whom it calls for, if that is to be believed."""
     is_early: bool = False
     """Its handler says that the answer promises nothing about the log (`service.Early`)."""
 

@@ -89,6 +89,6 @@ def check_replication(core: Core, path: str, replication: int, caller: Caller) -
         )
     if replication < settings.min_replication:
         raise errors.RemoteError(
-            f"file {path} on client {caller.address}.\nRequested replication factor of "
+            f"file {path} on client {caller.machine}.\nRequested replication factor of "
             f"{replication} is less than the required minimum {settings.min_replication}"
         )

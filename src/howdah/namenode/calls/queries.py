@@ -149,11 +149,11 @@ class Queries:
         file = core.require_file(found)
         core.permissions.check_readable(who, file)
         if isinstance(file, SnapshotFile):
-            then = self._locations_then(file, offset_bytes, length_bytes, caller.address)
+            then = self._locations_then(file, offset_bytes, length_bytes, caller.machine)
             self._count_reads(then)
             return then
         self._touch(found.path, file)
-        found_blocks = self._locations(file, offset_bytes, length_bytes, caller.address)
+        found_blocks = self._locations(file, offset_bytes, length_bytes, caller.machine)
         if not all(located.places for located in found_blocks.blocks):
             # Not lost, as far as one can say: their datanodes are still to report.
             if not core.writable:

@@ -270,12 +270,14 @@ class Namenode:
             self._audit,
             is_open=lambda: self.context.is_active,
         )
+        ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
         self._rpc = RpcServer(
             self.registry,
             barrier=barrier,
             admission=known_groups,
             alignment=None if self.ha is None else self._observer_reads,
             impersonation=proxying,
+            ip_proxy_users=frozenset(ip_proxy_users),
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )

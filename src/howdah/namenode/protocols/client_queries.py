@@ -183,5 +183,5 @@ class QueryMethods:
     def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
         if not isinstance(inode, File):
             return None
-        found = self._queries.all_locations(inode, caller.address)
+        found = self._queries.all_locations(inode, caller.machine)
         return messages.located_blocks(self._core.settings, found)

@@ -181,7 +181,7 @@ class Writing:
     def _targets(self, caller: Caller, file: File, wishes: _Wishes) -> tuple[Storage, ...]:
         core = self._core
         now_ms = core.clock.monotonic_ms()
-        host = None if wishes.ignore_locality else caller.address
+        host = None if wishes.ignore_locality else caller.machine
         kinds, fallbacks = storage_policies.kinds_on_create(file)
         chosen = core.placement.choose(
             file.replication,

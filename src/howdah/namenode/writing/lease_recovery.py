@@ -78,7 +78,7 @@ class LeaseRecovery:
         if file.writer is None:
             return
         core = self._core
-        failed = f"Failed to {what} {file.path} for {client_name} on {caller.address} because "
+        failed = f"Failed to {what} {file.path} for {client_name} on {caller.machine} because "
         if file.writer == client_name:
             raise errors.AlreadyBeingCreated(
                 f"{failed}{client_name} is already the current lease holder."

@@ -70,12 +70,12 @@ class Opening:
         if old is not None and not overwrite:
             if isinstance(old, File):
                 self._leases.require_free(old, client_name, caller, "CREATE_FILE")
-            raise errors.PathExists(f"{found.path} for client {caller.address} already exists")
+            raise errors.PathExists(f"{found.path} for client {caller.machine} already exists")
         if old is not None and not isinstance(old, File):
             raise errors.PathExists(f"{found.path} exists and is no file")
         if old is None and not create:
             raise errors.PathNotFound(
-                f"Can't overwrite non-existent {found.path} for client {caller.address}"
+                f"Can't overwrite non-existent {found.path} for client {caller.machine}"
             )
         if not create_parent:
             require_parent(found)
@@ -99,7 +99,7 @@ class Opening:
                 block_size_bytes,
                 edits.Permission(who.user, parent.group, mode),
                 client_name,
-                caller.address,
+                caller.machine,
                 overwrite=overwrite,
                 storage_policy_id=policy_id,
                 acl=acl,
@@ -138,7 +138,7 @@ class Opening:
             )
         if found.inode is None:
             raise errors.PathNotFound(
-                f"Failed to append to non-existent file {found.path} for client {caller.address}"
+                f"Failed to append to non-existent file {found.path} for client {caller.machine}"
             )
         file = core.require_file(found)
         core.permissions.check(who, file, Access.WRITE)
@@ -161,7 +161,7 @@ class Opening:
             edits.AppendOp(
                 found.path,
                 client_name,
-                caller.address,
+                caller.machine,
                 new_block or pinned,
                 rpc_client_id=caller.client_id,
                 rpc_call_id=caller.call_id,

@@ -62,7 +62,7 @@ class Truncation:
             if file.length_bytes == new_length_bytes:
                 return False
             raise errors.AlreadyBeingCreated(
-                f"Failed to TRUNCATE_FILE {file.path} for {client_name} on {caller.address} "
+                f"Failed to TRUNCATE_FILE {file.path} for {client_name} on {caller.machine} "
                 f"because {file.path} is being truncated."
             )
         self._leases.require_free(file, client_name, caller, "TRUNCATE_FILE")
@@ -79,7 +79,7 @@ class Truncation:
         core = self._core
         through = _block_to_cut(file, new_length_bytes)
         now_ms = core.clock.wall_ms()
-        path, machine = file.path, caller.address
+        path, machine = file.path, caller.machine
         if through is None:
             core.commit(edits.TruncateOp(path, client_name, machine, new_length_bytes, now_ms))
             return True
@@ -117,7 +117,7 @@ class Truncation:
         cut = edits.EditBlock(block_id, 0, stamp)
         now_ms = core.clock.wall_ms()
         core.commit(
-            edits.TruncateOp(file.path, client_name, caller.address, new_length_bytes, now_ms, cut)
+            edits.TruncateOp(file.path, client_name, caller.machine, new_length_bytes, now_ms, cut)
         )
         core.leases.renew(client_name, core.clock.monotonic_ms())
         self._recovery.want(file.blocks[-1])

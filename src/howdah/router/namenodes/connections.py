@@ -222,7 +222,10 @@ class Connections:
         call_timeout_s: float,
         idle_limit_s: float,
         most_bytes: int,
+        acts_as: str | None = None,
     ) -> None:
+        """`acts_as` is who acts for all other users, whoever acted for them at the router."""
+        self._acts_as = acts_as
         self._connect_timeout_s = connect_timeout_s
         self._call_timeout_s = call_timeout_s
         self._idle_limit_s = idle_limit_s
@@ -361,8 +364,11 @@ class Connections:
     async def _connect(self, address: Address, user: str) -> _Connection:
         host, port = address
         place = f"{host}:{port}"
+        real_user = real_user_of(user)
+        if self._acts_as is not None:
+            real_user = None if user == self._acts_as else self._acts_as
         greeting = wire.preamble() + wire.encode_context(
-            CLIENT_PROTOCOL, user, self._client_id, real_user_of(user)
+            CLIENT_PROTOCOL, user, self._client_id, real_user
         )
         loop = asyncio.get_running_loop()
         when_seen = self.when_seen

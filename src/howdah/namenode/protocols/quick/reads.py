@@ -58,7 +58,7 @@ class QuickReads:
             or settings.avoid_slow_for_reading
             or core.blocks.redundancy.out_of_service
         )
-        if not is_plain:
+        if not is_plain or not address:
             return None
         who = core.identity_of(user)
         arguments = (

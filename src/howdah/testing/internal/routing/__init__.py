@@ -1,1 +1,2 @@
-"""Routers that run beside the namenodes that they ask, on one loop."""
+"""Routers that run beside the namenodes that they ask, on one loop, and clients that call from
+an address of their own."""
