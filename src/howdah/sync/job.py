@@ -27,10 +27,12 @@ from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
+from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.filesystems import for_each, keeps_directories, prefix
+from howdah.spark.common.filesystems import Place, for_each, keeps_directories, located, prefix
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import ProgressLine, line, listing_progress
 from howdah.spark.common.staging import Staging, key_of
@@ -92,7 +94,10 @@ def sync(
             lock = _locked(stack, context, warn)
             context = context.again()
         shown = stack.enter_context(ProgressLine(shows_progress))
-        return _Mirror(context, chosen, configuration, count, lock, shown).run(tell)
+        log = None
+        if chosen.log_path is not None:
+            log = Place.of(located(chosen.log_path), configuration, user)
+        return _Mirror(context, chosen, configuration, count, lock, shown, log).run(tell)
 
 
 def _locked(
@@ -114,6 +119,7 @@ class _Mirror:
         processes: int,
         lock: TreeLock,
         shown: ProgressLine,
+        log: Place | None,
     ) -> None:
         self._context = context
         self._options = options
@@ -142,6 +148,7 @@ class _Mirror:
             options=replace(options, bandwidth_mb=None if rate_mb is None else rate_mb / processes),
             staging=self._staging,
             replaces_file=context.found is Found.FILE,
+            log=log,
             combine_mode=mode,
         )
 
@@ -162,6 +169,11 @@ class _Mirror:
         finally:
             if is_real:
                 self._remove_staging()
+            if self._task.log is not None and self._options.log_path is not None:
+                # Of processes that were stopped because another one failed.
+                remove_unfinished(
+                    self._task.log.connect(), paths.parse(self._options.log_path).path
+                )
         is_empty = not any(row.kind in (Kind.FILE, Kind.DIRECTORY) for row in rows)
         if is_real and is_empty and self._context.found is Found.ABSENT:
             # The target was made for the staging directory; an empty mirror has none.

@@ -20,7 +20,6 @@ DISTCP_ONLY: Final = (
     "blocksperchunk",
     "diff",
     "filelimit",
-    "log",
     "master",
     "no-locality",
     "rdiff",
@@ -29,10 +28,11 @@ DISTCP_ONLY: Final = (
     "strategy",
     "tmp",
     "useiterator",
-    "v",
     "xtrack",
 )
 _HELP: Final = {
+    "log": "write what became of files to this directory: what was skipped, what failed",
+    "v": "with -log: each file as well, why it was copied, and how the copy was verified",
     "bandwidth": "at most so many MiB a second, all together",
     "m": "so many processes (default: one for each processor, 2 to 8)",
     "update": "copy only what has changed: what it does anyway",
@@ -78,6 +78,5 @@ def _foreign(options: Options) -> Iterator[tuple[str, bool]]:
     yield "-atomic", options.atomic
     yield "-blocksperchunk", options.blocks_per_chunk > 0
     yield "-diff and -rdiff", options.by_snapshots
-    yield "-log", options.log_path is not None
     yield "-xtrack", options.track_path is not None
     yield "-strategy", options.strategy is not Strategy.UNIFORM_SIZE

@@ -79,6 +79,39 @@ def test_filters_and_json(source: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "d/e/c" not in tree(tmp_path / "target")
 
 
+@pytest.mark.req("FS-194")
+@pytest.mark.kind("object")
+def test_the_log_says_of_each_file_how_it_was_verified(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, log = tmp_path / "target", tmp_path / "log"
+    given = ["-m", "1", "-log", log.as_uri(), "-v", source.as_uri(), target.as_uri()]
+    assert main(["sync", *given]) == 0
+    lines = "".join(part.read_text() for part in sorted(log.glob("part-m-*"))).splitlines()
+    files = [path for path in source.rglob("*") if path.is_file()]
+    assert len(lines) == len(files) > 0
+    for path in files:
+        [line] = [each for each in lines if f"source={path.as_uri()}," in each]
+        assert line.startswith("FILE_COPIED: ")
+        assert "; verified by " in line
+    assert main(["sync", *given]) == 0
+    lines = "".join(part.read_text() for part in sorted(log.glob("part-m-*"))).splitlines()
+    assert sum(line.startswith("SKIP: ") for line in lines) == len(files)
+    assert main(["sync", "-v", source.as_uri(), target.as_uri()]) == 255
+    assert "-v is valid only with -log" in capsys.readouterr().err
+
+
+def test_a_log_of_a_mirror_that_failed_has_no_unfinished_parts(
+    source: Path, tmp_path: Path
+) -> None:
+    target, log = tmp_path / "target", tmp_path / "log"
+    (target / "d" / "b").mkdir(parents=True)
+    options = Options(update=True, log_path=log.as_uri())
+    with pytest.raises(HowdahError, match="Target is dir"):
+        sync(source.as_uri(), target.as_uri(), processes=2, options=options)
+    assert [each.name for each in log.iterdir() if each.name.startswith("_")] == []
+
+
 def test_a_failure_names_the_file_and_leaves_no_staging(source: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     (target / "d" / "b").mkdir(parents=True)
