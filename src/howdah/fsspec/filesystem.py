@@ -30,6 +30,7 @@ from fsspec.utils import isfilelike, tokenize
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import paths
+from howdah.fs.objects.copying import CopiesAtStore
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
@@ -281,10 +282,14 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         self._hdfs.rename(source, target, overwrite=self._hdfs.is_file(target))
 
     def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
-        """Copy a file through this process, or make the directory `path2` if `path1` is one."""
+        """Copy a file, or make the directory `path2` if `path1` is one. An object store copies by
+        itself; elsewhere the bytes go through this process."""
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         if self._hdfs.is_directory(source):
             self._hdfs.mkdirs(target)
+            return
+        if isinstance(self._hdfs, CopiesAtStore):
+            self._hdfs.copy_file(source, target, overwrite=True)
             return
         with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
             shutil.copyfileobj(reading, writing, _COPY_BYTES)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from howdah import errors
 from howdah.client.workers import Workers
@@ -31,8 +31,16 @@ from howdah.fs.objects.store import (
 )
 from howdah.fs.objects.tree import Found, Tree
 from howdah.fs.objects.tuning import Tuning
+from howdah.fs.paths import PathLike
 
 log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class CopiesAtStore(Protocol):
+    """A filesystem whose store copies files: their bytes do not come by here."""
+
+    def copy_file(self, src: PathLike, dst: PathLike, *, overwrite: bool = ...) -> None: ...
 
 
 class Copying:

@@ -200,6 +200,21 @@ class ObjectFileSystem(FileSystem):
         with errors.about(source, target):
             rename(self._tree, self._copying, source, target, overwrite=overwrite)
 
+    def copy_file(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        """Have the store copy a file. The copy is there whole, or not at all, and a file that it
+        replaces is there until then; without `overwrite` the store is asked before, and no more.
+
+        Raises `PathNotFound`, `PathIsDirectory`, `PathExists`, `ParentNotDirectory`, `FileChanged`.
+        """
+        source, target = self.resolve(src), self.resolve(dst)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(source, target):
+            info = self._info(source)
+            if source == target:
+                raise errors.PathExists(f"The source and destination {target} are the same")
+            self._check_creatable(target, overwrite=overwrite, create_parent=True)
+            self._copying.copy(info, key_of(target))
+
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)

@@ -8,7 +8,8 @@
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
 4. Attributes are set when the content is there (`-p`): times, owner, mode; of
    directories when everything below is done.
-5. `-t N` copies N files at a time; `-q` is how many may wait in line.
+5. Within one bucket the store copies, and needs no temporary name.
+6. `-t N` copies N files at a time; `-q` is how many may wait in line.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError
 from howdah.fs.capabilities import ABORTABLE_STREAM
+from howdah.fs.objects.copying import CopiesAtStore
 from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.options import CreateFlag
 
@@ -132,18 +134,25 @@ class CopyCommand(DestinationCommand):
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
         status = source.found()
-        with source.fs.open(source.path, PIECE_BYTES) as stream:
-            self.copy_stream(stream, target, status.length)
+        if source.same_filesystem(target) and isinstance(target.fs, CopiesAtStore):
+            self._check_target(target)
+            target.fs.copy_file(source.path, target.path, overwrite=self.overwrite)
+        else:
+            with source.fs.open(source.path, PIECE_BYTES) as stream:
+                self.copy_stream(stream, target, status.length)
         self.preserve(source, target)
 
-    def copy_stream(self, stream: IO[bytes], target: Item, length: int | None) -> None:
-        """Copy what a stream has to a new file; nothing stays behind if that fails."""
+    def _check_target(self, target: Item) -> None:
         if target.is_directory:
             raise PathProblem.is_directory(target.name)
         if target.exists and not self.overwrite:
             raise PathProblem.exists(target.name)
         if target.exists:
             target.check_meant()
+
+    def copy_stream(self, stream: IO[bytes], target: Item, length: int | None) -> None:
+        """Copy what a stream has to a new file; nothing stays behind if that fails."""
+        self._check_target(target)
         path = target.path if self.direct else target.path + TEMPORARY_SUFFIX
         out: FSDataOutputStream | None = None
         try:
