@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote_plus
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.fs.objects.amazon import listing
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.store import ObjectInfo, Page
 
@@ -62,3 +65,51 @@ def test_any_bytes_are_a_page_or_refused(data: bytes) -> None:
             assert isinstance(page_of(document), Page)
         except errors.ProtocolViolation:
             continue
+
+
+KEY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+FORMS = [
+    "<Contents><Key>{key}</Key><LastModified>{time}</LastModified><ETag>&quot;{etag}&quot;</ETag>"
+    "<Size>{size}</Size><StorageClass>STANDARD</StorageClass></Contents>",
+    '<Contents>\n <Key>{key}</Key>\n <LastModified>{time}</LastModified>\n <ETag>"{etag}"</ETag>\n'
+    " <ChecksumAlgorithm>CRC32C</ChecksumAlgorithm><ChecksumType>FULL_OBJECT</ChecksumType>"
+    "<Size>{size}</Size><Owner><ID>1</ID></Owner></Contents>",
+    "<Contents><ETag>{etag}</ETag><Size>{size}</Size><Key>{key}</Key>"
+    "<LastModified>{time}</LastModified></Contents>",
+    "<Contents><Key>{key}</Key><LastModified>{time}</LastModified><ETag>&#34;{etag}&#34;</ETag>"
+    "<Owner><Size>9</Size></Owner><Size>{size}</Size></Contents>",
+    "<CommonPrefixes><Prefix>{key}%2F</Prefix></CommonPrefixes>",
+    "<!-- {key} -->",
+]
+
+
+@pytest.mark.req("FS-190")
+@given(
+    entries=st.lists(st.tuples(st.sampled_from(FORMS), KEY, st.integers(0, 1 << 40)), max_size=6),
+    is_cut=st.booleans(),
+    is_escaped=st.booleans(),
+    token=st.sampled_from(["abc+/=", "a&amp;b"]),
+)
+def test_a_page_that_is_read_by_patterns_is_the_one_that_the_parser_reads(
+    entries: list[tuple[str, str, int]], is_cut: bool, is_escaped: bool, token: str
+) -> None:
+    text = "".join(
+        form.format(
+            key=quote_plus(key).replace("--", "-%2D"),
+            time="2026-11-24T03:47:00.500Z",
+            etag=f"e{size}-2",
+            size=size,
+        )
+        for form, key, size in entries
+    )
+    document = (
+        f"{HEAD}{AMAZON}<IsTruncated>{str(is_cut).lower()}</IsTruncated>"
+        f"{'<EncodingType>url</EncodingType>' if is_escaped else ''}"
+        f"<NextContinuationToken>{token}</NextContinuationToken>{text}</ListBucketResult>"
+    ).encode()
+    parsed = listing._parsed(document)
+    assert page_of(document) == parsed
+    usual = listing._usual(document)
+    assert usual in (None, parsed)
+    if is_escaped and "&" not in token and all(form in FORMS[:2] for form, _, _ in entries):
+        assert usual == parsed

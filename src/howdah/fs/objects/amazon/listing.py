@@ -1,11 +1,13 @@
 """A page of keys as S3 writes it (pure).
 
 botocore takes 80 µs for a key of a listing, by a model of the protocol that is asked for each
-element; this takes a tenth.
+element, and a parser of XML takes a tenth of that. What looks as Amazon's own and most other
+stores write it is read by patterns, in half of that again; whatever differs goes to the parser.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Final
 from urllib.parse import unquote_plus
@@ -15,10 +17,61 @@ from howdah import errors
 from howdah.fs.objects.store import ObjectInfo, Page
 
 _WHAT: Final = "a listing of the store"
+_ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]")
+_ENTRY: Final = re.compile(
+    rb"<Contents>\s*<Key>([^<&]+)</Key>\s*<LastModified>([^<&]*)</LastModified>\s*"
+    rb"<ETag>(?:&quot;|\"|&#34;)?([^<&\"]*)(?:&quot;|\"|&#34;)?</ETag>\s*"
+    rb"(?:<Checksum\w+>[^<&]*</Checksum\w+>\s*)*<Size>(\d+)</Size>"
+)
+_PREFIX: Final = re.compile(rb"<CommonPrefixes>\s*<Prefix>([^<&]+)</Prefix>\s*</CommonPrefixes>")
+_IS_CUT: Final = re.compile(rb"<IsTruncated>\s*(true|false)\s*</IsTruncated>")
+_TOKEN: Final = re.compile(rb"<NextContinuationToken>([^<&]+)</NextContinuationToken>")
 
 
 def page_of(document: bytes) -> Page:
     """The answer to ListObjectsV2. Raises `ProtocolViolation` for what is none."""
+    return _usual(document) or _parsed(document)
+
+
+def _usual(document: bytes) -> Page | None:
+    """A page in the usual form; None if it may be another."""
+    is_usual = (
+        _ROOT.match(document)
+        and document.rstrip().endswith(b"</ListBucketResult>")
+        and b"<EncodingType>url</EncodingType>" in document
+        and b"<!" not in document
+    )
+    cut = _IS_CUT.findall(document)
+    if not is_usual or len(cut) != 1:
+        return None
+    token = None
+    if cut[0] == b"true":
+        tokens = _TOKEN.findall(document)
+        if len(tokens) != 1:
+            return None
+        token = tokens[0].decode()
+    entries, prefixes = _ENTRY.findall(document), _PREFIX.findall(document)
+    # An entry that a pattern did not know is another form.
+    if len(entries) != document.count(b"<Contents") or len(prefixes) != document.count(
+        b"<CommonPrefixes"
+    ):
+        return None
+    try:
+        return Page(
+            tuple(
+                ObjectInfo(
+                    unquote_plus(key.decode()), int(size), _ms(modified.decode()), etag.decode()
+                )
+                for key, modified, etag, size in entries
+            ),
+            tuple(unquote_plus(each.decode()) for each in prefixes),
+            token,
+        )
+    except ValueError:
+        return None
+
+
+def _parsed(document: bytes) -> Page:
     try:
         root = ElementTree.fromstring(document)
     except (ElementTree.ParseError, ValueError) as error:
