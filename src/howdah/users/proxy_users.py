@@ -114,6 +114,10 @@ class ProxyUsers:
             name, point, kind = key.removeprefix(prefix).rpartition(".")
             if name and point + kind in (_USERS, _GROUPS, _HOSTS):
                 values.setdefault(name, {})[point + kind] = value
+            else:
+                log.warning(
+                    "%s has no effect: it is none of %sNAME.hosts, .users, .groups", key, prefix
+                )
         return cls({name: _rules(f"{prefix}{name}", given) for name, given in values.items()})
 
     def needs_groups(self, real_user: str, user: str) -> bool:

@@ -118,7 +118,9 @@ def test_what_is_no_range_is_named_with_its_key(hosts: str) -> None:
         rules({"hive.users": "*", "hive.hosts": hosts})
 
 
-def test_names_may_have_dots_and_other_keys_do_not_count() -> None:
+def test_names_may_have_dots_and_other_keys_do_not_count(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     found = ProxyUsers.parse(
         [
             ("hadoop.proxyuser.a.b.users", "*"),
@@ -130,4 +132,6 @@ def test_names_may_have_dots_and_other_keys_do_not_count() -> None:
         PREFIX,
     )
     assert list(found.rules) == ["a.b"]
+    assert "hadoop.proxyuser.c.machines has no effect" in caplog.text
+    assert "httpfs" not in caplog.text
     assert verdict(found, "a.b", "joe") == "ok"

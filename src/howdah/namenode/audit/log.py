@@ -105,7 +105,7 @@ class AuditLog:
     def fsck_ended(self, user: str, address: str, what: str, allowed: bool) -> None:
         """A run of fsck is over; `what` is its path, or its blocks."""
         subject = Subject("fsck", what)
-        caller = Caller(user, b"", -1, -1, address, real_user=real_user_of(user))
+        caller = Caller(str(user), b"", -1, -1, address, real_user=real_user_of(user))
         self._note(Record(self._wall_ms(), allowed, "fsck", subject, None, caller, None))
 
     def _note(self, record: Record) -> None:

@@ -67,7 +67,7 @@ class Fsck:
         may not have it."""
         begun_ms = self._core.clock.monotonic_ms()
         caller = Caller(
-            user,
+            str(user),
             edits.NO_CLIENT_ID,
             edits.NO_CALL_ID,
             -1,

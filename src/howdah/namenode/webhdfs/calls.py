@@ -71,7 +71,7 @@ class RestCalls:
             _VERSION,
             rpc.method,
             rpc.request.SerializeToString(),
-            user,
+            str(user),
             proto="webhdfs",
             real_user=real_user_of(user),
         )

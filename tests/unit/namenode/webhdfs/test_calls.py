@@ -47,6 +47,7 @@ class World:
 
     def dispatch(self, call: Call, address: str) -> Answer:
         assert (call.user, address, call.client_id) == ("ann", "10.0.0.1", b"")
+        assert type(call.user) is str, "it goes into the namespace"
         self.callers.append(call.real_user or "")
         assert call.proto == "webhdfs"
         return self.handler(call)
