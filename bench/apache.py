@@ -71,8 +71,11 @@ class ApacheCluster:
         *,
         heap: str = "1g",
         values: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
-        """`heap` bounds each of its processes, `values` are put into its configuration."""
+        """`heap` bounds each of its processes, `values` are put into its configuration, and
+        `options` are Java's, beside."""
+        self._options = options
         require()
         self._datanodes = datanodes
         self._heap = heap
@@ -145,7 +148,10 @@ class ApacheCluster:
         classes = f"{self.layout.server_conf_dir(name)}:{self._jars}"
         with self.layout.log_path(name).open("ab") as output:
             return subprocess.Popen(
-                [self._java, f"-Xmx{self._heap}", "-cp", classes, _MAIN[role_of(name)], *arguments],
+                [
+                    *(self._java, f"-Xmx{self._heap}", *self._options, "-cp", classes),
+                    *(_MAIN[role_of(name)], *arguments),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -8,8 +8,11 @@ the datanode has checked.
 
 - remote: 64 KiB at random offsets of an open file, through the datanode's TCP port, and what
   client and datanode together use of processors for one, which says more on a machine that
-  has other work; the peer is the same client on Hadoop's datanode, uncached: Hadoop's locks
-  memory only with a native library, which its jars do not have;
+  has other work; the peer is the same client on Hadoop's datanode. Uncached: Hadoop's locks
+  memory only with a native library, which its jars do not have. HOWDAH_HADOOP_NATIVE names a
+  directory with libhadoop.so, and then the peer is a cached block there as well. The library
+  that io.trino.hadoop:hadoop-apache:3.3.5-3 carries goes with the jars of Hadoop 3.3.6
+  (HOWDAH_HADOOP_CLASSPATH), and not with those of 3.5;
 - local: 64 KiB as memory of the block file (`pread_view`), handed out only, and copied from
   there into a buffer; and the system calls of one, counted by strace where it is there.
 """
@@ -54,7 +57,9 @@ SIZE = 4 << 20
 PIECE_BYTES = 64 << 10
 CACHED, PLAIN = "/cached", "/plain"
 APACHE = "uncached, Hadoop's datanode"
+APACHE_CACHED = "cached, Hadoop's datanode"
 UNCACHED = "uncached, page cache"
+NATIVE = os.environ.get("HOWDAH_HADOOP_NATIVE")
 VALUES: dict[str, str] = {
     "dfs.blocksize": str(SIZE),
     "dfs.replication": "1",
@@ -88,7 +93,7 @@ def measure(options: Options) -> Results:
         (pid,) = (each.pid for each in cluster.processes if each.role == "datanode" and each.pid)
         pids = dict.fromkeys(remote, pid)
         try:
-            theirs = stack.enter_context(ApacheCluster(base / "theirs", 1, values=VALUES))
+            theirs = stack.enter_context(_apache(base / "theirs"))
         except NoPeer as error:
             yield Skipped(APACHE, str(error))
         else:
@@ -96,10 +101,30 @@ def measure(options: Options) -> Results:
             _fill_when_it_can_be(fs, PLAIN)
             remote[APACHE] = _open(stack, fs, PLAIN)
             pids[APACHE] = theirs.pid("datanode0")
+            if NATIVE is None:
+                yield Skipped(APACHE_CACHED, "HOWDAH_HADOOP_NATIVE names no libhadoop.so")
+            else:
+                assert isinstance(fs, HdfsFileSystem)
+                _fill(fs, CACHED)
+                fs.add_cache_pool("bench", group="bench")
+                fs.add_cache_directive(CACHED, "bench")
+                wait_until(lambda: fs.block_locations(CACHED)[0].cached_hosts, 60)
+                remote[APACHE_CACHED] = _open(stack, fs, CACHED)
+                pids[APACHE_CACHED] = theirs.pid("datanode0")
         yield from _remote(options, remote, pids)
         near = {"cached": _open(stack, local, CACHED), UNCACHED: _open(stack, local, PLAIN)}
         yield from _local(options, near)
         yield from _system_calls(near)
+
+
+def _apache(base: Path) -> ApacheCluster:
+    """Hadoop's servers, which lock memory if they can."""
+    if NATIVE is None:
+        return ApacheCluster(base, 1, values=VALUES)
+    memory = {"dfs.datanode.max.locked.memory": str(2 * SIZE)}
+    return ApacheCluster(
+        base, 1, values={**VALUES, **memory}, options=[f"-Djava.library.path={NATIVE}"]
+    )
 
 
 def _fill(fs: howdah.FileSystem, path: str) -> None:
