@@ -18,12 +18,15 @@ setup(
                 "src/howdah/_kernel_reads.c",
                 "src/howdah/_kernel_journal.c",
                 "src/howdah/_kernel_locations.c",
+                "src/howdah/_kernel_relay.c",
+                "src/howdah/_kernel_relay_type.c",
                 "src/howdah/_kernel_reports.c",
             ],
             depends=[
                 "src/howdah/_kernel_calls.h",
                 "src/howdah/_kernel_messages.h",
                 "src/howdah/_kernel_reads.h",
+                "src/howdah/_kernel_relay.h",
             ],
             extra_compile_args=["-O3"],
             # Python 3.11's, the first with buffers: one wheel serves all that come later.

@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 5 };
+enum { REVISION = 6 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -647,6 +647,20 @@ uint32_t howdah_crc32(const void *data, size_t length);
 /* In _kernel_journal.c. */
 PyObject *howdah_direct_writer(PyObject *module);
 
+/* In _kernel_relay_type.c. */
+PyObject *howdah_packet_relay(PyObject *module);
+/* For _kernel_relay.c. */
+Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
+                                  const void *sums);
+
+/* -1 if there is none. Without the interpreter's lock. */
+Py_ssize_t
+howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk, const void *sums)
+{
+    const algorithm *a = type == TYPE_CRC32 ? &crc32_algorithm : &crc32c_algorithm;
+    return first_bad_chunk(a, data, length, chunk, sums);
+}
+
 /* Of records: they are short. */
 uint32_t
 howdah_crc32(const void *data, size_t length)
@@ -701,6 +715,14 @@ prepare(algorithm *a, crc_fn by_table)
 }
 
 static int
+add_type(PyObject *module, const char *name, PyObject *type)
+{
+    const int added = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
+    Py_XDECREF(type);
+    return added;
+}
+
+static int
 exec_module(PyObject *module)
 {
     prepare(&crc32_algorithm, crc32_by_table);
@@ -716,12 +738,8 @@ exec_module(PyObject *module)
         return -1;
     if (PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return -1;
-    PyObject *direct_writer = howdah_direct_writer(module);
-    const int added = direct_writer == NULL
-                          ? -1
-                          : PyModule_AddObjectRef(module, "DirectWriter", direct_writer);
-    Py_XDECREF(direct_writer);
-    if (added < 0)
+    if (add_type(module, "DirectWriter", howdah_direct_writer(module)) < 0 ||
+        add_type(module, "PacketRelay", howdah_packet_relay(module)) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "CRC32C_METHOD", crc32c_algorithm.method);
 }

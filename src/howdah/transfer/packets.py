@@ -244,6 +244,11 @@ def _ack_tail(replies: tuple[Status, ...], downstream_ack_time_ns: int) -> bytes
     return message.SerializePartialToString()
 
 
+def ack_tail(replies: Sequence[Status]) -> bytes:
+    """What follows the seqno in an ack of `replies`."""
+    return _ack_tail(tuple(replies), 0)
+
+
 def encode_ack(seqno: int, replies: Sequence[Status], downstream_ack_time_ns: int = 0) -> bytes:
     """A varint-delimited ack. Only the seqno differs from one to the next,
     so the rest is encoded once; the time is given for a few, not for each."""

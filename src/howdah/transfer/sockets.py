@@ -169,7 +169,7 @@ class Connection:
         takes_descriptors: bool = False,
     ) -> None:
         self._sock = sock
-        self._takes_descriptors = takes_descriptors
+        self.takes_descriptors = takes_descriptors
         self._descriptors: list[int] = []
         self.is_local = sock.family == socket.AF_UNIX
         """A Unix domain socket, which descriptors can pass."""
@@ -212,6 +212,16 @@ class Connection:
         micros = int((seconds - whole) * 1_000_000)
         self._sock.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(whole, micros))
 
+    @property
+    def read_timeout_s(self) -> float:
+        """Longest silence that is waited for; 0 for any."""
+        return self._read_timeout_s
+
+    @property
+    def write_timeout_s(self) -> float:
+        """Longest time in which the far end may take nothing; 0 for any."""
+        return self._write_timeout_s
+
     def set_read_timeout(self, timeout_s: float) -> None:
         """Longest silence that is waited for; 0 waits for ever. The kernel hears of it with the
         next read that may have to wait: bytes are often here already."""
@@ -224,7 +234,7 @@ class Connection:
             self._set_timeout(socket.SO_RCVTIMEO, self._read_timeout_s)
             self._kernels_timeout_s = self._read_timeout_s
         try:
-            if self._takes_descriptors:
+            if self.takes_descriptors:
                 count = self._recv_with_descriptors(view)
             else:
                 count = self._sock.recv_into(view)
@@ -334,6 +344,12 @@ class Connection:
         arrival = select.poll()
         arrival.register(self._sock, select.POLLIN)
         return bool(arrival.poll(timeout_s * 1000))
+
+    def take_read_ahead(self) -> bytes:
+        """What is here of what comes next, for whoever reads on."""
+        taken = bytes(self._room[self._start : self._end])
+        self._start = self._end
+        return taken
 
     def push_back(self, data: bytes) -> None:
         """Return bytes that belong to what is read next."""

@@ -24,6 +24,7 @@ TESTS = [
     HERE / "test_journal.py",
     HERE.parent / "namenode/journal/test_direct.py",
     HERE / "test_locations.py",
+    HERE / "test_relay.py",
     HERE.parent / "namenode/protocols/test_quick_reads.py",
     HERE.parent / "transfer/test_checksum.py",
 ]

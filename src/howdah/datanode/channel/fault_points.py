@@ -63,6 +63,11 @@ def listen(listener: Listener) -> None:
     _listeners.append(listener)
 
 
+def is_listened() -> bool:
+    """Whether anybody wants to hear of every point."""
+    return bool(_listeners)
+
+
 def reach(point: Point, block_id: int, behind: int = 0) -> None:
     """This process is at `point`."""
     if _listeners:

@@ -114,6 +114,11 @@ class WriteCache:
         self._starts = self.drops or policy.sync_behind_writes
         self._started_to = start
 
+    @property
+    def is_idle(self) -> bool:
+        """There is nothing to tell, however much is written."""
+        return not self._starts
+
     def wrote(self, end: int) -> Iterator[CacheAdvice]:
         """What to tell when the file reaches to `end`."""
         begin = self._started_to

@@ -20,7 +20,8 @@ a node whose replica doesn't fit is left out of the pipeline rather than trusted
 
 A replica is changed by its one writer and read by any thread: the length on disk
 and the checksum of its last, partial chunk are one value, replaced as a whole,
-so a reader always sees a pair that fits.
+so a reader always sees a pair that fits. A writer that lends its files says so by
+`follow`: until `settle`, whoever has them says how long the replica is.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from howdah import errors
 from howdah.datanode.replicas.states import Event, ReplicaState, is_allowed, states_before
@@ -47,17 +49,27 @@ class Recovery:
     original: ReplicaState
 
 
+class Progress(Protocol):
+    """How far whoever has a replica's files has come, in whole chunks. Any thread may ask."""
+
+    @property
+    def written_bytes(self) -> int: ...
+    @property
+    def acked_bytes(self) -> int: ...
+
+
 class Replica:
     """One block at one volume of this datanode."""
 
     __slots__ = (
         "_acked_bytes",
+        "_progress",
         "_state",
+        "_tail",
         "block_id",
         "generation_stamp",
         "recovery",
         "synced",
-        "tail",
         "volume_id",
     )
 
@@ -74,8 +86,9 @@ class Replica:
         self.generation_stamp = generation_stamp
         self._state = state
         self.volume_id = volume_id
-        self.tail: Tail = (length_bytes, last_sum)
+        self._tail: Tail = (length_bytes, last_sum)
         self._acked_bytes = length_bytes
+        self._progress: Progress | None = None
         self.recovery: Recovery | None = None
         self.synced = True
         """Whether a client may have asked for bytes of it to be on the disk. Nobody knows that of
@@ -97,6 +110,11 @@ class Replica:
         return self.state if self.recovery is None else self.recovery.original
 
     @property
+    def tail(self) -> Tail:
+        progress = self._progress
+        return self._tail if progress is None else (progress.written_bytes, b"")
+
+    @property
     def length_bytes(self) -> int:
         """Bytes that are in the block file and covered by its checksums."""
         return self.tail[0]
@@ -104,7 +122,8 @@ class Replica:
     @property
     def acked_bytes(self) -> int:
         """Bytes that the whole pipeline behind this datanode has acknowledged."""
-        return self._acked_bytes
+        progress = self._progress
+        return self._acked_bytes if progress is None else progress.acked_bytes
 
     @property
     def visible_bytes(self) -> int:
@@ -113,17 +132,38 @@ class Replica:
             case ReplicaState.FINALIZED:
                 return self.length_bytes
             case ReplicaState.RBW:
-                return self._acked_bytes
+                return self.acked_bytes
         return -1
 
     def as_block(self, pool_id: str) -> ExtendedBlock:
         return ExtendedBlock(pool_id, self.block_id, self.generation_stamp, self.length_bytes)
 
+    def follow(self, progress: Progress) -> None:
+        """The writer has lent the files, of whole chunks so far."""
+        assert self.state in _GROWING, f"{self!r} cannot grow"
+        assert self._progress is None, f"the files of {self!r} are lent already"
+        assert not self._tail[1], f"{self!r} ends within a chunk"
+        self._progress = progress
+
+    def settle(self) -> None:
+        """The writer has the files back, and goes on where they end."""
+        progress = self._progress
+        assert progress is not None, f"the files of {self!r} are not lent"
+        assert self._tail[0] <= progress.written_bytes, f"{self!r} would shrink"
+        assert progress.acked_bytes <= progress.written_bytes, f"{self!r} acknowledges too much"
+        self._tail = (progress.written_bytes, b"")
+        self._acked_bytes = max(self._acked_bytes, progress.acked_bytes)
+        self._progress = None
+
+    def _set_tail(self, tail: Tail) -> None:
+        assert self._progress is None, f"the files of {self!r} are lent"
+        self._tail = tail
+
     def grow(self, length_bytes: int, last_sum: bytes) -> None:
         """The writer has put bytes up to `length_bytes` into the files."""
         assert self.state in _GROWING, f"{self!r} cannot grow"
         assert length_bytes >= self.tail[0], f"{self!r} would shrink to {length_bytes}"
-        self.tail = (length_bytes, last_sum)
+        self._set_tail((length_bytes, last_sum))
 
     def acknowledge(self, length_bytes: int) -> None:
         """Every datanode behind this one, and this one, has bytes up to `length_bytes`."""
@@ -132,14 +172,14 @@ class Replica:
 
     def finalize(self) -> None:
         self._move(Event.FINALIZE, ReplicaState.FINALIZED)
-        self.tail = (self.length_bytes, b"")
+        self._set_tail((self.length_bytes, b""))
         self._acked_bytes = self.length_bytes
 
     def reopen(self, generation_stamp: int, last_sum: bytes) -> None:
         """For append: `last_sum` is the checksum of the partial last chunk, if there is one."""
         self._move(Event.REOPEN, ReplicaState.RBW)
         self._restamp(generation_stamp)
-        self.tail = (self.length_bytes, last_sum)
+        self._set_tail((self.length_bytes, last_sum))
 
     def restamp(self, generation_stamp: int) -> None:
         """It was closed by a pipeline that is closed once more, under a newer stamp."""
@@ -153,7 +193,7 @@ class Replica:
         )
         self._move(Event.RECOVER, ReplicaState.RBW)
         self._restamp(generation_stamp)
-        self.tail = (length_bytes, last_sum)
+        self._set_tail((length_bytes, last_sum))
         self._acked_bytes = length_bytes
 
     def cut(self, length_bytes: int, last_sum: bytes) -> None:
@@ -163,7 +203,7 @@ class Replica:
         assert self._acked_bytes <= length_bytes <= self.length_bytes, (
             f"to cut {self!r} to {length_bytes} would drop acknowledged bytes, or make some"
         )
-        self.tail = (length_bytes, last_sum)
+        self._set_tail((length_bytes, last_sum))
 
     def join(self, acked_bytes: int) -> None:
         """The copy is whole and becomes a member of a pipeline, which has acknowledged
@@ -177,20 +217,21 @@ class Replica:
         was acknowledged here. `ReplicaNotFound` unless that is at least the client's
         `min_bytes`, and nothing is here that the client did not send."""
         self._check_stamps(old_stamp, new_stamp, (ReplicaState.RBW,))
-        if self._acked_bytes < min_bytes or self.length_bytes > max_bytes:
+        acked_bytes = self.acked_bytes
+        if acked_bytes < min_bytes or self.length_bytes > max_bytes:
             raise errors.ReplicaNotFound(
-                f"Unmatched length replica {self!r}: {self._acked_bytes} bytes acknowledged and "
+                f"Unmatched length replica {self!r}: {acked_bytes} bytes acknowledged and "
                 f"{self.length_bytes} received are not in the range of [{min_bytes}, {max_bytes}]"
             )
-        return self._acked_bytes
+        return acked_bytes
 
     def check_whole(self, old_stamp: int, new_stamp: int, expected_bytes: int) -> None:
         """`ReplicaNotFound` unless the replica has just these bytes, all acknowledged: then it
         may be reopened, or closed again, under `new_stamp`, whether it was finalized or not."""
         self._check_stamps(old_stamp, new_stamp, (ReplicaState.FINALIZED, ReplicaState.RBW))
-        if not self.length_bytes == self._acked_bytes == expected_bytes:
+        if not self.length_bytes == self.acked_bytes == expected_bytes:
             raise errors.ReplicaNotFound(
-                f"Unmatched length replica {self!r}: {self._acked_bytes} of its bytes are "
+                f"Unmatched length replica {self!r}: {self.acked_bytes} of its bytes are "
                 f"acknowledged, and {expected_bytes} are expected"
             )
 
@@ -206,7 +247,7 @@ class Replica:
             assert self.stored_as is ReplicaState.FINALIZED, f"{self!r} is left over already"
             self._move(Event.DISTRUST, ReplicaState.RUR)
             self.recovery = Recovery(self.recovery.recovery_id, ReplicaState.RWR)
-        self.tail = good
+        self._set_tail(good)
         self._acked_bytes = good[0]
 
     def check_recovery(self, block_stamp: int, recovery_id: int) -> None:
@@ -266,7 +307,7 @@ class Replica:
         """Its files end at `length_bytes` now, as the recovery agreed."""
         assert self.recovery is not None, f"{self!r} is not under recovery"
         assert length_bytes <= self.length_bytes, f"recovery of {self!r} would make bytes"
-        self.tail = (length_bytes, last_sum)
+        self._set_tail((length_bytes, last_sum))
         self._acked_bytes = min(self._acked_bytes, length_bytes)
 
     def complete_recovery(self) -> None:
@@ -276,7 +317,7 @@ class Replica:
         assert recovery is not None, "under recovery without one"
         self._restamp(recovery.recovery_id)
         self.recovery = None
-        self.tail = (self.length_bytes, b"")
+        self._set_tail((self.length_bytes, b""))
         self._acked_bytes = self.length_bytes
 
     def end_recovery(self) -> None:

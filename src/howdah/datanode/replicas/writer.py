@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from typing import Final
 
 from howdah import errors
 from howdah.datanode.latency.meters import DiskOp
@@ -41,6 +42,7 @@ from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.packet_stream import Packet
 
 Buffer = bytes | bytearray | memoryview
+_PWRITEV: Final = os.pwritev
 _MAX_VECTORS = 512
 """Below the kernel's 1024 (IOV_MAX)."""
 
@@ -96,6 +98,37 @@ class ReplicaWriter:
         self._cache = WriteCache(replica.length_bytes, DEFAULT_POLICY, NO_HINTS)
         self._cached_fd = -1
         self._closed = False
+        self._settled_bytes = replica.length_bytes
+
+    # --- written by somebody else ---
+
+    @property
+    def is_plain(self) -> bool:
+        """Whoever is lent the files has nothing to do but to write packets of whole chunks, as
+        they come, and their checksums. (Tests watch writes by `os.pwritev`.)"""
+        return (
+            not self.translates
+            and self.on_disk.sum_bytes > 0
+            and self.replica.length_bytes % self._chunk == 0
+            and self.volume.meter is None
+            and self._cache.is_idle
+            and os.pwritev is _PWRITEV
+        )
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """Descriptors of the block file and of the meta file, to be lent."""
+        return self._block_fd, self._meta_fd
+
+    def count_written(self) -> None:
+        """What was written since the last time has its room, which need not be promised."""
+        length = self.replica.length_bytes
+        kept_promise = min(length - self._settled_bytes, self._promised_bytes)
+        self._settled_bytes = length
+        self._promised_bytes -= kept_promise
+        self.volume.promise(-kept_promise)
+
+    # --- packets ---
 
     def verify(self, packets: Sequence[Packet]) -> int:
         """Index of the first packet whose data doesn't fit its checksums, or -1.
@@ -176,11 +209,9 @@ class ReplicaWriter:
             pwrite_all(self._meta_fd, sums, meta_offset)
         if meter is not None and begin_s is not None:
             meter.add(DiskOp.WRITE, time.monotonic() - begin_s)
-        kept_promise = min(length - data_offset, self._promised_bytes)
         self.replica.grow(length, last_sum)
         tell(self._block_fd, self._cache.wrote(length))
-        self._promised_bytes -= kept_promise
-        self.volume.promise(-kept_promise)
+        self.count_written()
 
     def sync(self) -> None:
         """All that was written is on the disk when this returns, and can be found there."""
@@ -197,6 +228,7 @@ class ReplicaWriter:
         assert opened.checksum == self.on_disk, f"{opened.replica!r} is summed in another way"
         copy_files(opened, self._block_fd, self._meta_fd, end, last_sum)
         self.replica.grow(end, last_sum)
+        self._settled_bytes = end
 
     # --- the page cache ---
 

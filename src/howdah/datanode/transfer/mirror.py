@@ -48,10 +48,13 @@ class Mirror:
         name: str,
         response: BlockOpResponse | None,
         silence_s: float,
+        nodes: int,
     ) -> None:
-        """`silence_s` is how long it may take nothing of what it is sent."""
-        self._connection = connection
-        self._silence_s = silence_s
+        """`silence_s` is how long it may take nothing of what it is sent, and `nodes` how many
+        datanodes there are from it on."""
+        self.connection = connection
+        self.silence_s = silence_s
+        self.nodes = nodes
         self.name = name
         self.response = response
         self.failed = False
@@ -100,29 +103,29 @@ class Mirror:
                 response.first_bad_link or node.transfer_address,
                 response.status,
             )
-        return cls(connection, node.transfer_address, response, silence_s)
+        return cls(connection, node.transfer_address, response, silence_s, len(request.targets))
 
     def send(self, span: memoryview) -> None:
         """Pass packets on as they came."""
-        self._connection.send_while_taken(span, self._silence_s)
+        self.connection.send_while_taken(span, self.silence_s)
 
     @property
     def has_ack_waiting(self) -> bool:
         """The next ack, or its begin, is already here."""
-        return self._connection.has_read_ahead
+        return self.connection.has_read_ahead
 
     @property
     def has_something_to_say(self) -> bool:
         """There is something to read, be it the end of the connection."""
-        return self._connection.has_input
+        return self.connection.has_input
 
     def read_ack(self) -> PipelineAck:
         """The next ack of the nodes behind this one."""
-        return decode_ack(read_delimited(self._connection))
+        return decode_ack(read_delimited(self.connection))
 
     def read_outcome(self) -> BlockOpResponse:
         """Whether a copy that a client asked for has arrived at all nodes behind this one."""
-        outcome = read_response(self._connection)
+        outcome = read_response(self.connection)
         if outcome.is_success:
             return outcome
         return BlockOpResponse(
@@ -132,7 +135,7 @@ class Mirror:
         )
 
     def shutdown(self) -> None:
-        self._connection.shutdown()
+        self.connection.shutdown()
 
     def close(self) -> None:
-        self._connection.close()
+        self.connection.close()

@@ -8,10 +8,11 @@ The steps of a write at one datanode:
    anew, the one that its last pipeline left: see `reopening`);
 2. open the mirror, if targets are left, and wait for its answer;
 3. answer: SUCCESS, or ERROR with the first bad link;
-4. for whatever packets have arrived: pass them to the mirror, verify them if this
+4. ordinary packets, as far as they go, pass through the kernel (`relay`);
+5. for whatever other packets have arrived: pass them to the mirror, verify them if this
    is the last node (or a copy, or if the file is summed in another way), write
    them, sync them if one asks for it, ack them;
-5. the last packet finalizes the replica before its ack goes out.
+6. the last packet finalizes the replica before its ack goes out.
 
 Two stages differ. PIPELINE_CLOSE_RECOVERY has no packets: its replica is final with
 step 1. TRANSFER_RBW and TRANSFER_FINALIZED are a copy from another datanode, which a
@@ -32,7 +33,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, reach
+from howdah.datanode.channel.fault_points import Point, is_listened, reach
 from howdah.datanode.channel.messages import CorruptFound
 from howdah.datanode.latency.activity import Count, Tally, Work
 from howdah.datanode.replicas import reopening
@@ -41,6 +42,7 @@ from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.mirror import Mirror, MirrorFailed
+from howdah.datanode.transfer.relay import Figures, relay_between
 from howdah.datanode.transfer.responder import (
     LastResponder,
     MirrorResponder,
@@ -50,6 +52,7 @@ from howdah.datanode.transfer.responder import (
 from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
+from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
 from howdah.transfer.sockets import Connection, Dialing, PeerClosed
 from howdah.transfer.status import Status
@@ -93,6 +96,8 @@ class BlockReceiver:
         self._is_copy = request.is_datanode or request.stage.is_transfer
         self._stopped = ""
         self._first = True
+        self._forwarded_bytes = 0
+        """What the mirror has already of the packets that are passed on next."""
         self._finalize_failure: Exception | None = None
         self._name = f"{request.block} from {connection.peer}"
         self._disk = Tally(store.activity, Work.DiskWrite, Count.BytesWritten)
@@ -292,9 +297,9 @@ class BlockReceiver:
     def _receive(self, responder: Responder) -> None:
         stream = PacketStream(limit_bytes=self._settings.max_packet_bytes)
         connection = self._connection
-        last = False
-        while not last:
-            stream.filled(connection.recv_some_into(stream.writable()))
+        self._relay_packets(stream, responder)
+        while True:
+            last = False
             packets: list[Packet] = []
             while not last and (packet := stream.next_packet()) is not None:
                 packets.append(packet)
@@ -304,13 +309,58 @@ class BlockReceiver:
                 self._take(stream, packets, responder)
                 if self._move is not None:
                     self._move.took(packets[-1].end - packets[0].start)
+            if last:
+                break
+            stream.filled(connection.recv_some_into(stream.writable()))
         connection.push_back(stream.take_pending())
+
+    def _relay_packets(self, stream: PacketStream, responder: Responder) -> None:
+        """All that are ordinary. What follows has its begin in `stream`, and acks are
+        `responder`'s from then on."""
+        relay = None
+        # Copies have no acks; who listens wants to hear of each packet.
+        if not (self._is_copy or is_listened() or self._store.peers is not None):
+            relay = relay_between(
+                self._connection, self._mirror, self._writer, self._settings.max_packet_bytes
+            )
+        if relay is None:
+            responder.begin(())
+            return
+        with responder.lend_to(relay):
+            rest = relay.run(self._count)
+            self._connection.send_all(rest.unsent_acks)
+        if self._mirror is not None:
+            self._mirror.connection.push_back(rest.acks)
+        responder.begin([PacketHeader(end, seqno, False, 0) for seqno, end in rest.due])
+        stream.feed(rest.packets)
+        self._forwarded_bytes = rest.forwarded_bytes
+        if rest.lost_mirror:
+            self._store.activity.count(Count.DatanodeNetworkErrors)
+        if rest.disk_failure is not None:
+            packet = stream.next_packet()
+            assert packet is not None, "the disk has failed without a packet"
+            self._fail_disk(rest.disk_failure, packet.header, responder)
+            raise rest.disk_failure
+
+    def _count(self, figures: Figures) -> None:
+        activity = self._store.activity
+        if figures.writes:
+            activity.took(Work.DiskWrite, figures.write_ns, figures.writes)
+            activity.count(Count.BytesWritten, figures.written_bytes)
+        if figures.sends:
+            activity.took(Work.MirrorSend, figures.send_ns, figures.sends)
+        self.received_bytes += figures.written_bytes
+        self._packets += figures.packets
+        self._disk_ns += figures.write_ns
+        self._mirror_ns += figures.send_ns
 
     def _take(self, stream: PacketStream, packets: list[Packet], responder: Responder) -> None:
         mirror = self._mirror
         if mirror is not None and not mirror.failed:
             try:
-                self._pass_on(mirror, stream.span(packets[0].start, packets[-1].end), len(packets))
+                begin = packets[0].start + self._forwarded_bytes
+                self._forwarded_bytes = 0
+                self._pass_on(mirror, stream.span(begin, packets[-1].end), len(packets))
             except (errors.HowdahError, OSError) as error:
                 log.warning("cannot pass %s on to %s: %s", self._name, mirror.name, error)
                 mirror.failed = True
@@ -369,13 +419,11 @@ class BlockReceiver:
                     self._store.activity.took(Work.Fsync, took_ns)
                     if writer.volume.meter is not None:
                         writer.volume.meter.synced(took_ns / 1e9)
-            responder.written(packets)
+            responder.written([packet.header for packet in packets])
         except errors.HowdahError:
             raise
         except OSError as error:
-            self._store.disk_failed(writer.volume, error)
-            responder.written(packets[:1], Status.ERROR)
-            responder.finish()
+            self._fail_disk(error, packets[0].header, responder)
             raise
 
     @staticmethod
@@ -384,8 +432,13 @@ class BlockReceiver:
         orders = (place for place, each in enumerate(packets) if each.header.sync_block)
         first = next(orders)
         if first:
-            responder.written(packets[:first])
+            responder.written([packet.header for packet in packets[:first]])
         return packets[first:]
+
+    def _fail_disk(self, error: OSError, header: PacketHeader, responder: Responder) -> None:
+        self._store.disk_failed(self._writer.volume, error)
+        responder.written([header], Status.ERROR)
+        responder.finish()
 
     def _point(self, packets: Sequence[Packet]) -> Point:
         first, self._first = self._first, False
@@ -404,7 +457,7 @@ class BlockReceiver:
         )
         if request.is_datanode and request.source is not None:
             self._store.tell(CorruptFound(request.block, "", request.source, reason))
-        responder.written([packet], Status.ERROR_CHECKSUM)
+        responder.written([packet.header], Status.ERROR_CHECKSUM)
         responder.finish()
         raise errors.ChecksumMismatch(reason)
 

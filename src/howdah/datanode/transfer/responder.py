@@ -2,6 +2,9 @@
 
 BlockReceiver's PacketResponder in Hadoop.
 
+While a relay has the sockets (`relay`) it acknowledges, and a responder waits. Then, or from the
+begin on where there is no relay, acks are the responder's.
+
 Without a mirror the receiving thread acks what it has written (`LastResponder`);
 a second thread would only cost. With a mirror a thread waits for the acks from
 behind, puts this node's own in front and passes them on (`MirrorResponder`).
@@ -23,14 +26,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from howdah import errors
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.transfer.mirror import Mirror
-from howdah.transfer.packet_stream import Packet
 from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck, encode_ack
 from howdah.transfer.sockets import Connection
 from howdah.transfer.status import Status
@@ -47,12 +50,25 @@ Finalize = Callable[[], Status]
 """Makes the replica final; SUCCESS, or what the ack of the last packet must say."""
 
 
+class Interruptible(Protocol):
+    def interrupt(self) -> None:
+        """Whatever it does, it ends soon."""
+
+
 class Responder(Protocol):
+    def lend_to(self, relay: Interruptible) -> AbstractContextManager[None]:
+        """Within this, `relay` sends the acks. If something else is to be said in front, it is
+        interrupted, and nothing is said before this has ended."""
+
+    def begin(self, due: Sequence[PacketHeader]) -> None:
+        """Acks are the responder's from here on. `due` are packets that are written here, and
+        that the mirror owes an ack of. Called once, before anything is written."""
+
     @property
     def failure(self) -> Exception | None:
         """Why acks ended early, if they did."""
 
-    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+    def written(self, headers: Sequence[PacketHeader], status: Status = Status.SUCCESS) -> None:
         """These packets are done here, in this order: in the files, or failed to get there."""
 
     def finish(self) -> None:
@@ -71,12 +87,30 @@ class AckSender:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._turn = threading.Lock()
+        self._has_word = False
+        self._relay: Interruptible | None = None
+
+    @contextlib.contextmanager
+    def lend_to(self, relay: Interruptible) -> Iterator[None]:
+        with self._turn:
+            self._relay = relay
+            # Who has something to say notes that before looking for a relay: one of both sees.
+            if self._has_word:
+                relay.interrupt()
+            try:
+                yield
+            finally:
+                self._relay = None
 
     def send(self, acks: bytes | bytearray) -> None:
         with self._turn:
             self._connection.send_all(acks)
 
     def say(self, replies: Sequence[Status], timeout_s: float) -> bool:
+        self._has_word = True
+        relay = self._relay
+        if relay is not None:
+            relay.interrupt()
         if not self._turn.acquire(timeout=timeout_s):
             return False
         try:
@@ -94,8 +128,14 @@ class SilentResponder:
     def __init__(self, finalize: Finalize) -> None:
         self._finalize = finalize
 
-    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
-        if packets[-1].header.last_in_block and status is Status.SUCCESS:
+    def lend_to(self, relay: Interruptible) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def begin(self, due: Sequence[PacketHeader]) -> None:
+        return
+
+    def written(self, headers: Sequence[PacketHeader], status: Status = Status.SUCCESS) -> None:
+        if headers[-1].last_in_block and status is Status.SUCCESS:
             self._finalize()
 
     def finish(self) -> None:
@@ -118,19 +158,25 @@ class LastResponder:
         self._replica = replica
         self._finalize = finalize
 
-    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+    def lend_to(self, relay: Interruptible) -> AbstractContextManager[None]:
+        return self._acks.lend_to(relay)
+
+    def begin(self, due: Sequence[PacketHeader]) -> None:
+        assert not due, "acks are due, and there is no mirror"
+
+    def written(self, headers: Sequence[PacketHeader], status: Status = Status.SUCCESS) -> None:
         out = bytearray()
         if status is Status.SUCCESS:
-            for packet in packets[:-1]:
-                out += encode_ack(packet.header.seqno, _SUCCESS)
-            header = packets[-1].header
+            for header in headers[:-1]:
+                out += encode_ack(header.seqno, _SUCCESS)
+            header = headers[-1]
             self._replica.acknowledge(self._replica.length_bytes)
             if header.last_in_block:
                 status = self._finalize()
             out += encode_ack(header.seqno, (status,))
         else:
-            for packet in packets:
-                out += encode_ack(packet.header.seqno, (status,))
+            for header in headers:
+                out += encode_ack(header.seqno, (status,))
         self._acks.send(out)
 
     def finish(self) -> None:
@@ -161,15 +207,23 @@ class MirrorResponder:
         self._early: PipelineAck | None = None
         self._replica = replica
         self._finalize = finalize
-        self._queue: SimpleQueue[tuple[list[PacketHeader], Status] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[Sequence[PacketHeader], Status] | None] = SimpleQueue()
+        self._has_begun = False
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"acks of {name}", daemon=True)
         self._thread.start()
 
-    def written(self, packets: Sequence[Packet], status: Status = Status.SUCCESS) -> None:
+    def lend_to(self, relay: Interruptible) -> AbstractContextManager[None]:
+        return self._acks.lend_to(relay)
+
+    def begin(self, due: Sequence[PacketHeader]) -> None:
+        self._has_begun = True
+        self._queue.put((due, Status.SUCCESS))
+
+    def written(self, headers: Sequence[PacketHeader], status: Status = Status.SUCCESS) -> None:
         # What was written together is handed over together: each hand-over may wake the
         # other thread, and then both want the interpreter.
-        self._queue.put(([packet.header for packet in packets], status))
+        self._queue.put((headers, status))
 
     def finish(self) -> None:
         self._queue.put(None)
@@ -211,10 +265,10 @@ class MirrorResponder:
             log.exception("acking %r failed on a defect", self._replica)
             self._fail(error)
 
-    def _next_written(self) -> tuple[list[PacketHeader], Status] | None:
+    def _next_written(self) -> tuple[Sequence[PacketHeader], Status] | None:
         while True:
             try:
-                return self._queue.get(timeout=_LISTEN_S)
+                return self._queue.get(timeout=_LISTEN_S if self._has_begun else None)
             except Empty:
                 self._listen()
 

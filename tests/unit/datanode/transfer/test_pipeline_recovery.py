@@ -22,6 +22,8 @@ from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.sockets import PeerClosed
 from howdah.transfer.status import Status
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 Lab = Any
 DATA = bytes(range(256)) * 10
 NEW = 1002

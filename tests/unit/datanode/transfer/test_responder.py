@@ -11,7 +11,6 @@ import pytest
 from howdah.datanode.transfer import responder
 from howdah.datanode.transfer.responder import MirrorResponder
 from howdah.testing.waiting import wait_until
-from howdah.transfer.packet_stream import Packet
 from howdah.transfer.packets import PacketHeader, PipelineAck, encode_ack
 from howdah.transfer.status import Status
 
@@ -66,14 +65,15 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def responder_between(front: Front, behind: Behind, block: Block) -> MirrorResponder:
-    return MirrorResponder(
+    made = MirrorResponder(
         cast(Any, front), cast(Any, behind), cast(Any, block), lambda: Status.SUCCESS, "a block"
     )
+    made.begin(())
+    return made
 
 
-def packet(seqno: int, *, last: bool = False) -> Packet:
-    header = PacketHeader(seqno * 512, seqno, last, 0 if last else 512)
-    return Packet(header, memoryview(b""), memoryview(b""), 0, 0)
+def packet(seqno: int, *, last: bool = False) -> PacketHeader:
+    return PacketHeader(seqno * 512, seqno, last, 0 if last else 512)
 
 
 def test_an_ack_that_comes_before_its_packet_is_written_here_is_kept_for_it() -> None:

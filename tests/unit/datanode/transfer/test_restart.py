@@ -21,6 +21,8 @@ from howdah.datanode.transfer import restart
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.status import Status
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 Lab = Any
 DATA = bytes(range(256)) * 10
 

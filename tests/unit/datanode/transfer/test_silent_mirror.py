@@ -23,6 +23,8 @@ from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.sockets import Connection, Dialing, connect
 from howdah.transfer.status import Status
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 Lab = Any
 PATIENT = DataSettings(socket_timeout_s=600, write_timeout_s=600)
 SYN_SENT = "02"

@@ -27,6 +27,8 @@ from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import PeerClosed
 from howdah.transfer.status import Status
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 Lab = Any
 PATIENCE_S = 60.0
 DATA = bytes(range(256)) * 40 + b"tail"

@@ -1,0 +1,214 @@
+"""Packets that pass through this datanode without the interpreter (shell).
+
+The middle of BlockReceiver and of its PacketResponder in Hadoop, for ordinary packets: those of
+whole chunks that are neither the last nor to be synced, and for acks that say that all went well.
+Nearly all of a block is that. The kernel's `PacketRelay` (`_kernel_relay.c`) receives, verifies
+or passes on, writes, and acknowledges them, in the order of `receiver`; it has the two sockets
+and the two files to itself meanwhile, and the replica follows it. Whatever is not ordinary ends
+that, once a block: what has come and what is due goes back to `receiver` and `responder`, which
+go on as they do where there is no kernel.
+
+A relay is not to be had where each write counts by itself: files that are summed in another way or
+told to the page cache, disks and peers that are measured, tests that watch the writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from howdah.datanode.replicas.writer import ReplicaWriter
+from howdah.datanode.transfer.mirror import Mirror
+from howdah.datanode.volumes import block_files
+from howdah.native.loading import kernel
+from howdah.transfer.packets import ack_tail
+from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
+from howdah.transfer.status import Status
+
+if TYPE_CHECKING:
+    from howdah._kernel import PacketRelay
+
+log = logging.getLogger(__name__)
+
+BUFFER_BYTES: Final = 1 << 20
+"""With half of it the same work takes a twentieth more, with an eighth a third."""
+_NS: Final = 1_000_000_000
+_TICK_NS: Final = _NS
+NONE: Final = -1
+"""In place of a descriptor."""
+
+
+class Reason(IntEnum):
+    """Why the kernel stopped; the numbers are its own."""
+
+    TICK = 1
+    """It has figures, and goes on when it is called again."""
+    INTERRUPTED = 2
+    ODD_PACKET = 3
+    ODD_ACK = 4
+    """Or the mirror's connection has ended."""
+    MIRROR_LOST = 5
+    FRONT_CLOSED = 6
+    FRONT_SILENT = 7
+    FRONT_STUCK = 8
+    """It takes no acks."""
+    DISK_FAILED = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was done since the last ones."""
+
+    writes: int
+    write_ns: int
+    sends: int
+    send_ns: int
+    written_bytes: int
+    packets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Where the relay has stopped.
+
+    `packets` came and are not written; the mirror has `forwarded_bytes` of them. It owes acks of
+    `due`, of which each is a seqno and where the packet's data ends; `acks` are bytes that it sent
+    and `unsent_acks` are those that the front has not taken. `disk_failure` is what the packets
+    could not be written for, and `lost_mirror` whether the mirror has failed.
+    """
+
+    packets: bytes
+    forwarded_bytes: int
+    acks: bytes
+    unsent_acks: bytes
+    due: tuple[tuple[int, int], ...]
+    disk_failure: OSError | None
+    lost_mirror: bool
+
+
+class Relay:
+    """One pipeline stage's, used once."""
+
+    def __init__(
+        self,
+        native: PacketRelay,
+        bell: int,
+        connection: Connection,
+        mirror: Mirror | None,
+        writer: ReplicaWriter,
+    ) -> None:
+        """`bell` is a descriptor that ends its waiting, and is closed when it has run."""
+        self._native = native
+        self._bell = bell
+        self._ringing = threading.Lock()
+        self._has_run = False
+        self._connection = connection
+        self._mirror = mirror
+        self._writer = writer
+
+    def interrupt(self) -> None:
+        """From any thread: `run` returns soon."""
+        with self._ringing:
+            if not self._has_run:
+                self._native.interrupt()
+
+    def run(self, count: Callable[[Figures], None]) -> Rest:
+        """Relay packets until one, or an ack, is not ordinary. `count` gets figures about once a
+        second. Raises what ends the connection in front; a mirror that is lost is marked as
+        failed."""
+        native, writer = self._native, self._writer
+        writer.replica.follow(native)
+        try:
+            while True:
+                number, code = native.run()
+                count(Figures(*native.figures()))
+                writer.count_written()
+                if number != Reason.TICK:
+                    break
+        finally:
+            writer.replica.settle()
+            with self._ringing:
+                self._has_run = True
+                if self._bell != NONE:
+                    os.close(self._bell)
+        reason = Reason(number)
+        self._raise_if_front_ended(reason, code)
+        lost = reason is Reason.MIRROR_LOST
+        if lost:
+            self._lose_mirror(code)
+        packets, forwarded, acks, unsent, due = native.rest()
+        failure = None
+        if reason is Reason.DISK_FAILED:
+            failure = OSError(code, os.strerror(code), str(writer.replica))
+        return Rest(packets, forwarded, acks, unsent, tuple(due), failure, lost)
+
+    def _raise_if_front_ended(self, reason: Reason, code: int) -> None:
+        peer = self._connection.peer
+        match reason:
+            case Reason.FRONT_CLOSED if code:
+                raise PeerClosed(f"the connection to {peer} broke: {os.strerror(code)}")
+            case Reason.FRONT_CLOSED:
+                raise PeerClosed(f"{peer} closed the connection")
+            case Reason.FRONT_SILENT:
+                silence_s = self._connection.read_timeout_s
+                raise PeerSilent(f"nothing came from {peer} in {silence_s:g} s")
+            case Reason.FRONT_STUCK:
+                silence_s = self._connection.write_timeout_s
+                raise PeerSilent(f"{peer} took no bytes for {silence_s:g} s")
+
+    def _lose_mirror(self, code: int) -> None:
+        mirror = self._mirror
+        assert mirror is not None, "lost a mirror without having one"
+        why = "it says and takes nothing" if code == errno.ETIMEDOUT else os.strerror(code)
+        log.warning("cannot pass %r on to %s: %s", self._writer.replica, mirror.name, why)
+        mirror.failed = True
+        mirror.shutdown()
+
+
+def _make_bell() -> int:
+    """Without one an interruption is seen in half a second."""
+    if not hasattr(os, "eventfd"):
+        return NONE
+    try:
+        return os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+    except OSError as error:
+        log.warning("packets are relayed without a bell: %s", error)
+        return NONE
+
+
+def relay_between(
+    connection: Connection, mirror: Mirror | None, writer: ReplicaWriter, limit_bytes: int
+) -> Relay | None:
+    """Relays packets of at most `limit_bytes` from `connection`; None where that cannot be."""
+    native = kernel()
+    behind = None if mirror is None else mirror.connection
+    if native is None or not writer.is_plain or connection.takes_descriptors:
+        return None
+    if behind is not None and behind.has_read_ahead:
+        return None
+    spec, replica = writer.on_disk, writer.replica
+    nodes = 0 if mirror is None else mirror.nodes
+    silences_s = (
+        0.0 if mirror is None else mirror.silence_s,
+        connection.read_timeout_s,
+        0.0 if behind is None else behind.read_timeout_s,
+        connection.write_timeout_s,
+    )
+    take, front, ack, send = (int(silence_s * _NS) for silence_s in silences_s)
+    bell = _make_bell()
+    relay = native.PacketRelay(
+        (connection.fileno(), NONE if behind is None else behind.fileno(), *writer.files, bell),
+        (int(spec.type), spec.bytes_per_checksum, block_files.sums_offset(spec, 0)),
+        (replica.length_bytes, replica.acked_bytes),
+        (limit_bytes, BUFFER_BYTES),
+        (ack_tail((Status.SUCCESS,) * (nodes + 1)), ack_tail((Status.SUCCESS,) * nodes)),
+        (front, take, ack, send, _TICK_NS),
+        connection.take_read_ahead(),
+    )
+    return Relay(relay, bell, connection, mirror, writer)

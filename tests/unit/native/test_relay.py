@@ -1,0 +1,577 @@
+"""Packets that pass through the kernel: the bytes that leave, and what is left to Python.
+
+That a datanode does the same with the kernel and without is in
+`tests/unit/datanode/transfer/test_relay.py`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah.datanode.transfer.relay import NONE, Reason
+from howdah.native.loading import kernel
+from howdah.testing.waiting import wait_until
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
+from howdah.transfer.packets import PacketHeader, ack_tail, encode_ack, encode_packet
+from howdah.transfer.status import Status
+
+SPEC = ChecksumSpec(ChecksumType.CRC32C, 8)
+META_HEADER = 7
+PRELUDE = 31
+LIMIT = 700
+ROOM = 1000
+MS = 1_000_000
+TIMES = (0, 0, 0, 0, 60_000 * MS)
+OK = Status.SUCCESS
+ALONE, TWO = (OK,), (OK, OK)
+
+
+@pytest.fixture(scope="module")
+def native() -> ModuleType:
+    found = kernel()
+    if found is None:
+        pytest.skip("the kernel is not built here")
+    return found
+
+
+def sums_of(data: bytes, spec: ChecksumSpec = SPEC) -> bytes:
+    out = bytearray(spec.sums_length(len(data)))
+    checksum_chunks(spec, data, out)
+    return bytes(out)
+
+
+def packet(offset: int, seqno: int, data: bytes, spec: ChecksumSpec = SPEC) -> bytes:
+    header = PacketHeader(offset, seqno, False, len(data))
+    return encode_packet(header, sums_of(data, spec), data)
+
+
+@dataclass
+class End:
+    """What came of a relay."""
+
+    reason: Reason
+    code: int
+    written: int
+    acked: int
+    data: bytes
+    sums: bytes
+    to_mirror: bytes
+    to_front: bytes
+    packets: bytes
+    forwarded: int
+    acks: bytes
+    unsent: bytes
+    due: list[tuple[int, int]]
+
+
+class Place:
+    """Two files, a connection in front, and one to a mirror."""
+
+    def __init__(
+        self,
+        native: ModuleType,
+        directory: Path,
+        *,
+        mirror: bool = False,
+        came: bytes = b"",
+        written: int = 0,
+        room: int = ROOM,
+        limit: int = LIMIT,
+        times: tuple[int, int, int, int, int] = TIMES,
+        spec: ChecksumSpec = SPEC,
+        files: tuple[str, str] | None = None,
+        mode: int = os.O_RDWR,
+    ) -> None:
+        self.front, self._front = socket.socketpair()
+        self.mirror, self._mirror = socket.socketpair()
+        paths = files or (str(directory / "blk"), str(directory / "blk.meta"))
+        for path in paths if files is None else ():
+            Path(path).write_bytes(b"")
+        self._files = [os.open(path, mode) for path in paths]
+        self._bell = os.eventfd(0) if hasattr(os, "eventfd") else NONE
+        self._start = written
+        self._spec = spec
+        self.relay = native.PacketRelay(
+            (
+                self._front.fileno(),
+                self._mirror.fileno() if mirror else NONE,
+                *self._files,
+                self._bell,
+            ),
+            (int(spec.type), spec.bytes_per_checksum, META_HEADER),
+            (written, 0),
+            (limit, room),
+            (ack_tail(TWO if mirror else ALONE), ack_tail(ALONE)),
+            times,
+            came,
+        )
+
+    def narrow(self) -> None:
+        """Little fits between the relay and whoever is in front."""
+        self._front.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+
+    def run(self) -> End:
+        """Until it is over. Nobody writes to it any more, or it would not be."""
+        reason = Reason.TICK
+        while reason is Reason.TICK:
+            number, code = self.relay.run()
+            reason = Reason(number)
+        packets, forwarded, acks, unsent, due = self.relay.rest()
+        chunk = self._spec.bytes_per_checksum
+        return End(
+            reason,
+            code,
+            self.relay.written_bytes,
+            self.relay.acked_bytes,
+            os.pread(self._files[0], 1 << 24, self._start),
+            os.pread(self._files[1], 1 << 24, META_HEADER + self._start // chunk * 4),
+            drain(self.mirror),
+            drain(self.front),
+            packets,
+            forwarded,
+            acks,
+            unsent,
+            due,
+        )
+
+    def close(self) -> None:
+        for end in (self.front, self._front, self.mirror, self._mirror):
+            end.close()
+        for fd in (*self._files, self._bell):
+            if fd != NONE:
+                os.close(fd)
+
+
+def drain(end: socket.socket) -> bytes:
+    found = bytearray()
+    try:
+        while piece := end.recv(1 << 16, socket.MSG_DONTWAIT):
+            found += piece
+    except OSError:
+        pass  # There is no more, or it is closed.
+    return bytes(found)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("relay")
+
+
+@pytest.fixture
+def place(native: ModuleType, tmp_path: Path) -> Iterator[Callable[..., Place]]:
+    made: list[Place] = []
+
+    def make(**options: Any) -> Place:
+        made.append(Place(native, tmp_path, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+# -- any packets ------------------------------------------------------------------------
+
+
+def look(wire: bytes, at: int, offset: int, *, verify: bool) -> bytes | bool:
+    """The data of the ordinary packet at `wire[at:]`; False if it is none; True if more is to
+    come of it."""
+    if len(wire) - at < 6:
+        return True
+    plen, hlen = struct.unpack_from(">iH", wire, at)
+    if hlen != 25 or plen < 4 or plen + hlen > LIMIT or plen + 27 > ROOM:
+        return False
+    if len(wire) - at < PRELUDE:
+        return True
+    tag1, start, tag2, seqno, tag3, last, tag4, length = struct.unpack_from(
+        "<BqBqBBBi", wire, at + 6
+    )
+    if (tag1, tag2, tag3, tag4, last) != (0x09, 0x11, 0x18, 0x25, 0):
+        return False
+    if start != offset or seqno < 0 or length <= 0 or length % SPEC.bytes_per_checksum:
+        return False
+    middle = at + PRELUDE + SPEC.sums_length(length)
+    if plen - 4 != SPEC.sums_length(length) + length:
+        return False
+    if len(wire) < middle + length:
+        return True
+    sums, data = wire[at + PRELUDE : middle], wire[middle : middle + length]
+    return data if not verify or verify_chunks(SPEC, data, sums) < 0 else False
+
+
+def ordinary(wire: bytes, start: int, *, verify: bool) -> tuple[bytes, int, list[int], bool]:
+    """(data of the ordinary packets that `wire` begins with, where they end, their seqnos,
+    whether more may come of what follows)."""
+    data, at, seqnos = b"", 0, []
+    while not isinstance(found := look(wire, at, start + len(data), verify=verify), bool):
+        seqnos.append(struct.unpack_from("<q", wire, at + 16)[0])
+        data += found
+        at += PRELUDE + SPEC.sums_length(len(found)) + len(found)
+    return data, at, seqnos, found
+
+
+@st.composite
+def wires(draw: st.DrawFn) -> bytes:
+    """Packets that follow one another, then anything, and now and then a byte that is wrong."""
+    wire, offset = b"", 0
+    for seqno in range(draw(st.integers(0, 12))):
+        data = draw(st.binary(min_size=1, max_size=8)) * (8 * draw(st.integers(1, 6)))
+        wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), data)
+        offset += len(data)
+    kind = draw(st.sampled_from(["nothing", "bytes", "packet", "wrong"]))
+    if kind == "bytes":
+        wire += draw(st.binary(max_size=80))
+    elif kind == "packet":
+        size = draw(st.sampled_from([0, 7, 8, 16, 640]))
+        header = PacketHeader(
+            draw(st.sampled_from([0, 8, offset, offset + 8, offset - 8, -8, 1 << 62])),
+            draw(st.sampled_from([-1, 0, 99, 1 << 62])),
+            draw(st.booleans()),
+            size,
+            draw(st.booleans()),
+        )
+        wire += encode_packet(header, draw(st.sampled_from([b"", b"1234", bytes(8)])), bytes(size))
+        wire += wire[: draw(st.integers(0, 200))]
+    elif wire and kind == "wrong":
+        at = draw(st.integers(0, len(wire) - 1))
+        wire = wire[:at] + draw(st.binary(min_size=1, max_size=9)) + wire[at + 1 :]
+    return wire
+
+
+@given(wire=wires(), came=st.integers(0, ROOM))
+def test_at_the_end_of_a_pipeline_ordinary_packets_are_written_and_acked(
+    native: ModuleType, directory: Path, wire: bytes, came: int
+) -> None:
+    place = Place(native, directory, came=wire[:came])
+    try:
+        place.front.sendall(wire[came:])
+        place.front.shutdown(socket.SHUT_WR)
+        end = place.run()
+    finally:
+        place.close()
+    data, at, seqnos, may_go_on = ordinary(wire, 0, verify=True)
+    assert end.reason is (Reason.FRONT_CLOSED if may_go_on else Reason.ODD_PACKET)
+    assert (end.data, end.sums) == (data, sums_of(data))
+    assert end.to_front == b"".join(encode_ack(seqno, ALONE) for seqno in seqnos)
+    assert end.written == end.acked == len(data)
+    # What follows is left as it came, as far as it was received.
+    assert wire[at:].startswith(end.packets)
+    assert may_go_on is False or end.packets == wire[at:]
+    assert (end.acks, end.unsent, end.due, end.forwarded) == (b"", b"", [], 0)
+
+
+replies = st.sampled_from([ALONE, TWO, (Status.ERROR,), (Status.OOB_RESTART,), ()])
+
+
+@given(
+    wire=wires().filter(lambda wire: len(wire) <= ROOM),
+    good=st.integers(0, 14),
+    said=st.lists(st.tuples(st.sampled_from([-2, -1, 0, 5, 1 << 62]), replies), max_size=2),
+    more=st.binary(max_size=12),
+    cut=st.integers(0, 3),
+)
+def test_what_a_mirror_acks_is_acked_in_front_and_the_rest_is_due(
+    native: ModuleType,
+    directory: Path,
+    wire: bytes,
+    good: int,
+    said: list[tuple[int, tuple[Status, ...]]],
+    more: bytes,
+    cut: int,
+) -> None:
+    data, at, seqnos, may_go_on = ordinary(wire, 0, verify=False)
+    acks = b"".join(encode_ack(seqno, ALONE) for seqno in seqnos[:good])
+    acks += b"".join(encode_ack(seqno, each) for seqno, each in said) + more
+    acks = acks[: len(acks) - cut] if cut else acks
+    place = Place(native, directory, mirror=True, came=wire)
+    try:
+        place.mirror.sendall(acks)
+        place.front.shutdown(socket.SHUT_WR)
+        end = place.run()
+    finally:
+        place.close()
+    matched = heard = 0
+    while matched < len(seqnos):
+        expected = encode_ack(seqnos[matched], ALONE)
+        if not acks.startswith(expected, heard):
+            break
+        matched, heard = matched + 1, heard + len(expected)
+    assert (end.data, end.sums) == (data, b"".join(sums_in(wire[:at])))
+    assert end.to_mirror == wire[:at]
+    ends = list(ends_in(wire[:at]))
+    assert end.written == len(data)
+    if not may_go_on:
+        # It is seen before any ack is listened to.
+        assert end.reason is Reason.ODD_PACKET
+        matched = heard = 0
+    elif end.reason is Reason.ODD_ACK:
+        left = acks[heard:]
+        following = b"" if matched == len(seqnos) else encode_ack(seqnos[matched], ALONE)
+        assert left
+        assert not following or left[: len(following)] != following[: len(left)]
+    else:
+        assert end.reason is Reason.FRONT_CLOSED
+    assert end.acked == (ends[matched - 1] if matched else 0)
+    assert end.to_front + end.unsent == b"".join(encode_ack(each, TWO) for each in seqnos[:matched])
+    assert end.due == list(zip(seqnos, ends, strict=True))[matched:]
+    assert end.packets == wire[at:]
+    assert acks[heard:].startswith(end.acks)
+
+
+def sums_in(wire: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(wire):
+        length = struct.unpack_from("<i", wire, at + 27)[0]
+        yield wire[at + PRELUDE : at + PRELUDE + SPEC.sums_length(length)]
+        at += PRELUDE + SPEC.sums_length(length) + length
+
+
+def ends_in(wire: bytes) -> Iterator[int]:
+    at = end = 0
+    while at < len(wire):
+        length = struct.unpack_from("<i", wire, at + 27)[0]
+        end += length
+        yield end
+        at += PRELUDE + SPEC.sums_length(length) + length
+
+
+# -- a whole stream ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ChecksumType.CRC32, ChecksumType.CRC32C])
+def test_a_stream_passes_both_ways_at_once(place: Callable[..., Place], kind: ChecksumType) -> None:
+    """More packets than may be due, and more bytes than fit in any buffer."""
+    spec = ChecksumSpec(kind, 512)
+    size, count = 512 * 3, 5000
+    data = os.urandom(size) * count
+    here = place(
+        mirror=True, written=1024, room=1 << 15, limit=1 << 14, spec=spec, times=(0, 0, 0, 0, 1)
+    )
+    wire = [packet(1024 + number * size, number, data[:size], spec) for number in range(count)]
+    behind, heard = bytearray(), bytearray()
+    total = sum(map(len, wire))
+
+    def write() -> None:
+        here.front.sendall(b"".join(wire))
+
+    def read() -> None:
+        acked = 0
+        while len(behind) < total:
+            behind.extend(here.mirror.recv(1 << 16))
+            whole = len(behind) // len(wire[0])
+            for seqno in range(acked, whole):
+                here.mirror.sendall(encode_ack(seqno, ALONE))
+            acked = whole
+
+    def hear() -> None:
+        while len(heard) < len(expected):
+            heard.extend(here.front.recv(1 << 16))
+        here.relay.interrupt()
+
+    expected = b"".join(encode_ack(number, TWO) for number in range(count))
+    threads = [threading.Thread(target=each, daemon=True) for each in (write, read, hear)]
+    for thread in threads:
+        thread.start()
+    end = here.run()
+    for thread in threads:
+        thread.join(60)
+    assert end.reason is Reason.INTERRUPTED
+    assert bytes(behind) == b"".join(wire)
+    assert bytes(heard) == expected
+    assert end.data == data
+    assert end.sums == sums_of(data, spec)
+    assert end.written == end.acked == 1024 + len(data)
+    writes, _, sends, _, written, packets = here.relay.figures()
+    assert (written, packets) == (len(data), count)
+    assert writes == sends <= count
+
+
+def test_figures_come_with_each_tick_and_once(place: Callable[..., Place]) -> None:
+    here = place(times=(0, 0, 0, 0, 1), came=packet(0, 0, bytes(16)))
+    assert here.relay.run() == (Reason.TICK, 0)
+    writes, write_ns, sends, send_ns, written, packets = here.relay.figures()
+    assert (writes, sends, send_ns, written, packets) == (1, 0, 0, 16, 1)
+    assert write_ns > 0
+    assert here.relay.figures() == (0,) * 6
+
+
+def test_others_see_how_far_it_is_while_it_runs_and_may_end_it(
+    place: Callable[..., Place],
+) -> None:
+    here = place(mirror=True)
+    ended: list[End] = []
+    thread = threading.Thread(target=lambda: ended.append(here.run()), daemon=True)
+    thread.start()
+    here.front.sendall(packet(0, 0, bytes(16)) + packet(16, 1, bytes(8)))
+    wait_until(lambda: here.relay.written_bytes == 24, timeout_s=30, what="both are written")
+    assert here.relay.acked_bytes == 0
+    here.mirror.sendall(encode_ack(0, ALONE))
+    wait_until(lambda: here.relay.acked_bytes == 16, timeout_s=30, what="one is acked")
+    with pytest.raises(RuntimeError, match="it runs"):
+        here.relay.run()
+    for ask in (here.relay.rest, here.relay.figures):
+        with pytest.raises(RuntimeError, match="it runs"):
+            ask()
+    here.relay.interrupt()
+    thread.join(30)
+    assert ended[0].reason is Reason.INTERRUPTED
+    assert ended[0].due == [(1, 24)]
+    assert here.relay.run() == (Reason.INTERRUPTED, 0)
+
+
+# -- what ends it -----------------------------------------------------------------------
+
+
+def test_a_silent_front_is_told_from_one_that_is_gone(place: Callable[..., Place]) -> None:
+    assert place(times=(MS, 0, 0, 0, MS)).run().reason is Reason.FRONT_SILENT
+    here = place()
+    here.front.close()
+    assert here.run().reason is Reason.FRONT_CLOSED
+
+
+def test_a_mirror_that_owes_an_ack_too_long_is_lost(place: Callable[..., Place]) -> None:
+    end = place(mirror=True, came=packet(0, 3, bytes(16)), times=(0, 0, MS, 0, MS)).run()
+    assert (end.reason, end.code) == (Reason.MIRROR_LOST, errno.ETIMEDOUT)
+    assert end.due == [(3, 16)]
+
+
+def test_a_mirror_that_owes_nothing_may_be_silent(place: Callable[..., Place]) -> None:
+    here = place(mirror=True, times=(5 * MS, MS, MS, MS, MS))
+    assert here.run().reason is Reason.FRONT_SILENT
+
+
+def test_a_mirror_that_takes_nothing_is_lost_with_what_it_has_of_a_packet(
+    place: Callable[..., Place],
+) -> None:
+    wire = packet(0, 0, bytes(8 << 20))
+    here = place(
+        mirror=True, came=wire, room=16 << 20, limit=16 << 20, times=(0, 20 * MS, 0, 0, MS)
+    )
+    end = here.run()
+    assert (end.reason, end.code) == (Reason.MIRROR_LOST, errno.ETIMEDOUT)
+    assert 0 < end.forwarded < len(wire)
+    assert end.to_mirror == wire[: end.forwarded]
+    assert end.packets == wire
+    assert (end.written, end.data) == (0, b"")
+
+
+def test_a_mirror_that_is_gone_is_lost_or_its_end_is_left_to_be_found(
+    place: Callable[..., Place],
+) -> None:
+    here = place(mirror=True, came=packet(0, 0, bytes(8)))
+    here.mirror.close()
+    end = here.run()
+    assert end.reason is Reason.MIRROR_LOST
+    assert end.code in (errno.EPIPE, errno.ECONNRESET)
+    assert end.packets == packet(0, 0, bytes(8))
+    here = place(mirror=True, came=packet(0, 0, bytes(8)))
+    here.mirror.shutdown(socket.SHUT_WR)
+    end = here.run()
+    assert (end.reason, end.due) == (Reason.ODD_ACK, [(0, 8)])
+
+
+def test_while_a_packet_is_passed_on_acks_and_interruptions_are_seen(
+    place: Callable[..., Place],
+) -> None:
+    first, second = packet(0, 0, bytes(8)), packet(8, 1, bytes(8 << 20))
+    here = place(mirror=True, came=first, room=16 << 20, limit=16 << 20)
+    ended: list[End] = []
+    thread = threading.Thread(target=lambda: ended.append(here.run()), daemon=True)
+    thread.start()
+    here.front.sendall(second)
+    here.mirror.sendall(encode_ack(0, ALONE))
+    assert here.front.recv(64) == encode_ack(0, TWO)
+    here.relay.interrupt()
+    thread.join(30)
+    end = ended[0]
+    assert end.reason is Reason.INTERRUPTED
+    assert first + second[: end.forwarded] == end.to_mirror
+    assert second.startswith(end.packets)
+    assert (end.written, end.acked, end.due) == (8, 8, [])
+
+
+def test_a_front_that_takes_no_acks_stops_the_stream_and_then_ends_it(
+    place: Callable[..., Place],
+) -> None:
+    spec = ChecksumSpec(ChecksumType.CRC32C, 1)
+    wire = b"".join(packet(number, number, b"x", spec) for number in range(20_000))
+    here = place(came=wire, room=1 << 20, spec=spec, times=(0, 0, 0, 5 * MS, MS))
+    here.narrow()
+    end = here.run()
+    assert end.reason is Reason.FRONT_STUCK
+    assert 0 < end.written < 20_000
+    acks = b"".join(encode_ack(number, ALONE) for number in range(end.written))
+    assert end.to_front + end.unsent == acks
+    assert end.packets == wire[end.written * (len(wire) // 20_000) :]
+
+
+@pytest.mark.parametrize("place_of_it", [0, 1])
+def test_a_disk_that_fails_leaves_the_packet_and_its_number(
+    place: Callable[..., Place], tmp_path: Path, place_of_it: int
+) -> None:
+    paths = [str(tmp_path / "good"), str(tmp_path / "good")]
+    Path(paths[0]).touch()
+    paths[place_of_it] = "/dev/full"
+    wire = packet(0, 0, bytes(16))
+    end = place(came=wire, files=tuple(paths), mode=os.O_RDWR).run()
+    assert (end.reason, end.code) == (Reason.DISK_FAILED, errno.ENOSPC)
+    assert (end.written, end.packets, end.to_front) == (0, wire, b"")
+
+
+def test_what_is_no_relay_is_refused(native: ModuleType) -> None:
+    good: list[Any] = [(0, 1, 2, 2, -1), (2, 8, 7), (0, 0), (700, 1000), (b"", b""), TIMES, b""]
+    native.PacketRelay(*good)
+    bad = [
+        (0, (-1, 1, 2, 2, -1)),
+        (0, (0, -2, 2, 2, -1)),
+        (0, (0, 1, -1, 2, -1)),
+        (0, (0, 1, 2, -1)),
+        (0, (0, 1, 2, 1 << 40, -1)),
+        (0, (0, 1, 2, 2, -2)),
+        (1, (0, 8, 7)),
+        (1, (3, 8, 7)),
+        (1, (2, 0, 7)),
+        (1, (2, 1 << 31, 7)),
+        (1, (2, 8, -1)),
+        (2, (8, 9)),
+        (2, (7, 0)),
+        (2, (-8, -8)),
+        (2, (1 << 62, 0)),
+        (2, (0, -1)),
+        (3, (-1, 1000)),
+        (3, (700, 30)),
+        (3, (700, 1 << 40)),
+        (3, (700, 1 << 70)),
+        (4, (bytes(65), b"")),
+        (4, (b"", bytes(65))),
+        (4, ("", b"")),
+        (5, (-1, 0, 0, 0, 0)),
+        (5, (0, 0, 0, 0, -1)),
+        (5, (0, 0, 0)),
+        (6, bytes(1001)),
+        (6, None),
+    ]
+    for index, value in bad:
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            native.PacketRelay(*good[:index], value, *good[index + 1 :])
+    with pytest.raises(TypeError):
+        native.PacketRelay(*good[:-1])
+    with pytest.raises(TypeError):
+        native.PacketRelay(*good, more=1)
+    relay = native.PacketRelay(*good)
+    for name in ("run", "interrupt", "figures", "rest"):
+        with pytest.raises(TypeError):
+            getattr(relay, name)(1)
