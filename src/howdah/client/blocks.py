@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import (
     NO_TOKEN,
+    STORAGE_TYPES,
     BlockToken,
     DatanodeAddress,
     ExtendedBlock,
@@ -88,9 +89,9 @@ class LocatedBlock:
         return cls(
             ExtendedBlock.from_proto(proto.b),
             proto.offset,
-            tuple(DatanodeAddress.from_proto(node) for node in proto.locs),
+            tuple([DatanodeAddress.from_proto(node) for node in proto.locs]),
             tuple(proto.storageIDs),
-            tuple(StorageType(kind) for kind in proto.storageTypes),
+            tuple([STORAGE_TYPES[kind] for kind in proto.storageTypes]),
             tuple(proto.isCached),
             proto.corrupt,
             BlockToken.from_proto(proto.blockToken),
@@ -128,8 +129,9 @@ class LocatedBlocks:
     def from_proto(cls, proto: types_pb2.LocatedBlocksProto) -> LocatedBlocks:
         blocks = tuple([LocatedBlock.from_proto(block) for block in proto.blocks])
         last = None
-        if blocks and proto.lastBlock == proto.blocks[-1]:
-            last = blocks[-1]  # As in every small file: to compare costs a tenth.
+        is_complete = proto.isLastBlockComplete
+        if is_complete and blocks and proto.lastBlock.b.blockId == proto.blocks[-1].b.blockId:
+            last = blocks[-1]  # As in every small file: it is the same, and is made once.
         elif proto.HasField("lastBlock"):
             last = LocatedBlock.from_proto(proto.lastBlock)
         return cls(
@@ -137,7 +139,7 @@ class LocatedBlocks:
             blocks,
             proto.underConstruction,
             last,
-            proto.isLastBlockComplete,
+            is_complete,
             (proto.ecPolicy.name or str(proto.ecPolicy.id)) if proto.HasField("ecPolicy") else None,
             proto.HasField("fileEncryptionInfo"),
         )

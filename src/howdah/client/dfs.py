@@ -36,7 +36,6 @@ from howdah.tracing.span import NOTHING, Span
 if TYPE_CHECKING:
     from howdah.client.peers import PeerCache
     from howdah.client.reading.checksum import FileChecksumReader
-    from howdah.client.reading.file_replicas import ReadContext
     from howdah.client.reading.hedged import HedgedReads
     from howdah.client.reading.input import DFSInputStream
     from howdah.client.reading.readers import ReaderFactory
@@ -323,29 +322,32 @@ class DFSClient:
 
     def open(self, path: str) -> DFSInputStream:
         """Open a file for reading; brings the locations of its first blocks."""
-        from howdah.client.reading.input import DFSInputStream
-        from howdah.client.reading.locations import FileLocations
-
         span = spans.begin("howdah.open", {"howdah.path": path})
         try:
-            locations = FileLocations(path, self.namenode, self.settings, span)
-            return DFSInputStream(locations, self._read_context(), span)
+            return self._open_input(path, span)
         except BaseException as error:
             span.end(error)
             raise
 
-    def _read_context(self) -> ReadContext:
+    @made_once
+    def _open_input(self) -> Callable[[str, Span], DFSInputStream]:
+        """Opens a file; made with the first one, for who only writes need not load what reads."""
         from howdah.client.reading.file_replicas import ReadContext
+        from howdah.client.reading.input import DFSInputStream
+        from howdah.client.reading.locations import FileLocations
 
-        return ReadContext(
-            self.namenode,
-            self.settings,
-            self.client_name,
-            self._reader_factories,
-            self.hedged_reads,
-            self.tally,
-            self._nearest,
+        # Without the client itself, which would keep itself alive by this.
+        namenode, settings, identity = self.namenode, self.settings, self._identity
+        shared = self._reader_factories, self.hedged_reads, self.tally, self._nearest
+        context = PerProcess(
+            lambda: ReadContext(namenode, settings, identity.get().client_name, *shared)
         )
+
+        def open_input(path: str, span: Span) -> DFSInputStream:
+            locations = FileLocations(path, namenode, settings, span)
+            return DFSInputStream(locations, context.get(), span)
+
+        return open_input
 
     def read_from(self, replicas: ShortCircuitCache, nearest: str) -> None:
         """Read what this leads to from its files, as whoever shares it; the caller closes it.

@@ -9,12 +9,13 @@ stand beside the nouns, so no other module of the data path needs protobuf.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from howdah.proto import rpc_pb2, types_pb2
 
 _SIGN_BIT = 1 << 63
-_MASK = (1 << 64) - 1
+UINT64 = (1 << 64) - 1
+"""All bits of a field that Java fills with a long."""
 
 
 def signed64(value: int) -> int:
@@ -31,6 +32,10 @@ class StorageType(enum.IntEnum):
     RAM_DISK = 4
     PROVIDED = 5
     NVDIMM = 6
+
+
+STORAGE_TYPES = {int(each): each for each in StorageType}
+"""By their numbers: to call the enum takes four times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +55,10 @@ class ExtendedBlock:
         return f"blk_{self.block_id}_{self.generation_stamp}"
 
     def with_length(self, length_bytes: int) -> ExtendedBlock:
-        return replace(self, length_bytes=length_bytes)
+        return ExtendedBlock(self.pool_id, self.block_id, self.generation_stamp, length_bytes)
 
     def with_generation_stamp(self, generation_stamp: int) -> ExtendedBlock:
-        return replace(self, generation_stamp=generation_stamp)
+        return ExtendedBlock(self.pool_id, self.block_id, generation_stamp, self.length_bytes)
 
     @classmethod
     def from_proto(cls, proto: types_pb2.ExtendedBlockProto) -> ExtendedBlock:
@@ -67,9 +72,9 @@ class ExtendedBlock:
     def to_proto(self) -> types_pb2.ExtendedBlockProto:
         return types_pb2.ExtendedBlockProto(
             poolId=self.pool_id,
-            blockId=self.block_id & _MASK,
-            generationStamp=self.generation_stamp & _MASK,
-            numBytes=self.length_bytes & _MASK,
+            blockId=self.block_id & UINT64,
+            generationStamp=self.generation_stamp & UINT64,
+            numBytes=self.length_bytes & UINT64,
         )
 
 

@@ -32,6 +32,7 @@ from howdah.tracing.context import MAX_CONTEXT_BYTES, ids_of
 from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import (
     NO_TOKEN,
+    UINT64,
     BlockToken,
     DatanodeAddress,
     ExtendedBlock,
@@ -51,7 +52,6 @@ from howdah.transfer.varint import (
 VERSION = 28
 OP_HEADER_BYTES = 3
 _OP_HEADER = struct.Struct(">hB")
-_MASK = (1 << 64) - 1
 
 
 class Op(enum.IntEnum):
@@ -350,43 +350,65 @@ _MAX_KEPT_FRAME_BYTES = 512
 
 
 def _encode_read(request: ReadBlock) -> bytes:
-    """A reader asks for one stretch of a block after the other: only the two numbers differ, so
-    the rest is encoded once. With a trace each request is another one."""
-    frame = _read_frame.__wrapped__ if request.trace else _read_frame
-    head, tail = frame(
-        request.block,
-        request.client_name,
-        request.send_checksums,
-        request.hints,
-        request.token,
-        request.trace,
+    """Readers ask for one block, or one stretch of a block, after the other: only the numbers
+    differ, so the rest is encoded once. With a trace each request is another one."""
+    if request.trace:
+        return _framed(
+            Op.READ_BLOCK,
+            pb.OpReadBlockProto(
+                header=_client_header(request),
+                offset=request.offset,
+                len=request.length_bytes,
+                sendChecksums=request.send_checksums,
+                cachingStrategy=_hints_to_proto(request.hints),
+            ),
+        )
+    block = request.block
+    pool, token, client, rest = _read_parts(
+        block.pool_id, request.token, request.client_name, request.send_checksums, request.hints
     )
+    numbers = b"".join(
+        (
+            pool,
+            b"\x10",
+            encode_varint(block.block_id & UINT64),
+            b"\x18",
+            encode_varint(block.generation_stamp & UINT64),
+            b"\x20",
+            encode_varint(block.length_bytes & UINT64),
+        )
+    )
+    base = b"".join((_FIRST_FIELD, encode_varint(len(numbers)), numbers, token))
+    header = b"".join((_FIRST_FIELD, encode_varint(len(base)), base, client))
     offset, length = encode_varint(request.offset), encode_varint(request.length_bytes)
-    size = encode_varint(len(head) + len(offset) + 1 + len(length) + len(tail))
-    return b"".join((_READ_BLOCK, size, head, offset, b"\x18", length, tail))
+    head = b"".join((_FIRST_FIELD, encode_varint(len(header)), header))
+    size = encode_varint(len(head) + 1 + len(offset) + 1 + len(length) + len(rest))
+    return b"".join((_READ_BLOCK, size, head, b"\x10", offset, b"\x18", length, rest))
 
 
 _READ_BLOCK = _OP_HEADER.pack(VERSION, Op.READ_BLOCK)
+_FIRST_FIELD = bytes((_TAG_READ_HEADER,))
+"""Its tag, of a message: what is asked for lies four messages deep, always in the first one."""
 
 
 @lru_cache(maxsize=256)
-def _read_frame(
-    block: ExtendedBlock,
+def _read_parts(
+    pool_id: str,
+    token: BlockToken,
     client_name: str,
     send_checksums: bool,
     hints: CachingHints,
-    token: BlockToken,
-    trace: bytes,
-) -> tuple[bytes, bytes]:
-    """What stands before the value of `offset` in an OpReadBlockProto, and behind that of `len`."""
-    header = _client_header(
-        ReadBlock(block, client_name, 0, 0, send_checksums, hints, token, trace)
-    ).SerializeToString()
-    rest = pb.OpReadBlockProto(
-        sendChecksums=send_checksums, cachingStrategy=_hints_to_proto(hints)
-    ).SerializePartialToString()
-    head = bytes((_TAG_READ_HEADER,)) + encode_varint(len(header)) + header
-    return head + bytes((_TAG_READ_OFFSET,)), rest
+) -> tuple[bytes, bytes, bytes, bytes]:
+    """The block's pool, the token, the client's name, and what stands behind `len`: each with its
+    tag, as protobuf has it."""
+    return (
+        types_pb2.ExtendedBlockProto(poolId=pool_id).SerializePartialToString(),
+        pb.BaseHeaderProto(token=token.to_proto()).SerializePartialToString(),
+        pb.ClientOperationHeaderProto(clientName=client_name).SerializePartialToString(),
+        pb.OpReadBlockProto(
+            sendChecksums=send_checksums, cachingStrategy=_hints_to_proto(hints)
+        ).SerializePartialToString(),
+    )
 
 
 def _framed(op: Op, message: Message) -> bytes:
@@ -546,7 +568,7 @@ def _split_read(body: bytes) -> tuple[bytes, int, int, bytes] | None:
     length = decode_varint(body, offset[1] + 1)
     if length is None or size[0] + len(body) - length[1] > _MAX_KEPT_FRAME_BYTES:
         return None
-    return body[size[1] : end], offset[0] & _MASK, length[0] & _MASK, body[length[1] :]
+    return body[size[1] : end], offset[0] & UINT64, length[0] & UINT64, body[length[1] :]
 
 
 @lru_cache(maxsize=256)

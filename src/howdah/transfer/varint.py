@@ -29,6 +29,8 @@ def encode_varint(value: int) -> bytes:
         return _ONE_BYTE[value]
     if value < 0:
         raise ValueError(f"a varint length cannot be negative: {value}")
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

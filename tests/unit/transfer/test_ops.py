@@ -264,6 +264,12 @@ def test_a_block_of_a_striped_file_keeps_its_negative_id() -> None:
     assert ExtendedBlock.from_proto(block.to_proto()) == block
 
 
+def test_a_read_of_such_a_block_is_the_message_that_protobuf_makes() -> None:
+    request = ops.ReadBlock(ExtendedBlock("BP-1", -9223372036854775792, 1001, 7), "c", 3, 4)
+    source = BytesSource(ops.encode_request(request)[ops.OP_HEADER_BYTES :])
+    assert read_delimited(source) == by_protobuf(request).SerializeToString()
+
+
 def test_java_reads_the_fields_where_it_expects_them() -> None:
     proto = pb.OpReadBlockProto.FromString(
         ops.encode_request(ops.ReadBlock(ExtendedBlock("BP-1", 7, 9), "c", 3, 4))[4:]

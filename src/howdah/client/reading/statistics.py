@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Final
 
 from howdah.client.reading.readers import ReadSource
 from howdah.client.tally import Count, Tally
@@ -27,6 +28,9 @@ class ReadStatistics:
     retries: int = 0
 
 
+_ZEROS: Final = dict.fromkeys(ReadSource, 0)
+
+
 class ReadCounter:
     """The counts while they grow. Thread-safe."""
 
@@ -34,7 +38,7 @@ class ReadCounter:
         """`tally` is that of the client, in which all streams count."""
         self._tally = tally or Tally()
         self._lock = threading.Lock()
-        self._bytes = dict.fromkeys(ReadSource, 0)
+        self._bytes = _ZEROS.copy()
         self._hedged_reads = 0
         self._hedged_wins = 0
         self._retries = 0
