@@ -1,4 +1,5 @@
-"""Streams, small files and listings of an object store, beside s3fs and pyarrow's S3FileSystem.
+"""Streams, small files and listings of an object store, beside s3fs, pyarrow's S3FileSystem and
+obstore (`pip install obstore`; it is left out where it is missing).
 
 The store is `howdah.testing.internal.objects.stub`, on this machine: moto's server takes longer
 for a request than any client. Each client has its defaults; all are in this process, and take
@@ -23,11 +24,17 @@ from urllib.request import urlopen
 
 import pyarrow.fs
 import s3fs
-from harness import MB, Options, Results, figure, in_turn, main, progress
+from harness import MB, Options, Results, Skipped, figure, in_turn, main, progress
 
 from howdah.testing.internal.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer, stub_server
 
-OURS, S3FS, PYARROW = "howdah", "s3fs", "pyarrow"
+try:
+    import obstore
+    from obstore.store import S3Store
+except ImportError:
+    obstore = None
+
+OURS, S3FS, PYARROW, OBSTORE = "howdah", "s3fs", "pyarrow", "obstore"
 PIECE_BYTES = 1 << 20
 SMALL_BYTES = 10_000
 AT_A_TIME = (1, 16)
@@ -146,6 +153,37 @@ def of_pyarrow(server: StoreServer) -> Client:
     )
 
 
+def of_obstore(server: StoreServer) -> Client:
+    """No filesystem: it knows no directories, and closes no file that it could check."""
+    store = S3Store(
+        BUCKET,
+        access_key_id=ACCESS_KEY,
+        secret_access_key=SECRET_KEY,
+        endpoint=server.endpoint,
+        region="us-east-1",
+        virtual_hosted_style_request=False,
+        client_options={"allow_http": True},
+    )
+
+    def write(key: str, length: int) -> None:
+        with obstore.open_writer(store, key) as out:
+            _written(out, length)
+
+    def read(key: str) -> int:
+        return sum(len(piece) for piece in obstore.get(store, key).stream(PIECE_BYTES))
+
+    def listing(key: str) -> int:
+        return sum(len(page) for page in obstore.list(store, f"{key}/", chunk_size=1000))
+
+    return Client(
+        write,
+        read,
+        lambda key, data: obstore.put(store, key, data),
+        lambda key: bytes(obstore.get(store, key).bytes()),
+        listing,
+    )
+
+
 class Turn:
     """One thing done by each client in turn: its rate, its requests, its processor time."""
 
@@ -199,6 +237,10 @@ def measure(options: Options) -> Results:
     repeats = options.repeats(7, 3)
     with stub_server() as server:
         clients = {OURS: ours(server), S3FS: of_s3fs(server), PYARROW: of_pyarrow(server)}
+        if obstore is not None:
+            clients[OBSTORE] = of_obstore(server)
+        else:
+            yield Skipped(OBSTORE, "it is not installed")
         turn = Turn(server, clients)
 
         def written(name: str, client: Client) -> float:
