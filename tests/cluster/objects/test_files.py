@@ -209,3 +209,35 @@ def test_s3fs_reads_what_howdah_writes_and_the_other_way_round(
     assert theirs.cat_file(f"{bucket}/ours") == b"ours"
     theirs.pipe_file(f"{bucket}/d/theirs", b"theirs")
     assert fs.open("/d/theirs").read() == b"theirs"
+
+
+@pytest.mark.req("FS-190")
+def test_a_file_that_comes_while_an_empty_directory_is_removed_stays(
+    store: StoreServer, bucket: str, fs: S3FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else makes it between the look and the removal."""
+    fs.mkdirs("/d")
+    really = fs._tree.has_entries
+
+    def looked(path: str) -> bool:
+        found = really(path)
+        store.client().put_object(Bucket=bucket, Key="d/new", Body=b"new")
+        return found
+
+    monkeypatch.setattr(fs._tree, "has_entries", looked)
+    assert fs.delete("/d", recursive=False)
+    assert fs.read_bytes("/d/new") == b"new"
+
+
+@pytest.mark.req("FS-190")
+def test_no_file_is_made_below_one_that_was_to_be_a_directory(fs: S3FileSystem) -> None:
+    given_up = fs.create("/x/y")
+    given_up.abort()
+    put(fs, "/x")
+    with pytest.raises(errors.ParentNotDirectory):
+        fs.create("/x/z")
+    given_up = fs.create("/v/y")
+    given_up.abort()
+    fs.copy_file("/x", "/v")
+    with pytest.raises(errors.ParentNotDirectory):
+        fs.create("/v/z")

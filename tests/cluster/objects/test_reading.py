@@ -160,3 +160,26 @@ def test_what_is_not_there_is_said_in_a_line(store: StoreServer, bucket: str) ->
             nobody.list_status("/")
     with pytest.raises(errors.IllegalArgument, match="names no bucket"):
         S3FileSystem("", Configuration(keys))
+
+
+@pytest.mark.req("FS-188", "FS-189")
+@pytest.mark.parametrize("more", [{}, {"requester_pays_enabled": "true"}], ids=["quick", "not"])
+def test_bytes_from_elsewhere_in_a_file_are_not_taken_for_those_that_were_asked_for(
+    store: StoreServer, proxy: Proxy, bucket: str, more: dict[str, str]
+) -> None:
+    """A cache in between may know nothing of ranges."""
+    with store.behind(proxy.port).connect(bucket, retry_limit="0", **more) as fs:
+        proxy.plan()
+        put(fs, "/file", DATA)
+        with fs.open("/file") as stream:
+            proxy.plan(always="range ignored")
+            # Either names the file: what answers so is no store, or no answer of one.
+            refused = (errors.ProtocolViolation, errors.RemoteError)
+            with pytest.raises(refused, match=f"s3://{bucket}/file: "):
+                stream.pread(1000, 10)
+            stream.seek(2000)
+            with pytest.raises(refused, match=f"s3://{bucket}/file: "):
+                stream.read(10)
+            stream.seek(0)
+            assert stream.read() == DATA
+        proxy.plan()

@@ -135,6 +135,7 @@ class ObjectFileSystem(FileSystem):
 
     def _ended(self, out: ObjectOutput) -> None:
         self._tally.add(Count.BYTES_WRITTEN, out.get_pos())
+        self._tree.file_is_made(out.path)
         self._open.get().discard(out)
 
     def _check_creatable(self, path: str, *, overwrite: bool, create_parent: bool) -> None:
@@ -214,6 +215,7 @@ class ObjectFileSystem(FileSystem):
                 raise errors.PathExists(f"The source and destination {target} are the same")
             self._check_creatable(target, overwrite=overwrite, create_parent=True)
             self._copying.copy(info, key_of(target))
+            self._tree.file_is_made(target)
 
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
@@ -231,8 +233,10 @@ class ObjectFileSystem(FileSystem):
             elif target == paths.SEPARATOR:
                 # As S3A does, and every filesystem here: no slip of a finger empties a bucket.
                 return False
-            else:
+            elif recursive:
                 self._tree.delete_below(target)
+            else:
+                self._tree.delete_empty(target)
             self._tree.keep(paths.parent_of(target))
         return True
 

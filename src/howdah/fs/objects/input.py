@@ -57,6 +57,14 @@ class ObjectInputStatistics:
     is_verified: bool = False
 
 
+class _GivenUp(Exception):
+    """A request that the store has made again in vain, other than an answer that broke off."""
+
+    def __init__(self, error: errors.HowdahError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class ObjectInput(RemoteInput):
     """The inside of an `FSDataInputStream` on an object."""
 
@@ -87,8 +95,8 @@ class ObjectInput(RemoteInput):
         self._answer: Reading | None = None
         self._answer_at = 0
         self._answer_end = 0
-        self._crc = 0
-        self._crc_at = 0
+        self._summed = (0, 0)
+        """The CRC32C of the bytes up to an offset, if they were read without a gap."""
         self._counts = ObjectInputStatistics()
 
     @property
@@ -98,8 +106,25 @@ class ObjectInput(RemoteInput):
 
     # `io` says "any buffer", for which Python 3.11 has no name in its types.
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """At least one byte, unless the file ends here or `buffer` is empty."""
-        view = memoryview(buffer).cast("B")
+        """At least one byte, unless the file ends here or `buffer` is empty. Who is interrupted,
+        by Ctrl-C say, has read nothing: the next read is of the same bytes."""
+        begin = self._position
+        try:
+            return self._read_some(memoryview(buffer).cast("B"))
+        except BaseException:
+            self._position = begin
+            raise
+
+    def readall(self) -> bytes:
+        """All bytes from here on, in memory that is made once."""
+        begin = self._position
+        try:
+            return self._read_all()
+        except BaseException:
+            self._position = begin
+            raise
+
+    def _read_some(self, view: memoryview) -> int:
         with self._own():
             self._check_open()
             left = self.length - self._position
@@ -110,14 +135,13 @@ class ObjectInput(RemoteInput):
             self._position += count
             return count
 
-    def readall(self) -> bytes:
-        """All bytes from here on, in memory that is made once."""
+    def _read_all(self) -> bytes:
         with self._own():
             found = bytearray(max(self.length - self.tell(), 0))
             view = memoryview(found)
             filled = 0
             while filled < len(view):
-                count = self.readinto(view[filled:])
+                count = self._read_some(view[filled:])
                 if not count:
                     break
                 filled += count
@@ -129,10 +153,11 @@ class ObjectInput(RemoteInput):
             count = answer.readinto(view[: self._answer_end - self._position])
             if not count:
                 raise self._broken_off(self._position)
-        except errors.HowdahError:
+            self._answer_at = self._position + count
+        except BaseException:
+            # Between bytes that were taken and their count, what comes next is anybody's guess.
             self._drop(drain=False)
             raise
-        self._answer_at = self._position + count
         self._count(bytes_read=count)
         return count
 
@@ -180,6 +205,8 @@ class ObjectInput(RemoteInput):
                 etag=self._info.etag if guards else None,
                 version_id=self._info.version_id if by_version else None,
             )
+        except (errors.Unreachable, errors.CallTimeout) as error:
+            raise _GivenUp(error) from error
         except NotAsExpected as error:
             raise self._changed() from error
         except errors.EndOfFile as error:
@@ -214,6 +241,9 @@ class ObjectInput(RemoteInput):
         while True:
             try:
                 return read()
+            except _GivenUp as given_up:
+                # The store has made the request as often as it is to be made.
+                raise given_up.error from given_up.error.__cause__
             except (errors.Unreachable, errors.CallTimeout) as error:
                 self._check_open()
                 failures += 1
@@ -222,12 +252,13 @@ class ObjectInput(RemoteInput):
 
     def _verify(self, data: memoryview) -> None:
         """Sum up what is read without a gap from the first byte on."""
-        if self._info.crc32c is None or self._crc_at != self._position:
+        sum_, at = self._summed
+        if self._info.crc32c is None or at != self._position:
             return
-        self._crc = crc(ChecksumType.CRC32C, data, self._crc)
-        self._crc_at += len(data)
-        if self._crc_at == self.length:
-            self._compare(self._crc)
+        sum_, at = crc(ChecksumType.CRC32C, data, sum_), at + len(data)
+        self._summed = sum_, at  # at once: an interrupt in between would sum bytes up twice
+        if at == self.length:
+            self._compare(sum_)
 
     def _compare(self, found: int) -> None:
         if found != self._info.crc32c:

@@ -31,6 +31,7 @@ from howdah.fs.objects import credentials
 from howdah.fs.objects.amazon import fields
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.names import MAX_KEY_BYTES
+from howdah.fs.objects.rest import Answer, check_range
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.settings import DEFAULT_REGION, Settings
 from howdah.fs.objects.store import (
@@ -271,7 +272,15 @@ class S3Store:
             found = s3.get_object(
                 Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
-            return _Reading(self._settings, key, found["Body"]), fields.etag(found)
+            reading = _Reading(self._settings, key, found["Body"])
+            meta = found["ResponseMetadata"]
+            answer = Answer(meta["HTTPStatusCode"], meta["HTTPHeaders"], b"")
+            try:
+                check_range(answer, start, end, shown(f"s3://{self._bucket}/{key}"))
+            except errors.ProtocolViolation:
+                reading.close(0)
+                raise
+            return reading, fields.etag(found)
 
         def quickly(quick: Quick) -> tuple[Reading, str]:
             return quick.get(key, start, end, more)

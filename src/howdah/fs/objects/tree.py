@@ -240,6 +240,16 @@ class Tree:
         """What was a directory may be none any more."""
         self._directories = {}
 
+    def file_is_made(self, path: str) -> None:
+        """What was taken for a directory, as a file was to be made in it, is none."""
+        self._directories.pop(path, None)
+
+    def delete_empty(self, path: str) -> None:
+        """The marker of a directory that has no entries. What others put there since stays."""
+        refused = self.store.delete_many([prefix_of(path)])
+        if refused:
+            raise refused[0].error
+
     def delete_below(self, path: str) -> None:
         """Everything below a directory, and its marker, a page of objects in a request."""
         for page in self.below(path):

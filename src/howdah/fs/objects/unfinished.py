@@ -53,10 +53,12 @@ def unfinished(store: ObjectStore, path: str) -> list[UnfinishedUpload]:
 def abort_uploads(
     store: ObjectStore, path: str, older_than_ms: int, now_ms: int
 ) -> list[UnfinishedUpload]:
-    """Abort those that are old enough, all of them for an age of 0; what was aborted."""
+    """Abort those that are old enough, all of them for an age of 0; what was aborted. Of some
+    the store may not say when they began: they may be young."""
     aborted: list[UnfinishedUpload] = []
     for each in _below(store, path):
-        if older_than_ms and each.started_ms >= now_ms - older_than_ms:
+        is_young = not each.started_ms or each.started_ms >= now_ms - older_than_ms
+        if older_than_ms and is_young:
             continue
         try:
             store.abort_upload(each.key, each.upload_id)

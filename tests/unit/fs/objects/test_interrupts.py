@@ -14,16 +14,20 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.client.tally import Tally
 from howdah.client.workers import Workers
-from howdah.fs import inner_output
-from howdah.fs.objects import output
+from howdah.config import Configuration
+from howdah.fs import inner_input, inner_output
+from howdah.fs.objects import input, output
+from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.output import ObjectOutput, Target
-from howdah.fs.streams import FSDataOutputStream
+from howdah.fs.objects.settings import settings_of
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.testing.internal.objects.in_memory import InMemoryStore
 
 PART = 4
 DATA = b"0123456789abcdefghi"
-OURS = (output.__file__, inner_output.__file__)
+OURS = tuple(each.__file__ for each in (output, inner_output, input, inner_input))
 WORKERS = Workers(4, "test")
 
 
@@ -187,3 +191,57 @@ def test_an_interrupt_at_any_step_leaves_a_whole_file_or_none(length: int) -> No
         assert found in (None, data[:done], data[: done + 7]), step
         # The store may have begun an upload, and not have said under which name: it has no parts.
         assert all(not each.parts for each in store.open.values()), step
+
+
+# --- reading ------------------------------------------------------------------------------
+
+
+def reads(stream: FSDataInputStream) -> bytes:
+    """All of it, piece by piece; who is interrupted goes on from where the stream says it is."""
+    raw: Any = stream.raw
+    found = bytearray()
+    piece = bytearray(3)
+    while True:
+        try:
+            count = raw.readinto(piece)
+        except KeyboardInterrupt:
+            assert raw.tell() == len(found)
+            continue
+        if not count:
+            return bytes(found)
+        found += piece[:count]
+
+
+def opened(store: InMemoryStore) -> FSDataInputStream:
+    settings = settings_of(Configuration(), "b")
+    return FSDataInputStream(ObjectInput(store, "/file", store.head("file"), settings, Tally()))
+
+
+@pytest.mark.req("FS-188", "FS-189")
+@pytest.mark.parametrize("whole", [False, True], ids=["piece by piece", "at once"])
+def test_a_read_that_is_interrupted_at_any_step_is_gone_on_with(whole: bool) -> None:
+    """Bytes that were taken from the answer, and not counted, would move all that follow."""
+    store = InMemoryStore()
+    store.put("file", DATA, exclusive=False, writer=None)
+
+    def read() -> bytes:
+        with opened(store) as stream:
+            if not whole:
+                return reads(stream)
+            try:
+                return stream.read()
+            except KeyboardInterrupt:
+                return stream.read()
+
+    counting = At(-1)
+    with counting.set():
+        assert read() == DATA
+    count = -1 - counting.left
+    assert count > 10
+    for step in range(1, count + 1):
+        try:
+            with At(step).set():
+                found = read()
+        except KeyboardInterrupt:
+            continue  # at the opening or the close, which are not gone on with
+        assert found == DATA, step

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs.objects.output import ObjectOutput, Target
+from howdah.fs.objects.unfinished import abort_uploads
 from howdah.fs.streams import FSDataOutputStream
 from howdah.options import AbortableResult
 from howdah.testing.internal.objects.in_memory import InMemoryStore
@@ -85,3 +87,13 @@ def test_a_stream_that_is_dropped_in_the_thread_of_its_own_part_leaves_nothing()
     assert ended.wait(60)
     assert store.open == {}
     assert store.data("file") is None
+
+
+@pytest.mark.req("FS-191")
+def test_an_upload_of_an_age_that_the_store_does_not_say_is_not_taken_for_an_old_one() -> None:
+    store = InMemoryStore()
+    store.begin_upload("file", exclusive=False, writer=None)
+    listed = store.uploads("")
+    store.uploads = lambda prefix: [replace(each, started_ms=0) for each in listed]  # type: ignore[method-assign]
+    assert abort_uploads(store, "/", 1000, 1 << 60) == []
+    assert [each.path for each in abort_uploads(store, "/", 0, 1 << 60)] == ["/file"]

@@ -11,6 +11,7 @@ is planned for:
 - `500`, `503`, `429`  the store never hears of it, and an error as S3 words it is the answer
 - `hangs`         the store never hears of it, and nothing comes until something else is planned
 - `object stalls` half of an object that is read arrives, and then nothing for as long
+- `range ignored` the whole object comes, from its first byte on
 - `slow`          the answer comes late
 - `sent damaged`  a byte of what is put is another one; the store says so if it came with a
   checksum
@@ -157,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if trouble == "slow":
             time.sleep(_SLOW_S)
-        status, its_headers, answer = self._forwarded(body)
+        status, its_headers, answer = self._forwarded(body, trouble)
         if trouble == "answer lost":
             self._cut()
             return
@@ -189,10 +190,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_any
 
-    def _forwarded(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
+    def _forwarded(
+        self, body: bytes, trouble: Trouble | None
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
         upstream = http.client.HTTPConnection("127.0.0.1", self.proxy.upstream, timeout=60)
         try:
             unsent = ["connection", "expect", "content-length"]
+            if trouble == "range ignored":
+                unsent.append("range")
             target = self.path
             host, domain = self.headers.get("Host", ""), self.proxy.domain
             if domain and domain in host:
