@@ -70,6 +70,7 @@ def test_the_bean_has_hadoops_attributes() -> None:
         "SoftwareVersion",
         "StartTime",
         "CompileInfo",
+        "SecurityEnabled",
     }
 
 

@@ -445,7 +445,9 @@ def test_a_stretch_beyond_a_cached_replica_is_refused(cached: Lab) -> None:
 
 def test_a_cached_read_is_counted_and_its_verdict_heard(cached: Lab) -> None:
     counted: list[tuple[int, int]] = []
-    cached.store.activity = Activity(lambda number, change: counted.append((number, change)))
+    cached.store.activity = Activity(
+        lambda number, change: counted.append((number, change)), counted.extend
+    )
     assert read(cached, 0, 600, verdict=Status.ERROR_CHECKSUM).data == DATA[:1024]
     assert cached.node.wait_for(ReplicaSuspect).block.block_id == 1
     assert 1024 in [change for _, change in counted]
