@@ -175,45 +175,63 @@ class DFSInputStream(io.RawIOBase):
             return target
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """At least one byte, unless the file ends here or `buffer` is empty."""
-        view = memoryview(buffer).cast("B")
-        with self._own():
-            self._check_open()
-            if not len(view) or self._position >= self._locations.length:
-                return 0
-            attempts = self._replicas.attempts()
-            while True:
-                block, reader = self._reader_here(attempts, len(view))
-                try:
-                    self._skip_to_position(block, reader)
-                    count = reader.read_into(view)
-                except (errors.HowdahError, OSError) as error:
-                    self._reader_failed(block, reader, error, attempts)
-                    continue
-                except BaseException:
-                    # Ctrl-C, between bytes that were taken and their count: what comes
-                    # next on that connection is anybody's guess.
-                    self._drop_reader()
-                    raise
-                self._position += count
-                self._read_up_to = self._position
-                self._replicas.counter.read(reader.source, count)
-                if not reader.remaining:
-                    reader.close()
-                return count
+        """At least one byte, unless the file ends here or `buffer` is empty. Who is interrupted,
+        by Ctrl-C say, has read nothing: the next read is of the same bytes."""
+        begin = None
+        try:
+            with self._own():
+                begin = self._position
+                return self._read_some(memoryview(buffer).cast("B"))
+        except BaseException:
+            if begin is not None:
+                self._position = begin
+            raise
 
     def readall(self) -> bytes:
-        """Everything from the position on, in one buffer of the right size."""
-        with self._own():
-            self._check_open()
-            left = max(self._locations.length - self._position, 0)
+        """Everything from the position on, in one buffer of the right size; or nothing, as
+        `readinto` has it."""
+        begin = None
+        try:
+            with self._own():
+                begin = self._position
+                self._check_open()
+                left = max(self._locations.length - begin, 0)
 
-            def fill(view: memoryview) -> None:
-                filled = 0
-                while filled < left:
-                    filled += self.readinto(view[filled:])
+                def fill(view: memoryview) -> None:
+                    filled = 0
+                    while filled < left:
+                        filled += self._read_some(view[filled:])
 
-            return _filled(left, fill)
+                return _filled(left, fill)
+        except BaseException:
+            if begin is not None:
+                self._position = begin
+            raise
+
+    def _read_some(self, view: memoryview) -> int:
+        self._check_open()
+        if not len(view) or self._position >= self._locations.length:
+            return 0
+        attempts = self._replicas.attempts()
+        while True:
+            block, reader = self._reader_here(attempts, len(view))
+            try:
+                self._skip_to_position(block, reader)
+                count = reader.read_into(view)
+            except (errors.HowdahError, OSError) as error:
+                self._reader_failed(block, reader, error, attempts)
+                continue
+            except BaseException:
+                # Between bytes that were taken and their count, what comes next on that
+                # connection is anybody's guess.
+                self._drop_reader()
+                raise
+            self._position += count
+            self._read_up_to = self._position
+            self._replicas.counter.read(reader.source, count)
+            if not reader.remaining:
+                reader.close()
+            return count
 
     def _reader_here(self, attempts: Attempts, wanted: int) -> tuple[LocatedBlock, ReplicaReader]:
         """A reader from which the position can be reached; the present one if it will do."""
