@@ -24,7 +24,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.objects.names import behind, key_of, path_of, prefix_of
 from howdah.fs.objects.store import ObjectInfo, Page
-from howdah.fs.objects.tree import Found, Tree, markers_below
+from howdah.fs.objects.tree import Found, Tree, by_path, markers_below
 from howdah.fs.status import FileStatus
 
 MOST_KEPT: Final = 200_000
@@ -78,7 +78,7 @@ class ListingAhead:
             for name in found.directories
             if prefix + name not in files
         ]
-        told.sort(key=lambda each: each.path)
+        told.sort(key=by_path)
         return told
 
     def _adapt(self) -> None:

@@ -26,7 +26,7 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.store import ObjectInfo, ObjectStore
-from howdah.fs.objects.tree import BLOCK_BYTES, Kind, Tree
+from howdah.fs.objects.tree import BLOCK_BYTES, Kind, Tree, by_path
 from howdah.fs.objects.tuning import Tuning
 from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.paths import PathLike
@@ -257,7 +257,7 @@ class ObjectFileSystem(FileSystem):
         return self._tree.entries(target, lambda: self._tally.add(Count.LARGE_READ_OPS))
 
     def list_status(self, path: PathLike) -> list[FileStatus]:
-        return sorted(self.list_status_iter(path), key=lambda each: each.path)
+        return sorted(self.list_status_iter(path), key=by_path)
 
     def walk(
         self, path: PathLike, on_error: Callable[[errors.HowdahError], object] | None = None

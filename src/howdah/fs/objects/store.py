@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from howdah import errors
+from howdah.fs.status import quickly_made
 from howdah.transfer.checksum import ChecksumType, combine
 
 Body = bytes | bytearray
@@ -24,6 +25,7 @@ class UploadLost(errors.HowdahError, OSError):
     """The store knows no such upload (any more): it was completed, or aborted by somebody."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
     """One object. `crc32c` is of all its bytes, where the store knows it; `writer` is what

@@ -2,7 +2,8 @@
 
 botocore takes 80 µs for a key of a listing, by a model of the protocol that is asked for each
 element, and a parser of XML takes a tenth of that. What looks as Amazon's own and most other
-stores write it is read by patterns, in half of that again; whatever differs goes to the parser.
+stores write it is read by patterns, in a quarter of that again; whatever differs goes to the
+parser.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from howdah import errors
 from howdah.fs.objects.store import ObjectInfo, Page
 
 _WHAT: Final = "a listing of the store"
-_ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]")
+_ROOT: Final = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?<ListBucketResult[\s>]")
 _ENTRY: Final = re.compile(
-    rb"<Contents>\s*<Key>([^<&]+)</Key>\s*<LastModified>([^<&]*)</LastModified>\s*"
-    rb"<ETag>(?:&quot;|\"|&#34;)?([^<&\"]*)(?:&quot;|\"|&#34;)?</ETag>\s*"
-    rb"(?:<Checksum\w+>[^<&]*</Checksum\w+>\s*)*<Size>(\d+)</Size>"
+    r"<Contents>\s*<Key>([^<&]+)</Key>\s*<LastModified>([^<&]*)</LastModified>\s*"
+    r"<ETag>(?:&quot;|\"|&#34;)?([^<&\"]*)(?:&quot;|\"|&#34;)?</ETag>\s*"
+    r"(?:<Checksum\w+>[^<&]*</Checksum\w+>\s*)*<Size>([0-9]+)</Size>"
 )
-_PREFIX: Final = re.compile(rb"<CommonPrefixes>\s*<Prefix>([^<&]+)</Prefix>\s*</CommonPrefixes>")
-_IS_CUT: Final = re.compile(rb"<IsTruncated>\s*(true|false)\s*</IsTruncated>")
-_TOKEN: Final = re.compile(rb"<NextContinuationToken>([^<&]+)</NextContinuationToken>")
+_PREFIX: Final = re.compile(r"<CommonPrefixes>\s*<Prefix>([^<&]+)</Prefix>\s*</CommonPrefixes>")
+_IS_CUT: Final = re.compile(r"<IsTruncated>\s*(true|false)\s*</IsTruncated>")
+_TOKEN: Final = re.compile(r"<NextContinuationToken>([^<&]+)</NextContinuationToken>")
 
 
 def page_of(document: bytes) -> Page:
@@ -33,42 +34,47 @@ def page_of(document: bytes) -> Page:
     return _usual(document) or _parsed(document)
 
 
-def _usual(document: bytes) -> Page | None:
+def _usual(raw: bytes) -> Page | None:
     """A page in the usual form; None if it may be another."""
+    try:
+        document = raw.decode()
+    except ValueError:
+        return None
     is_usual = (
         _ROOT.match(document)
-        and document.rstrip().endswith(b"</ListBucketResult>")
-        and b"<EncodingType>url</EncodingType>" in document
-        and b"<!" not in document
+        and document.rstrip().endswith("</ListBucketResult>")
+        and "<EncodingType>url</EncodingType>" in document
+        and "<!" not in document
     )
     cut = _IS_CUT.findall(document)
     if not is_usual or len(cut) != 1:
         return None
     token = None
-    if cut[0] == b"true":
+    if cut[0] == "true":
         tokens = _TOKEN.findall(document)
         if len(tokens) != 1:
             return None
-        token = tokens[0].decode()
+        token = tokens[0]
     entries, prefixes = _ENTRY.findall(document), _PREFIX.findall(document)
     # An entry that a pattern did not know is another form.
-    if len(entries) != document.count(b"<Contents") or len(prefixes) != document.count(
-        b"<CommonPrefixes"
+    if len(entries) != document.count("<Contents") or len(prefixes) != document.count(
+        "<CommonPrefixes"
     ):
         return None
     try:
-        return Page(
-            tuple(
-                ObjectInfo(
-                    unquote_plus(key.decode()), int(size), _ms(modified.decode()), etag.decode()
-                )
-                for key, modified, etag, size in entries
-            ),
-            tuple(unquote_plus(each.decode()) for each in prefixes),
-            token,
-        )
+        # Objects that were written together have few times among them.
+        times = {text: _ms(text) for text in {modified for _, modified, _, _ in entries}}
+        objects = [
+            ObjectInfo(_plain(key), int(size), times[modified], etag)
+            for key, modified, etag, size in entries
+        ]
     except ValueError:
         return None
+    return Page(tuple(objects), tuple(map(_plain, prefixes)), token)
+
+
+def _plain(name: str) -> str:
+    return unquote_plus(name) if "%" in name or "+" in name else name
 
 
 def _parsed(document: bytes) -> Page:
