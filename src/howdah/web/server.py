@@ -1,7 +1,7 @@
-"""The HTTP server of every process: a thread for each connection, `h11` between bytes and
-requests (shell).
+"""The HTTP server of every process: a thread for each connection that has said something, `h11`
+between bytes and requests (shell).
 
-    accept -> [head -> handler -> answer] as often as the client likes -> close
+    accept -> first byte -> [head -> handler -> answer] as often as the client likes -> close
 
 A handler is called where its state lives: on the connection's thread, or on a loop
 (`on_loop`). It returns
@@ -21,11 +21,10 @@ answered once.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import socket
 import threading
-import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
+from howdah.web.arrivals import Arrival, Entrance
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Framing, Request, Response, plain
@@ -49,12 +49,14 @@ MAX_CONNECTIONS: Final = 512
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""
 _ENDING_S: Final = 5.0
-"""So long no connection is taken where too many that made room have not ended."""
+"""So long no connection is taken where too many that made room have not ended. So long `stop`
+waits for a port to be free."""
 _MAX_ENCODING: Final = 2
 """So many answers are compressed at once; others go out as they are."""
-_ACCEPT_PAUSE_S: Final = 0.1
 _LOOK_S: Final = 1.0
-_BACKLOG: Final = 256
+_BACKLOG: Final = 1024
+"""So many may dial while the interpreter is at something else. Whoever finds no place there tries
+again after 1, 2, 4 … seconds: with 256, the last of ten thousand came after a minute."""
 
 
 @runtime_checkable
@@ -99,6 +101,7 @@ class Stream(Protocol):
 
 Answer = Response | Exchange | Stream
 Handler = Callable[[Request], Answer]
+Missed = Arrival | Channel
 Run = Callable[[Callable[[], Any]], Any]
 """Calls something and returns what it returns, or raises what it raises."""
 
@@ -135,11 +138,12 @@ def on_loop(post: Callable[[Callable[[], None]], None]) -> Run:
     return run
 
 
-def _least_missed(channels: Iterable[Channel]) -> Channel | None:
+def _least_missed(arrivals: Iterable[Arrival], channels: Iterable[Channel]) -> Missed | None:
     """The one that is silent for the longest; where none is, the one whose head is not whole for
     the longest: whoever drips bytes holds no place that others want."""
-    silent: list[tuple[float, Channel]] = []
-    dripping: list[tuple[float, Channel]] = []
+    first = next(iter(arrivals), None)
+    silent: list[tuple[float, Missed]] = [] if first is None else [(first.since_s, first)]
+    dripping: list[tuple[float, Missed]] = []
     for channel in channels:
         silent_since_s, head_since_s = channel.silent_since_s, channel.head_since_s
         if silent_since_s is not None:
@@ -184,8 +188,10 @@ class HttpServer:
         # Beside those that count there are those that made room, and have not noticed yet.
         self._threads = threading.Semaphore(2 * max_connections)
         self._lock = threading.Lock()
+        self._arrivals: OrderedDict[Arrival, None] = OrderedDict()
+        """Those that have said nothing yet; the first one is silent for the longest."""
         self._connections: dict[Channel, None] = {}
-        self._listening: list[socket.socket] = []
+        self._entrances: list[tuple[Entrance, threading.Thread]] = []
         self.bound: list[tuple[str, int]] = []
         """IP addresses and ports at which it listens."""
         self._stopped = False
@@ -203,16 +209,16 @@ class HttpServer:
                 listening = socket.create_server(
                     (address, port), family=family, backlog=_BACKLOG, reuse_port=False
                 )
+                entrance = Entrance(listening, tls, self, lambda: self.patience.head_s)
             except OSError:
                 if number == 0:
                     raise
                 continue
-            self._listening.append(listening)
             port = port or listening.getsockname()[1]
             self.bound.append((address, port))
-            threading.Thread(
-                target=self._accept, args=(listening, tls), name="http accept", daemon=True
-            ).start()
+            thread = threading.Thread(target=entrance.run, name="http accept", daemon=True)
+            self._entrances.append((entrance, thread))
+            thread.start()
         return port
 
     def serve_by(
@@ -226,66 +232,83 @@ class HttpServer:
         self._serving = _Serving(handler, run, beside or {})
 
     def stop(self) -> None:
-        """Listen no more, and break off what is under way. Does not wait for it."""
+        """Listen no more, and break off what is under way. Does not wait for its end."""
         with self._lock:
             self._stopped = True
             connections = list(self._connections)
-        for listening in self._listening:
-            # Wakes the thread that accepts, which closing would not.
-            with contextlib.suppress(OSError):
-                listening.shutdown(socket.SHUT_RDWR)
-            listening.close()
+        for entrance, _ in self._entrances:
+            entrance.close()
         for channel in connections:
             channel.break_off()
+        for _, thread in self._entrances:
+            # The port is free then.
+            thread.join(_ENDING_S)
 
-    def _accept(self, listening: socket.socket, tls: ServerTls | None) -> None:
-        while not self._stopped:
-            try:
-                connection, address = listening.accept()
-            except OSError as error:
-                if self._stopped:
-                    return
-                log.warning("cannot take an HTTP connection, and tries again: %s", error)
-                time.sleep(_ACCEPT_PAUSE_S)
-                continue
-            self._begin(connection, str(address[0]), tls)
+    # Connections that have said nothing yet (Host).
 
-    def _begin(self, connection: socket.socket, peer: str, tls: ServerTls | None) -> None:
-        channel = Channel(connection, peer, self.timeout_s, self.patience, self.framing)
-        if not self._admit(channel):
-            log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
-            if tls is None:
-                channel.turn_away(plain(503, "too many connections work here now: come again"))
-            else:  # which would not hear it before a handshake
-                connection.close()
-            return
+    def admit(self, arrival: Arrival) -> bool:
+        """Count it, if there is room, which the connection that is missed least may make."""
+        if self._has_room(arrival):
+            return True
+        peer = arrival.peer
+        log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
+        if arrival.tls is None:
+            response = plain(503, "too many connections work here now: come again")
+            self._channel(arrival).turn_away(response)
+        else:  # which would not hear it before a handshake
+            arrival.connection.close()
+        return False
+
+    def _has_room(self, arrival: Arrival) -> bool:
+        with self._lock:
+            if self._stopped:
+                return False
+            if len(self._connections) + len(self._arrivals) >= self._max_connections:
+                missed = _least_missed(self._arrivals, self._connections)
+                if missed is None:
+                    return False
+                # Its thread notices; it counts no more.
+                if isinstance(missed, Arrival):
+                    del self._arrivals[missed]
+                else:
+                    del self._connections[missed]
+                missed.break_off()
+            self._arrivals[arrival] = None
+            return True
+
+    def leave(self, arrival: Arrival) -> None:
+        """It counts no more."""
+        with self._lock:
+            self._arrivals.pop(arrival, None)
+
+    def begin(self, arrival: Arrival) -> None:
+        """Serve it on a thread of its own, now that it has said something."""
+        channel = self._channel(arrival)
+        peer = arrival.peer
+        with self._lock:
+            if arrival not in self._arrivals or self._stopped:
+                self._arrivals.pop(arrival, None)
+                arrival.connection.close()
+                return
+            del self._arrivals[arrival]
+            self._connections[channel] = None
         if not self._threads.acquire(timeout=_ENDING_S):
             log.warning("%s is dropped: those that made room have not ended yet", peer)
             self._close(channel)
             return
         try:
             threading.Thread(
-                target=self._serve, args=(channel, tls), name=f"http {peer}", daemon=True
+                target=self._serve, args=(channel, arrival.tls), name=f"http {peer}", daemon=True
             ).start()
         except RuntimeError as error:
             log.warning("%s is turned away: there is no thread for it: %s", peer, error)
             self._threads.release()
             self._close(channel)
 
-    def _admit(self, channel: Channel) -> bool:
-        """True if there is room, which the connection that is silent for longest may make."""
-        with self._lock:
-            if self._stopped:
-                return False
-            if len(self._connections) >= self._max_connections:
-                oldest = _least_missed(self._connections)
-                if oldest is None:
-                    return False
-                # Its thread notices; it counts no more.
-                self._connections.pop(oldest)
-                oldest.break_off()
-            self._connections[channel] = None
-            return True
+    def _channel(self, arrival: Arrival) -> Channel:
+        return Channel(
+            arrival.connection, arrival.peer, self.timeout_s, self.patience, self.framing
+        )
 
     def _close(self, channel: Channel) -> None:
         with self._lock:

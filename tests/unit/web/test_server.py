@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import http.client
+import selectors
 import socket
 import threading
 import time
@@ -404,6 +406,62 @@ def test_the_longest_silent_connection_makes_room() -> None:
             assert all_of(first) == b""
             second.sendall(GET % b"/b")
             assert second.recv(1000).endswith(b"/b\n")
+
+
+def test_connections_that_say_nothing_take_no_thread() -> None:
+    server = HttpServer(path_of, timeout_s=20)
+    port = server.start("127.0.0.1", 0)
+    connections: list[socket.socket] = []
+    try:
+        before = threading.active_count()
+        connections += [dial(port) for _ in range(100)]
+        wait_until(lambda: len(server._arrivals) == 100, what="all are taken")
+        assert threading.active_count() <= before
+        connections[50].sendall(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert all_of(connections[50]).endswith(b"/a\n")
+        assert len(server._arrivals) == 99
+    finally:
+        for each in connections:
+            each.close()
+        server.stop()
+
+
+def test_one_that_goes_without_a_word_is_counted_no_more() -> None:
+    server = HttpServer(path_of, timeout_s=20)
+    port = server.start("127.0.0.1", 0)
+    try:
+        dial(port).close()
+        with dial(port):
+            wait_until(lambda: len(server._arrivals) == 1, what="the one that is left")
+    finally:
+        server.stop()
+
+
+def test_stop_ends_those_that_have_said_nothing_and_frees_the_port() -> None:
+    server = HttpServer(path_of, timeout_s=20)
+    port = server.start("127.0.0.1", 0)
+    with dial(port) as silent:
+        wait_until(lambda: len(server._arrivals) == 1, what="it is taken")
+        server.stop()
+        assert all_of(silent) == b""
+        socket.create_server(("127.0.0.1", port)).close()
+
+
+def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_served(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The system watches so many files, and no more."""
+    with serving(path_of) as port:
+        register = selectors.DefaultSelector.register
+
+        def full(self: selectors.DefaultSelector, *arguments: Any) -> selectors.SelectorKey:
+            monkeypatch.setattr(selectors.DefaultSelector, "register", register)
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(selectors.DefaultSelector, "register", full)
+        assert all_of(dial(port)) == b""
+        assert "cannot be waited for" in caplog.text
+        assert said(port, b"GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
 
 def test_who_finds_all_connections_at_work_is_told_to_come_again() -> None:
