@@ -16,6 +16,7 @@ setup(
                 "src/howdah/_kernel_calls.c",
                 "src/howdah/_kernel_answers.c",
                 "src/howdah/_kernel_reads.c",
+                "src/howdah/_kernel_exchange.c",
                 "src/howdah/_kernel_journal.c",
                 "src/howdah/_kernel_locations.c",
                 "src/howdah/_kernel_relay.c",

@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 6 };
+enum { REVISION = 7 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -635,6 +635,10 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 /* In _kernel_reads.c. */
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_exchange.c. */
+PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_locations.c. */
 PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -649,7 +653,7 @@ PyObject *howdah_direct_writer(PyObject *module);
 
 /* In _kernel_relay_type.c. */
 PyObject *howdah_packet_relay(PyObject *module);
-/* For _kernel_relay.c. */
+/* For _kernel_relay.c and _kernel_exchange.c. */
 Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
                                   const void *sums);
 
@@ -697,6 +701,11 @@ static PyMethodDef methods[] = {
     {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
      "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts) -> "
      "(position, how many, ids, counts)"},
+    {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
+     "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
+    {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,
+     "read_short(socket, request, start, end, room, silence_ns, status) -> (outcome, errno, bytes, "
+     "where the range begins, whether the status was sent)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,6 +1,6 @@
 from array import array
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from typing_extensions import Buffer
 
@@ -76,6 +76,22 @@ def take_reported(
     parts: dict[int, array[int]],
     /,
 ) -> tuple[int, int, bytes, bytes]: ...
+def exchange(
+    socket: HasFileno, request: bytes, wait_ns: int, limit: int, /
+) -> bytes | tuple[int, int, bytes]: ...
+def read_short(
+    socket: HasFileno,
+    request: bytes,
+    start: int,
+    end: int,
+    room: int,
+    silence_ns: int,
+    status: bytes,
+    /,
+) -> tuple[int, int, bytes, int, int]: ...
+
+class HasFileno(Protocol):
+    def fileno(self) -> int: ...
 
 class DirectWriter:
     def __init__(self, bell: int, /) -> None: ...

@@ -152,6 +152,7 @@ SHELLS = {
     "rpc": {
         "client",
         "connection",
+        "exchange",
         "identity",
         "notices",
         "server",
@@ -169,10 +170,10 @@ SHELLS = {
         "retention",
         "transitions",
     },
-    "native": {"loading", "packed"},
+    "native": {"line", "loading", "packed"},
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},
     "tls": {"client", "contexts", "material", "places", "server", "stores"},
-    "transfer": {"checksum", "sockets"},
+    "transfer": {"checksum", "short_read", "sockets"},
     "users": {"current", "groups", "impersonation", "lookups"},
 }
 # These packages are shells, but for what is named here.

@@ -9,7 +9,7 @@ from typing import Final
 
 from howdah.native import packed
 
-REVISION: Final = 6
+REVISION: Final = 7
 """What a kernel has to be; one that was built from earlier sources is left alone."""
 
 

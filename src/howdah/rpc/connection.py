@@ -1,7 +1,8 @@
 """One socket of the calling side, and those that lie idle (shell): ipc.Client's Connection.
 
-A connection carries one call at a time. Time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO):
-Python's own would poll before each call of the system.
+A connection carries one call at a time, nearly always by one step (`howdah.rpc.exchange`). Where
+an answer has to be looked at, time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO): Python's own
+would poll before each call of the system.
 
 A connection that was used a moment ago is not asked whether it still lives. One that does not
 is found out by the call, which is sent once more on another one.
@@ -10,6 +11,7 @@ is found out by the call, which is sent once more on another one.
 from __future__ import annotations
 
 import errno
+import os
 import select
 import socket
 import struct
@@ -21,13 +23,17 @@ from typing import Final
 
 from howdah import errors
 from howdah.kinds import Address
+from howdah.native.line import Outcome
 from howdah.rpc import wire
+from howdah.rpc.exchange import exchange
 from howdah.rpc.wrong_port import by_first_bytes
 from howdah.users.names import real_user_of
 
 RECV_BYTES: Final = 64 * 1024
 LOOK_AFTER_S: Final = 0.1
 """A connection that has been idle for so long may have been closed by its server."""
+SURELY_TAKEN_BYTES: Final = 8 * 1024
+"""So much fits into any socket that has nothing under way."""
 LEAST_TIMEOUT_S: Final = 0.001
 """The kernel takes none at all for one without end."""
 _TIMEVAL: Final = struct.Struct("ll")
@@ -116,20 +122,43 @@ class Connection:
         self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
     ) -> bytes:
         """Send one framed request and return the frame that answers it."""
+        wait_s = deadline_s - time.monotonic()
+        if wait_s <= 0:
+            raise TimeoutError
+        looks = meanwhile is not None and wait_s > meanwhile.every_s
+        if looks and meanwhile is not None:
+            if len(request) > SURELY_TAKEN_BYTES:
+                self._send(request, deadline_s)
+                begin = self._receive(deadline_s, meanwhile)
+                return self._gather(begin, deadline_s, max_bytes, meanwhile)
+            wait_s = meanwhile.every_s
+        greeting, self._greeting = self._greeting, b""
+        answer = exchange(self._socket, greeting + request, int(wait_s * 1e9) or 1, max_bytes)
+        if isinstance(answer, bytes):
+            return answer
+        outcome, code, piece = answer
+        if outcome == Outcome.STUCK or (outcome == Outcome.SILENT and not looks):
+            raise TimeoutError
+        if outcome == Outcome.BROKEN and not piece:
+            if code == errno.ETIMEDOUT:
+                raise TimeoutError(code, os.strerror(code))
+            raise Dead(str(OSError(code, os.strerror(code))) if code else "end of stream")
+        if outcome == Outcome.SILENT and meanwhile is not None:
+            meanwhile.look()
+            piece = piece or self._receive(deadline_s, meanwhile)
+        return self._gather(piece, deadline_s, max_bytes, meanwhile)
+
+    def _send(self, request: bytes, deadline_s: float) -> None:
+        greeting, self._greeting = self._greeting, b""
         try:
             self._bound(socket.SO_SNDTIMEO, deadline_s)
-            self._socket.sendall(self._greeting + request)
-            self._greeting = b""
+            self._socket.sendall(greeting + request)
         except BlockingIOError:
             raise TimeoutError from None
         except TimeoutError:
             raise
         except OSError as error:
             raise Dead(str(error)) from error
-        piece = self._receive(deadline_s, meanwhile)
-        if int.from_bytes(piece[:4], "big") + 4 == len(piece) <= max_bytes:
-            return piece[4:]  # As nearly all are.
-        return self._gather(piece, deadline_s, max_bytes, meanwhile)
 
     def _gather(
         self, piece: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None

@@ -168,7 +168,8 @@ class Connection:
         write_timeout_s: float = 480.0,
         takes_descriptors: bool = False,
     ) -> None:
-        self._sock = sock
+        self.socket = self._sock = sock
+        """For `howdah.transfer.short_read`."""
         self.takes_descriptors = takes_descriptors
         self._descriptors: list[int] = []
         self.is_local = sock.family == socket.AF_UNIX

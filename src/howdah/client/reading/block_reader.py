@@ -21,7 +21,7 @@ from howdah import errors
 from howdah.client.peers import PeerCache
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
 from howdah.tracing.span import NOTHING, Kind, Span
-from howdah.transfer import sockets
+from howdah.transfer import short_read, sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.ops import ReadBlock, encode_request
 from howdah.transfer.packets import (
@@ -40,10 +40,14 @@ _SCRATCH_BYTES = 64 * 1024
 _SHORT_BYTES = 128 * 1024
 """A range up to this is received with all that belongs to it, as far as it comes together, and
 copied from there: one system call costs more than the copy."""
-_PACKET_EXTRA_BYTES = 256
+_ANSWER_EXTRA_BYTES = 256
 """More than the answer, a packet's header and the empty packet take."""
+_LEAST_PACKET_BYTES = 4096
+"""Hadoop's datanodes send packets of 4 KiB where they are not to read with `sendfile`."""
+_HEAD_BYTES = LENGTHS_BYTES + HEADER_BYTES
 _USUAL_CHUNK_BYTES = 512
 _MAX_BYTES_PER_CHECKSUM = 16 * 1024 * 1024
+_ALL_WAS_RIGHT = encode_read_status(Status.CHECKSUM_OK)
 
 
 class DatanodeReaders:
@@ -77,6 +81,7 @@ class BlockReader:
         self._packet_left = 0
         self._carry = memoryview(b"")
         self._finished = False
+        self._is_told = False
         self._address = request.node.connect_to(use_hostname=use_hostname)
         self._timeout_s = timeout_s
         self._peers = peers
@@ -105,6 +110,11 @@ class BlockReader:
         )
         near = self._connection.is_same_machine
         self.source = ReadSource.LOCAL if near else ReadSource.REMOTE
+        if response is None:
+            self._finished = True
+            self._span.end()
+            self._part_with_connection(clean=self._is_told)
+            return
         try:
             # The range begins with a whole chunk, whose first bytes nobody asked for.
             self._checksum, self._stream_position = self._take_response(response)
@@ -118,8 +128,9 @@ class BlockReader:
         """Bytes of the range that were not read yet."""
         return self._end - self.position
 
-    def _ask(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse]:
-        """Send the request, over a kept connection if there is one that still lives."""
+    def _ask(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse | None]:
+        """Send the request, over a kept connection if there is one that still lives. None: the
+        whole range has come, and the datanode was told."""
         while (kept := self._peers.take(self._address)) is not None:
             try:
                 return kept, self._exchange(kept, request)
@@ -135,14 +146,17 @@ class BlockReader:
         )
         return fresh, self._exchange(fresh, request)
 
-    def _exchange(self, connection: sockets.Connection, request: bytes) -> BlockOpResponse:
+    def _exchange(self, connection: sockets.Connection, request: bytes) -> BlockOpResponse | None:
         """The datanode's answer; the connection is closed if there is none."""
         try:
             self._watch(connection)
-            connection.send_all(request)
-            if self._is_short:
+            response = None
+            if not self._is_short:
+                connection.send_all(request)
+                response = read_response(connection)
+            elif not self._read_at_once(connection, request):
                 connection.expect(self._response_bytes())
-            response = read_response(connection)
+                response = read_response(connection)
             if self._cancellation is not None:
                 self._cancellation.is_answered = True
             return response
@@ -151,10 +165,21 @@ class BlockReader:
             connection.close()
             raise
 
+    def _read_at_once(self, connection: sockets.Connection, request: bytes) -> bool:
+        """Whether the answer was what nearly every short one is. If not it is to be read."""
+        read = short_read.ask(
+            connection, request, self.position, self._end, self._response_bytes(), _ALL_WAS_RIGHT
+        )
+        if read is None:
+            return False
+        self._carry, self._is_told = read
+        return True
+
     def _response_bytes(self) -> int:
         """About what a datanode sends for the range: whole chunks, with their checksums."""
         chunks = (self._end - 1) // _USUAL_CHUNK_BYTES - self.position // _USUAL_CHUNK_BYTES + 1
-        return chunks * (_USUAL_CHUNK_BYTES + 4) + _PACKET_EXTRA_BYTES
+        headers = (self._end - self.position) // _LEAST_PACKET_BYTES * _HEAD_BYTES
+        return chunks * (_USUAL_CHUNK_BYTES + 4) + headers + _ANSWER_EXTRA_BYTES
 
     def _watch(self, waited_for: Interruptible) -> None:
         """Whoever cancels the read ends this wait."""
@@ -284,7 +309,7 @@ class BlockReader:
 
     def _read_header(self) -> tuple[PacketHeader, int]:
         # No header is shorter: its fields have to be there, and have fixed widths.
-        head = self._connection.recv_exactly(LENGTHS_BYTES + HEADER_BYTES)
+        head = self._connection.recv_exactly(_HEAD_BYTES)
         header_bytes, payload = decode_lengths(head)
         if header_bytes > HEADER_BYTES:
             head += self._connection.recv_exactly(header_bytes - HEADER_BYTES)
@@ -316,6 +341,10 @@ class BlockReader:
         except (errors.HowdahError, OSError) as error:
             # Every byte is here and was right; how the datanode ends is its own affair.
             _log.debug("%s: the end of %s: %s", self._path, self._block.name, error)
+        self._part_with_connection(clean=clean)
+
+    def _part_with_connection(self, *, clean: bool) -> None:
+        """Keep it for others, if nothing more is under way on it."""
         if clean and self._keep:
             self._let_go()
             self._peers.give_back(self._address, self._connection)

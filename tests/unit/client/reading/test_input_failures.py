@@ -238,9 +238,11 @@ def test_a_closed_raw_stream_names_itself_when_it_refuses(filled: FakeCluster, c
 
 
 def test_a_read_that_was_interrupted_is_gone_on_with(
-    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what was half read lays no blame on the replica."""
+    # Of one block: a range that is no short one.
+    cluster.put(DATA, block_size=256 * 1024)
     signals = [KeyboardInterrupt()]
     really = Connection._recv_into
 
@@ -250,14 +252,14 @@ def test_a_read_that_was_interrupted_is_gone_on_with(
         really(self, view[: len(view) // 2])
         raise signals.pop()
 
-    with filled.open() as stream:
+    with cluster.open() as stream:
         begin = stream.raw.read(512)
         monkeypatch.setattr(Connection, "_recv_into", interrupted)
         with pytest.raises(KeyboardInterrupt):
             stream.raw.read(20_000)
         assert begin + read_some(stream, len(DATA) - len(begin)) == DATA
         assert stream.statistics().retries == 0
-    assert filled.namenode.bad_blocks == []
+    assert cluster.namenode.bad_blocks == []
 
 
 @pytest.mark.parametrize("positioned", [False, True])

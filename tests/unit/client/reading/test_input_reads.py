@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.options import FileRange
+from howdah.transfer import short_read
 from howdah.transfer.ops import CachingHints
 from howdah.transfer.sockets import Connection
+from howdah.transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)
@@ -154,14 +156,12 @@ def test_a_hint_that_changes_nothing_keeps_the_connection(filled: FakeCluster) -
     assert filled.datanodes[0].connections == 1
 
 
-@pytest.mark.parametrize(
-    ("offset", "length"),
-    [(0, BLOCK), (1, BLOCK - 1), (511, 513), (70_000, 1), (BLOCK, 30_000), (200_000, 1)],
-)
-def test_a_short_read_and_all_that_belongs_to_it_is_received_together(
-    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, offset: int, length: int
-) -> None:
-    """Whatever it is that comes together: nothing is received in small pieces."""
+RANGES = [(0, BLOCK), (1, BLOCK - 1), (511, 513), (70_000, 1), (BLOCK, 30_000), (200_000, 1)]
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How much was asked for each time that this thread received from a datanode."""
     sizes: list[int] = []
     really = Connection._recv_into
 
@@ -172,9 +172,49 @@ def test_a_short_read_and_all_that_belongs_to_it_is_received_together(
         return count
 
     monkeypatch.setattr(Connection, "_recv_into", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("implementation", [short_read.read_short, short_read.read_short_here])
+@pytest.mark.parametrize(("offset", "length"), RANGES)
+def test_a_short_read_and_all_that_belongs_to_it_is_one_step(
+    filled: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    received: list[int],
+    offset: int,
+    length: int,
+    implementation: Any,
+) -> None:
+    monkeypatch.setattr(short_read, "read_short", implementation)
+    with filled.open() as stream:
+        for _ in range(3):
+            assert stream.pread(offset, length) == DATA[offset : offset + length]
+    assert received == []
+    (datanode,) = [each for each in filled.datanodes if each.reads]
+    assert datanode.connections == 1
+    assert datanode.read_statuses[:2] == [Status.CHECKSUM_OK] * 2
+
+
+@pytest.mark.parametrize(("offset", "length"), RANGES)
+@pytest.mark.parametrize("room", [1, 40, 300])
+def test_what_was_received_of_another_answer_is_read_on_from(
+    filled: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    received: list[int],
+    offset: int,
+    length: int,
+    room: int,
+) -> None:
+    """And what is still to come of it is not received in small pieces."""
+    really = short_read.read_short
+
+    def narrow(sock: Any, request: bytes, start: int, end: int, _: int, *more: Any) -> Any:
+        return really(sock, request, start, end, room, *more)
+
+    monkeypatch.setattr(short_read, "read_short", narrow)
     with filled.open() as stream:
         assert stream.pread(offset, length) == DATA[offset : offset + length]
-    assert sizes[0] >= length
+    assert max(received[:2]) >= length - room
 
 
 # --- statistics -------------------------------------------------------------------------
