@@ -90,6 +90,7 @@ SHELLS = {
         "pages",
         "server",
         "settings",
+        "store.beside",
         "store.choice",
         "store.files",
         "store.state_store",

@@ -14,7 +14,7 @@ import logging
 import os
 import pwd
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
@@ -26,7 +26,7 @@ from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.answering import settle
 from howdah.router.calls.core import Core
-from howdah.router.store.state_store import StateStore
+from howdah.router.store.beside import StoreBeside
 from howdah.router.table.mount_table import (
     QUOTA_NOT_SET,
     MountEntry,
@@ -74,7 +74,7 @@ class RouterAdmin:
     def __init__(
         self,
         core: Core,
-        store: StateStore,
+        store: StoreBeside,
         reload: Callable[[], Awaitable[None]],
         *,
         permissions: bool,
@@ -137,16 +137,14 @@ class RouterAdmin:
             )
 
     async def _check_may_add(self, caller: Caller, source: str) -> None:
-        """Below the nearest mount point above; where there is none the superuser adds."""
+        """Others than the superuser add below a mount point that they may change."""
         above = source.rpartition("/")[0] or "/"
         parent = self._core.table.entry_of(above) if source != "/" else None
         if parent is None:
-            if self._permissions and not await self._is_superuser(caller):
-                raise errors.AccessDenied(
-                    f"Permission denied while accessing mount table {source}: "
-                    f"user {caller.user} does not have WRITE permissions."
-                )
-            return
+            raise errors.AccessDenied(
+                f"Permission denied while accessing mount table {source}: "
+                f"user {caller.user} does not have WRITE permissions."
+            )
         await self._check_may(caller, parent)
 
     def _check_open(self) -> None:
@@ -158,26 +156,48 @@ class RouterAdmin:
     async def _add_mount_table_entry(
         self, request: pb.AddMountTableEntryRequestProto, caller: Caller
     ) -> Message:
-        done = await self._add(request.entry, caller)
-        return pb.AddMountTableEntryResponseProto(status=done)
+        failed = await self._add([request.entry], caller)
+        return pb.AddMountTableEntryResponseProto(status=not failed)
 
     async def _add_mount_table_entries(
         self, request: pb.AddMountTableEntriesRequestProto, caller: Caller
     ) -> Message:
-        failed = [each.srcPath for each in request.entry if not await self._add(each, caller)]
+        failed = await self._add(request.entry, caller)
         return pb.AddMountTableEntriesResponseProto(status=not failed, failedEntriesKeys=failed)
 
-    async def _add(self, record: pb.MountTableRecordProto, caller: Caller) -> bool:
+    async def _add(self, records: Iterable[pb.MountTableRecordProto], caller: Caller) -> list[str]:
+        """The sources of those that there were before."""
         self._check_open()
-        entry = self._entry(record, caller)
-        await self._check_may_add(caller, entry.source)
+        # Who may is what the store says, and not what this router knew. For others than the
+        # superuser it depends on the entries above, which may have been added just before.
+        await self._reload()
+        is_superuser = not self._permissions or await self._is_superuser(caller)
+        failed: list[str] = []
+        is_known = True
+        try:
+            for record in records:
+                entry = self._entry(record, caller)
+                if not is_superuser:
+                    if not is_known:
+                        await self._reload()
+                        is_known = True
+                    await self._check_may_add(caller, entry.source)
+                if not await self._add_one(entry, caller):
+                    failed.append(record.srcPath)
+                    continue
+                is_known = False
+                await self._set_quotas(None, entry)
+        finally:
+            if not is_known:
+                await self._reload()
+        return failed
+
+    async def _add_one(self, entry: MountEntry, caller: Caller) -> bool:
         now_ms = int(time.time() * 1000)
-        entry = replace(entry, created_ms=now_ms, modified_ms=now_ms)
-        done = await asyncio.to_thread(self._store.add_mount, entry)
+        stamped = replace(entry, created_ms=now_ms, modified_ms=now_ms)
+        done = await self._store.run(lambda store: store.add_mount(stamped))
         if done:
             log.info("%s added the mount point %s", caller.user, entry)
-            await self._reload()
-            await self._set_quotas(None, entry)
         return done
 
     async def _update_mount_table_entry(
@@ -192,7 +212,7 @@ class RouterAdmin:
         await self._check_may(caller, known)
         now_ms = int(time.time() * 1000)
         entry = replace(entry, created_ms=known.created_ms, modified_ms=now_ms)
-        done = await asyncio.to_thread(self._store.update_mount, entry)
+        done = await self._store.run(lambda store: store.update_mount(entry))
         if done:
             log.info("%s changed the mount point %s to %s", caller.user, known, entry)
             await self._reload()
@@ -246,7 +266,7 @@ class RouterAdmin:
         if entry is None:
             return pb.RemoveMountTableEntryResponseProto(status=False)
         await self._check_may(caller, entry)
-        done = await asyncio.to_thread(self._store.remove_mount, entry.source)
+        done = await self._store.run(lambda store: store.remove_mount(entry.source))
         if done:
             log.info("%s removed the mount point %s", caller.user, entry)
             await self._reload()
@@ -332,7 +352,7 @@ class RouterAdmin:
         if name not in self._core.nameservices.members:
             log.error("Cannot disable %s, it does not exist", name)
             return pb.DisableNameserviceResponseProto(status=False)
-        await asyncio.to_thread(self._store.disable, name)
+        await self._store.run(lambda store: store.disable(name))
         await self._reload()
         log.warning("%s disabled nameservice %s", caller.user, name)
         return pb.DisableNameserviceResponseProto(status=True)
@@ -341,7 +361,8 @@ class RouterAdmin:
         self, request: pb.EnableNameserviceRequestProto, caller: Caller
     ) -> Message:
         await self._check_superuser(caller)
-        done = await asyncio.to_thread(self._store.enable, request.nameServiceId)
+        name = request.nameServiceId
+        done = await self._store.run(lambda store: store.enable(name))
         await self._reload()
         if done:
             log.warning("%s enabled nameservice %s", caller.user, request.nameServiceId)

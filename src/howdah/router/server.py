@@ -31,7 +31,9 @@ from howdah.router.namenodes.states import States
 from howdah.router.pages import Pages
 from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
+from howdah.router.store.beside import StoreBeside
 from howdah.router.store.choice import store_at
+from howdah.router.store.state_store import StateStore
 from howdah.router.table.mount_table import MountTable, Order
 from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
@@ -100,7 +102,7 @@ class Router:
             default_nameservice=settings.default_nameservice,
             near=self._locality.near,
         )
-        self._store = store_at(settings.store)
+        self._store = StoreBeside(store_at(settings.store))
         self._forwarding = Forwarding(self.core)
         self._impersonation = self._proxying()
         self._rpc = RpcServer(
@@ -137,7 +139,7 @@ class Router:
         """Listen; the addresses for clients, for administrators and for HTTP. Raises
         InvalidConfiguration, OSError."""
         settings = self._settings
-        await asyncio.to_thread(self._store.prepare)
+        await self._store.run(StateStore.prepare)
         await self.reload()
         await self.nameservices.heartbeat()
         await self._locate()
@@ -172,7 +174,10 @@ class Router:
         await self._admin.stop()
         await self._rpc.stop()
         self._connections.close()
-        await asyncio.to_thread(self._store.close)
+        try:
+            await self._store.run(StateStore.close)
+        except OSError as error:
+            log.warning("the state store is left as it is: %s", error)
 
     def _repeat(self, interval_s: float, what: str, work: Callable[[], Awaitable[None]]) -> None:
         async def repeat() -> None:
@@ -221,8 +226,9 @@ class Router:
 
     async def reload(self) -> None:
         """Read the state store. Raises OSError."""
-        entries = await asyncio.to_thread(self._store.mount_entries)
-        disabled = await asyncio.to_thread(self._store.disabled_nameservices)
+        entries, disabled = await self._store.run(
+            lambda store: (store.mount_entries(), store.disabled_nameservices())
+        )
         before = self.core.table
         table = MountTable(entries, self._settings.default_nameservice)
         if table.entries != before.entries:
@@ -233,12 +239,12 @@ class Router:
         elif table.default_nameservice != before.default_nameservice:
             self.core.table = table
         self.nameservices.disabled = frozenset(disabled)
-        if _has_local(table) and not _has_local(before):
-            await self._locality.refresh(self._settings.heartbeat_timeout_s)
         self._read_at_s = asyncio.get_running_loop().time()
         if self.core.safe_mode.store:
             self.core.safe_mode.store = False
             log.warning("the state store can be read again: safe mode is off")
+        if _has_local(table) and not _has_local(before):
+            await self._locality.refresh(self._settings.heartbeat_timeout_s)
 
     async def _read_again(self) -> None:
         try:
@@ -246,7 +252,7 @@ class Router:
         except OSError as error:
             log.error(
                 "the state store in %s cannot be read: %s; the mount table stays as it was",
-                *(self._store.records.place, error),
+                *(self._store.place, error),
             )
             limit_s = self._settings.safe_mode_after_s
             silent_s = asyncio.get_running_loop().time() - self._read_at_s

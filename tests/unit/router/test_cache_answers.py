@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.calls.caching import CachingCalls
 from howdah.router.table import cache_ids, merging
+from howdah.router.table.mount_table import Location
 
 pytestmark = pytest.mark.req("FS-241")
 
@@ -78,3 +84,29 @@ def test_directives_of_several_paths_end_where_the_first_page_ends() -> None:
     merged = merging.cache_directives([page((1, 4), True), page((2, 3, 9), False)])
     assert [each.info.id for each in merged.elements] == [1, 2, 3, 4]
     assert merged.hasMore
+
+
+def test_a_directive_that_one_destination_refuses_is_removed_at_all_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Also where one of them cannot be asked any more; the caller is told of the refusal."""
+    places = tuple(Location(name, f"/{name}/f", "/", "/f") for name in ("n1", "n2", "n3"))
+    removed = []
+
+    async def ask(place: Location, method: str, request: Any, *_: Any, **__: Any) -> Any:
+        if method == "removeCacheDirective":
+            removed.append((place.nameservice, request.id))
+            if place.nameservice == "n1":
+                raise errors.Unreachable("n1 is away")
+            return None
+        if place.nameservice == "n3":
+            raise errors.InvalidRequest("Unknown pool p")
+        return SimpleNamespace(id=7)
+
+    core = SimpleNamespace(ask=ask, resolve=lambda *_: SimpleNamespace(locations=places))
+    request = pb.AddCacheDirectiveRequestProto()
+    request.info.path, request.info.pool = "/f", "p"
+    with pytest.raises(errors.InvalidRequest, match="Unknown pool p"):
+        asyncio.run(CachingCalls(cast(Any, core)).add_cache_directive(request, cast(Any, None)))
+    assert removed == [("n1", 7), ("n2", 7)]
+    assert "cache directive 7 of nameservice n1 stays" in caplog.text

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
+from itertools import count
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -12,6 +16,9 @@ from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.server import Router, run
 from howdah.router.settings import Settings
+from howdah.router.store.beside import StoreBeside
+from howdah.router.store.choice import store_at
+from howdah.router.store.state_store import StateStore
 from howdah.router.table.mount_table import Destination, MountEntry
 
 pytestmark = pytest.mark.req("LM-020")
@@ -31,8 +38,9 @@ def conf(directory: Path) -> Configuration:
 def test_a_store_that_cannot_be_read_ends_in_safe_mode_and_the_table_stays(tmp_path: Path) -> None:
     async def scene() -> None:
         router = Router(conf(tmp_path))
-        router._store.prepare()
-        router._store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
         await router.reload()
         (tmp_path / "store").rename(tmp_path / "away")
         router._read_at_s -= 1.0
@@ -52,15 +60,68 @@ def test_a_store_that_cannot_be_read_ends_in_safe_mode_and_the_table_stays(tmp_p
 def test_a_damaged_record_leaves_the_table_as_it_was(tmp_path: Path) -> None:
     async def scene() -> None:
         router = Router(conf(tmp_path))
-        router._store.prepare()
-        router._store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
-        router._store.add_mount(MountEntry("/m/n", (Destination("n1", "/y"),)))
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+        store.add_mount(MountEntry("/m/n", (Destination("n1", "/y"),)))
         await router.reload()
         (tmp_path / "store" / "MountTable" / "0SLASH0m0SLASH0n").write_bytes(b"?")
         await router._read_again()
         assert list(router.core.table.entries) == ["/m", "/m/n"]
         with pytest.raises(OSError, match="0SLASH0m0SLASH0n"):
             await Router(conf(tmp_path)).reload()
+
+    asyncio.run(scene())
+
+
+def test_a_store_that_hangs_ends_in_safe_mode_and_the_router_goes_on(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+        await router.reload()
+        router._store = StoreBeside(store_at(tmp_path / "store"), limit_s=0.01)
+        # As a directory of a file server that has gone: who opens the record waits.
+        os.mkfifo(tmp_path / "store" / "MountTable" / "0SLASH0n")
+        router._read_at_s -= 1.0
+        before = threading.active_count()
+        for _ in range(3):
+            await router._read_again()
+        assert router.core.safe_mode.is_on
+        assert list(router.core.table.entries) == ["/m"]
+        assert threading.active_count() <= before + 1, "one thread waits, not one for each try"
+        await router.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_table_that_was_read_before_a_change_is_not_taken_after_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        was_read, may_go_on = threading.Event(), threading.Event()
+        real = StateStore.mount_entries
+        reads = count()
+
+        def slow_at_first(self: StateStore) -> list[MountEntry]:
+            found = real(self)
+            if next(reads) == 0:
+                was_read.set()
+                assert may_go_on.wait(20)
+            return found
+
+        with mock.patch.object(StateStore, "mount_entries", slow_at_first):
+            early = asyncio.create_task(router.reload())
+            await asyncio.to_thread(was_read.wait, 20)
+            store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
+            late = asyncio.create_task(router.reload())
+            await asyncio.wait({late}, timeout=0.05)
+            may_go_on.set()
+            await asyncio.gather(early, late)
+        assert list(router.core.table.entries) == ["/m"]
+        await router.stop()
 
     asyncio.run(scene())
 

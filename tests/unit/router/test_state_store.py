@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -21,6 +22,7 @@ from howdah.proto import router_pb2 as pb
 from howdah.router.administration import dumped_store
 from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at, store_place
+from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
@@ -301,3 +303,14 @@ def test_settings_that_cannot_be_are_named(values: dict[str, str], problem: str)
 def test_the_directory_of_the_store_may_be_a_uri() -> None:
     values = {**BASE, "dfs.federation.router.store.driver.file.directory": "file:///srv/s"}
     assert store_place(Configuration(values)) == Path("/srv/s")
+
+
+def test_a_router_that_holds_the_lock_for_ever_is_not_waited_for(tmp_path: Path) -> None:
+    with closing(StateStore(FileRecords(tmp_path, lock_limit_s=0.01))) as store:
+        store.prepare()
+        with (tmp_path / ".lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with pytest.raises(OSError, match=r"another router has held the lock for 0\.01 s"):
+                store.add_mount(ENTRY)
+            assert store.mount_entries() == [], "reading needs no lock"
+        assert store.add_mount(ENTRY)

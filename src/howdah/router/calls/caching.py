@@ -10,6 +10,7 @@ says how its id tells which one.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from howdah.router.calls.core import Core, is_unavailable
 from howdah.router.table import cache_ids, merging
 from howdah.router.table.mount_table import Location
 from howdah.rpc.service import Caller
+
+log = logging.getLogger(__name__)
 
 
 class CachingCalls:
@@ -88,12 +91,23 @@ class CachingCalls:
                 answer = await core.ask(place, "addCacheDirective", asked, caller)
                 made.append((place, answer.id))
         except errors.HowdahError:
-            for place, own_id in made:
-                undo = pb.RemoveCacheDirectiveRequestProto(id=own_id)
-                await core.ask(place, "removeCacheDirective", undo, caller, part="undo")
+            await self._undo(made, caller)
             raise
         first, own_id = made[0]
         return pb.AddCacheDirectiveResponseProto(id=cache_ids.routers_id(first.nameservice, own_id))
+
+    async def _undo(self, made: Sequence[tuple[Location, int]], caller: Caller) -> None:
+        """Remove directives; the caller is told why, and not that one could not be removed."""
+        for place, own_id in made:
+            undo = pb.RemoveCacheDirectiveRequestProto(id=own_id)
+            try:
+                await self._core.ask(place, "removeCacheDirective", undo, caller, part="undo")
+            except errors.HowdahError as error:
+                log.warning(
+                    "cache directive %d of nameservice %s stays, though those of the other "
+                    "destinations of its path could not be made: %s",
+                    *(own_id, place.nameservice, error),
+                )
 
     async def modify_cache_directive(
         self, request: pb.ModifyCacheDirectiveRequestProto, caller: Caller

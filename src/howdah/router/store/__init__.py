@@ -4,4 +4,5 @@
 - `files`        in a directory
 - `zookeeper`    in ZooKeeper
 - `choice`       which of them the configuration asks for
+- `beside`       beside the router's loop, with bounded waits
 """

@@ -7,8 +7,10 @@ several machines share it on a network filesystem.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -21,13 +23,16 @@ from howdah.storage.atomic import fsync_directory, replace_file
 _TEMPORARY: Final = ".tmp"
 _LOCK: Final = ".lock"
 _MOST_NAME_BYTES: Final = 255
+_LOCK_LIMIT_S: Final = 10.0
+_LOCK_LOOK_S: Final = 0.02
 
 
 class FileRecords:
     """See `state_store.Records`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, lock_limit_s: float = _LOCK_LIMIT_S) -> None:
         self.directory = directory
+        self._lock_limit_s = lock_limit_s
 
     @property
     def place(self) -> str:
@@ -78,12 +83,28 @@ class FileRecords:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """One router at a time writes: two must not use the same temporary file."""
-        with (self.directory / _LOCK).open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        """One router at a time writes: two must not use the same temporary file. Raises OSError
+        where another one does not come to its end: it may be stopped, or its machine."""
+        path = self.directory / _LOCK
+        with path.open("ab") as lock:
+            until_s = time.monotonic() + self._lock_limit_s
+            while not _is_taken(lock.fileno()):
+                if time.monotonic() > until_s:
+                    why = f"another router has held the lock for {self._lock_limit_s:g} s"
+                    raise OSError(errno.ETIMEDOUT, why, str(path))
+                time.sleep(_LOCK_LOOK_S)
             yield
 
     def _path(self, kind: str, name: str) -> Path:
         if len(os.fsencode(name)) > _MOST_NAME_BYTES:
             raise errors.IllegalArgument(f"{name} is too long for a record of the state store")
         return self.directory / kind / name
+
+
+def _is_taken(lock: int) -> bool:
+    """Whether the lock of a descriptor could be had now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -14,6 +14,7 @@ from howdah.fs.registry import connect
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
 from howdah.router.server import Router
+from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.rpc.service import Answer
 from howdah.rpc.session import Call
@@ -86,8 +87,9 @@ def before_an_observer(tmp_path: Path, work: Callable[[ObservedRouter], T], **se
             **settings,
         }
         router = Router(Configuration({key: str(value) for key, value in values.items()}))
-        router._store.prepare()
-        router._store.add_mount(MountEntry("/m", (Destination("ns", "/"),)))
+        store = store_at(tmp_path / "store")
+        store.prepare()
+        store.add_mount(MountEntry("/m", (Destination("ns", "/"),)))
         try:
             (host, port), _, _ = await router.start()
             scene = ObservedRouter(pair, router, f"{host}:{port}")
