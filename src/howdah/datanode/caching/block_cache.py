@@ -210,6 +210,9 @@ class BlockCache:
         with self._store.open(replica.as_block(pool_id)) as opened:
             if opened.replica.state is not ReplicaState.FINALIZED:
                 raise errors.ReplicaNotFound(f"it is {opened.replica.state.name} now")
+            if opened.length_bytes > entry.held_bytes:
+                # It was appended to between the order's look at it and the hold.
+                raise errors.ReplicaNotFound(f"it has grown to {opened.length_bytes} bytes")
             if not opened.length_bytes:
                 return None
             locked = self._lock_memory(opened.block_fd, opened.length_bytes)
@@ -306,13 +309,16 @@ class BlockCache:
         network is waited for, as long as the reader's connection lives."""
         now_s = time.monotonic()
         with self._lock:
-            gone = []
+            gone: list[_Entry] = []
+            staying: list[_Entry] = []
             for entry in self._leaving:
                 in_use = now_s < entry.give_up_s and self._registry.is_anchored(*entry.key)
-                if not in_use and (entry.memory is None or entry.memory.is_left()):
-                    gone.append(entry)
-                    self._entries.pop(entry.key, None)
-            self._leaving = [entry for entry in self._leaving if entry not in gone]
+                if in_use or not (entry.memory is None or entry.memory.is_left()):
+                    staying.append(entry)
+                    continue
+                gone.append(entry)
+                self._entries.pop(entry.key, None)
+            self._leaving = staying
         for entry in gone:
             if entry.memory is not None:
                 entry.memory.release()

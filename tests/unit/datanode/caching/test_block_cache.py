@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import os
 import random
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -106,6 +109,22 @@ def test_an_order_that_is_repeated_is_one_order(cached: Lab) -> None:
     cached.cache.cache(POOL, [2])
     cached.wait_until_cached(2)
     assert cached.locked_bytes == 6 * PAGE
+
+
+def test_a_replica_that_grew_before_its_room_was_held_is_not_locked_beyond_it(lab: Any) -> None:
+    subject = Lab(lab)
+    subject.write()
+    found = subject.store.find_id(POOL, 1)
+    assert found is not None
+    before = SimpleNamespace(state=found.state, volume_id=found.volume_id, length_bytes=1)
+    answers = itertools.chain([before], itertools.repeat(found))
+    with mock.patch.object(subject.store, "find_id", side_effect=answers):
+        subject.cache.cache(POOL, [1])
+        subject.wait_until_free()
+    assert not subject.cache.is_cached(POOL, 1)
+    subject.cache.cache(POOL, [1])
+    subject.wait_until_cached()
+    assert subject.locked_bytes == 3 * PAGE
 
 
 def test_an_empty_replica_takes_no_memory(lab: Any) -> None:
