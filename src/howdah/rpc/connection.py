@@ -64,6 +64,20 @@ class NotAccepted(NotConnected, TimeoutError):
     errno_code = errno.ETIMEDOUT
 
 
+_SERVERS: Final = {
+    "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol": ("datanode", "IPC"),
+    "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol": ("router", "admin"),
+    "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol": ("journal node", "RPC"),
+    "org.apache.hadoop.ha.ZKFCProtocol": ("failover controller", "RPC"),
+}
+"""Who answers a protocol, and at which of its ports; a namenode answers all others."""
+
+
+def _connect_hint(protocol: str) -> str:
+    server, port = _SERVERS.get(protocol, ("namenode", "RPC"))
+    return f"is the {server} up, and is this its {port} port?"
+
+
 class Dead(Exception):
     """The connection turned out to be gone before anything was answered."""
 
@@ -93,8 +107,7 @@ class Connection:
             raise errors.UnknownHost.named(host, error) from error
         except ConnectionRefusedError as error:
             raise Refused(
-                f"Cannot connect to {host}:{port}: {error} (is the namenode up, and is this its "
-                f"RPC port?)"
+                f"Cannot connect to {host}:{port}: {error} ({_connect_hint(protocol)})"
             ) from error
         except (OSError, OverflowError, ValueError) as error:
             # The last two: a port or a name that is none. Both may come from others.

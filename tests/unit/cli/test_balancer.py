@@ -224,6 +224,8 @@ def test_json_has_an_object_for_each_iteration(capsys: pytest.CaptureFixture[str
 def test_all_nameservices_are_balanced_where_the_default_is_one_of_them() -> None:
     conf = {"dfs.nameservices": "one,two", "fs.defaultFS": "hdfs://two"}
     assert uris(Configuration(conf)) == ["hdfs://one", "hdfs://two"]
+    conf["fs.defaultFS"] = "viewfs://all/"
+    assert uris(Configuration(conf)) == ["hdfs://one", "hdfs://two"]
     conf["fs.defaultFS"] = "hdfs://elsewhere:8020"
     assert uris(Configuration(conf)) == ["hdfs://elsewhere:8020"]
 

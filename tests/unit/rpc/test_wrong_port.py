@@ -15,6 +15,7 @@ import pytest
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
+from howdah.proto import client_datanode_pb2 as dn
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.rpc import notices
 from howdah.rpc.client import RpcClient
@@ -24,6 +25,7 @@ from howdah.rpc.session import Reply, ServerSession
 from howdah.rpc.wrong_port import NotAnRpcServer
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 
 
 def call(address: tuple[str, int], **settings: float) -> None:
@@ -190,10 +192,20 @@ def test_an_rpc_server_that_ends_a_connection_is_not_taken_for_a_web_server(said
 def test_a_refusal_has_its_number_and_pythons_type() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
-    with pytest.raises(ConnectionRefusedError, match="is the namenode up") as raised:
+    with pytest.raises(ConnectionRefusedError, match="is the namenode up, and is") as raised:
         call(address)
     assert isinstance(raised.value, Refused)
     assert raised.value.errno == errno.ECONNREFUSED
+
+
+def test_a_refusal_names_the_server_that_should_be_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    client = RpcClient(address, DATANODE_PROTOCOL, user="anna")
+    with pytest.raises(Refused, match=r"is the datanode up, and is this its IPC port\?"):
+        client.call(
+            *("getDatanodeInfo", dn.GetDatanodeInfoRequestProto()), dn.GetDatanodeInfoResponseProto
+        )
 
 
 def test_silence_has_its_number_and_pythons_type() -> None:

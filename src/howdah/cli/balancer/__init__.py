@@ -134,15 +134,23 @@ def _namenodes(
 
     with ExitStack() as stack:
         namenodes = []
+        found: dict[str, str] = {}
         for uri in uris(conf):
             fs = stack.enter_context(howdah.connect(uri, conf=conf, laid_over=False))
             if not isinstance(fs, HdfsFileSystem):
                 raise errors.InvalidConfiguration(f"{fs.uri} is no HDFS: it has no datanodes")
             namenode = BalancedNamenode(fs, lists_per_s=lists_per_s)
             stack.callback(namenode.close)
+            found[namenode.pool_id] = fs.uri
             if pools and namenode.pool_id not in pools:
                 log.info("block pool %s of %s is left out", namenode.pool_id, fs.uri)
                 continue
             stack.enter_context(namenode.alone())
             namenodes.append(namenode)
+        unknown = sorted(pools - found.keys())
+        if unknown:
+            raise errors.InvalidConfiguration(
+                f"-blockpools names {', '.join(unknown)}; there are "
+                + ", ".join(f"{pool} of {uri}" for pool, uri in found.items())
+            )
         yield namenodes

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def uris(conf: Configuration) -> list[str]:
-    """All nameservices, where the default filesystem is one of them; else that alone."""
+    """All nameservices, where the default filesystem is one of them, or a view, which is over
+    them; else that alone."""
     default = conf.get(keys.FS_DEFAULTFS)
     names = internal_nameservices(conf)
-    if urlsplit(default).netloc in names:
+    parts = urlsplit(default)
+    if names and (parts.scheme == "viewfs" or parts.netloc in names):
         return [f"hdfs://{name}" for name in names]
     return [default]
 

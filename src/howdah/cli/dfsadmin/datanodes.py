@@ -160,7 +160,7 @@ COMMANDS: Final = {
     ),
     "-refreshNamenodes": Command(
         "datanode_host:ipc_port",
-        "Have a datanode read anew who its namenodes are; not supported, start it anew.",
+        "Have a datanode read its files anew, and serve the nameservices and namenodes in them.",
         _refresh_namenodes,
         1,
         1,

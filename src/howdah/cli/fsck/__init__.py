@@ -57,8 +57,12 @@ def _run(wanted: Wanted, conf: Configuration) -> int:
             # Of a view the filesystem that has the path is checked.
             fs, path = whole.resolve_path(wanted.path)
             if not isinstance(fs, HdfsFileSystem):
-                print(f"FileSystem is {fs.uri}\nDFSck exiting.", file=sys.stderr)
-                return 0
+                print(
+                    f"FileSystem is {fs.uri}\nDFSck exiting.\nfsck: {wanted.path} has no blocks "
+                    "of its own, and nothing was checked: name a path that is on hdfs://",
+                    file=sys.stderr,
+                )
+                return EXIT_FAILURE
             status = fs.get_file_status(path)
         except errors.PathNotFound:
             print(

@@ -23,7 +23,8 @@ trash.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from howdah import errors
 from howdah.config import Configuration
@@ -442,9 +443,9 @@ class ViewFileSystem(ViewAttributes):
                 continue  # local files and memory keep none
         return found
 
-    def mounted(self, path: PathLike) -> list[tuple[str, str, FsStatus]]:
+    def mounted(self, path: PathLike) -> list[tuple[str, str, Callable[[], FsStatus]]]:
         """The mount points at and below a path, or the one that it is below: each with the URI
-        of its target and how much room there is."""
+        of its target, and what tells how much room there is: a target may be away."""
         name = self.resolve(path)
         resolved = self.table.resolve(name)
         if resolved.link is not None:
@@ -452,9 +453,12 @@ class ViewFileSystem(ViewAttributes):
         else:
             links = self._links_below(name)
         return [
-            (each.mount, each.target_text, self._target(each, each.target).get_status())
+            (each.mount, each.target_text, partial(self._room, each))
             for each in sorted(links, key=lambda link: link.mount)
         ]
+
+    def _room(self, link: Link) -> FsStatus:
+        return self._target(link, link.target).get_status()
 
     def _links_below(self, name: str) -> list[Link]:
         return [each for each in self.table.all_links() if paths.is_under(each.mount, name)]

@@ -62,7 +62,10 @@ def parse(name: str, entries: Iterable[tuple[str, str]], *, nested: bool = True)
                 f"ViewFs: Mount points initialization error. Invalid {kind} entry in config: {key}"
             )
         elif entry.startswith(_MERGE):
-            raise errors.UnsupportedOperation(f"{key}: links that merge directories (linkMerge)")
+            raise errors.UnsupportedOperation(
+                f"{key}: links that merge directories (linkMerge) are not supported; Hadoop has "
+                f"none either. A mount point with several targets is {_NFLY}SETTINGS./PATH"
+            )
         elif entry.startswith(_NFLY):
             links.append(_nfly(key, entry.removeprefix(_NFLY), value))
         elif entry.startswith(_REGEX):

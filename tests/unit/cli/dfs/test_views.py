@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
 
 import pytest
@@ -47,6 +48,23 @@ def test_df_has_a_line_for_each_mount_point(
     assert head.split() == ["Filesystem", "Size", "Used", "Available", "Use%", "Mounted", "on"]
     assert [line.split()[-1] for line in lines] == mounts
     assert all(line.startswith("mem://") for line in lines)
+
+
+def test_df_has_lines_for_the_others_where_one_target_is_away(
+    conf: Configuration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    more = conf.with_values(
+        {
+            "fs.viewfs.mounttable.v.link./away": f"hdfs://127.0.0.1:{port}/",
+            "ipc.client.connect.max.retries": "0",
+        }
+    )
+    assert main(["-df", "/"], more) == 1
+    said = capsys.readouterr()
+    assert [line.split()[-1] for line in said.out.splitlines()[1:]] == ["/in/two", "/one"]
+    assert said.err.startswith(f"df: Cannot connect to 127.0.0.1:{port}")
 
 
 def test_snapshots_of_what_has_none_are_refused_by_the_target(
@@ -100,5 +118,5 @@ def test_what_a_view_has_not_is_refused_by_its_name(
     words: list[str], said: str, conf: Configuration, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [f"-D{key}={value}" for key, value in conf.items()]
-    howdah_main([words[0], *options, *words[1:]])
+    assert howdah_main([words[0], *options, *words[1:]]) != 0
     assert said in capsys.readouterr().err

@@ -7,7 +7,7 @@ view each mount point.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from howdah.cli.arguments.words import Parsed
@@ -107,11 +107,16 @@ class Df(Command):
 
     def process_path(self, item: Item) -> None:
         if isinstance(item.fs, ViewFileSystem):
-            for mount, where, status in item.fs.mounted(item.path):
-                self._row(where, status, mount)
+            # A target that cannot be asked leaves the other lines.
+            for mounted in item.fs.mounted(item.path):
+                self.attempt(self._mount_row, mounted)
             return
         name = item.fs.uri if item.fs.scheme != "file" else f"{item.fs.uri}/"
         self._row(name, item.fs.get_status())
+
+    def _mount_row(self, mounted: tuple[str, str, Callable[[], FsStatus]]) -> None:
+        mount, where, room = mounted
+        self._row(where, room(), mount)
 
     def _row(self, name: str, status: FsStatus, mount: str | None = None) -> None:
         record: dict[str, object] = {
