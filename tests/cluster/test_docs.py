@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -24,7 +25,7 @@ import pytest
 
 import howdah
 from howdah import keys
-from howdah.cli.main import COMMANDS
+from howdah.cli.main import COMMANDS, main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
@@ -36,6 +37,7 @@ from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
+from howdah.testing.internal.routers import Routers
 from howdah.users.current import current_user
 from howdah.users.impersonation import read_rules
 from howdah.web.server import HttpServer
@@ -116,7 +118,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
         *("sh", "xml", "xml", "sh", "sh", "sh", "xml"),
-        *("sh", "sh", "sh", "sh", "xml", "json", "xml", ""),
+        *("sh", "sh", "sh", "sh", "sh", "xml", "json", "xml", ""),
     ]
     assert set(kinds["docs/testing.md"]) == {"python"}
     assert set(kinds["docs/python.md"]) == {"python", "xml"}
@@ -356,7 +358,7 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, importing, secondary, journals, controllers, web, front, leaving = blocks_of(
+    servers, importing, secondary, journals, controllers, _, web, front, leaving = blocks_of(
         "docs/operating.md", "sh"
     )
     several = journals.code + controllers.code
@@ -394,6 +396,24 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
     terminal.run(importing.code, **here)
     with howdah.connect(conf=conf) as fs:
         assert fs.exists("/a")
+
+
+def test_the_guide_to_a_router(
+    howdah_cluster: MiniCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *_, block, _, _, _ = blocks_of("docs/operating.md", "sh")
+    foreground, *lines = [shlex.split(line, comments=True) for line in block.code.splitlines()]
+    assert foreground == ["howdah", "router"]
+    with Routers(tmp_path, {"users": howdah_cluster, "logs": howdah_cluster}) as routers:
+        routers.start()
+        options = [f"-D{key}={value}" for key, value in routers.admin_conf().items()]
+        for _, command, *words in lines:
+            here = [word.replace("hdfs://127.0.0.1:8888", routers.uri()) for word in words]
+            assert main([command, *options, *here]) == 0, capsys.readouterr().err
+        said = capsys.readouterr().out
+    assert "Successfully added mount point /both" in said
+    assert "users->/both,logs->/both" in said
+    assert "Successfully removed mount point /logs" in said
 
 
 def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
