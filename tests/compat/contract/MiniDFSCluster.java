@@ -432,9 +432,17 @@ public class MiniDFSCluster implements AutoCloseable {
     tell("configure", nameOf(nameNode), Map.of(key, String.valueOf(inherits)));
   }
 
-  /** Java's client fails the first call on a connection whose other end has gone. */
+  /**
+   * Java's client fails the first call on a connection whose other end has gone. Ours may be served
+   * anew sooner than an idle connection is closed, and a test's clients have connections that this
+   * call does not use: all of them are given the time to close.
+   */
   private void reconnect(int nameNode) throws IOException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECONNECT_S);
+    long idle = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3 * KEPT_CONNECTION_MS);
+    while (System.nanoTime() < idle) {
+      LockSupport.parkNanos(idle - System.nanoTime());
+    }
     while (true) {
       try {
         getFileSystem(nameNode).getFileStatus(new Path("/"));
