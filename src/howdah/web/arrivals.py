@@ -13,10 +13,11 @@ import selectors
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from howdah.tls.server import ServerTls, shut_down
+from howdah.web.channel import Channel
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,25 @@ class Arrival:
     def break_off(self) -> None:
         """From another thread: whoever waits for its first byte notices, and closes it."""
         shut_down(self.connection, socket.SHUT_RDWR)
+
+
+Missed = Arrival | Channel
+
+
+def least_missed(arrivals: Iterable[Arrival], channels: Iterable[Channel]) -> Missed | None:
+    """The one that is silent for the longest; where none is, the one whose head is not whole for
+    the longest: whoever drips bytes holds no place that others want."""
+    first = next(iter(arrivals), None)
+    silent: list[tuple[float, Missed]] = [] if first is None else [(first.since_s, first)]
+    dripping: list[tuple[float, Missed]] = []
+    for channel in channels:
+        silent_since_s, head_since_s = channel.silent_since_s, channel.head_since_s
+        if silent_since_s is not None:
+            silent.append((silent_since_s, channel))
+        elif head_since_s is not None:
+            dripping.append((head_since_s, channel))
+    found = silent or dripping
+    return min(found, key=lambda each: each[0])[1] if found else None
 
 
 class Host(Protocol):

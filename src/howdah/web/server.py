@@ -25,15 +25,16 @@ import logging
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
-from howdah.web.arrivals import Arrival, Entrance
+from howdah.web.arrivals import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Framing, Request, Response, plain
@@ -46,6 +47,9 @@ WORDS: Final = threading.Lock()
 """Held while a page is put into words beside a loop, and never while anything is waited for: the
 loop has to wait for one such thread at a time, however many ask."""
 MAX_CONNECTIONS: Final = 512
+MAX_UNSENT_BYTES: Final = 128 << 20
+"""Of answers that are whole in memory and wait for their readers."""
+_LARGE_BYTES: Final = 64 * 1024
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""
 _ENDING_S: Final = 5.0
@@ -101,7 +105,6 @@ class Stream(Protocol):
 
 Answer = Response | Exchange | Stream
 Handler = Callable[[Request], Answer]
-Missed = Arrival | Channel
 Run = Callable[[Callable[[], Any]], Any]
 """Calls something and returns what it returns, or raises what it raises."""
 
@@ -138,20 +141,37 @@ def on_loop(post: Callable[[Callable[[], None]], None]) -> Run:
     return run
 
 
-def _least_missed(arrivals: Iterable[Arrival], channels: Iterable[Channel]) -> Missed | None:
-    """The one that is silent for the longest; where none is, the one whose head is not whole for
-    the longest: whoever drips bytes holds no place that others want."""
-    first = next(iter(arrivals), None)
-    silent: list[tuple[float, Missed]] = [] if first is None else [(first.since_s, first)]
-    dripping: list[tuple[float, Missed]] = []
-    for channel in channels:
-        silent_since_s, head_since_s = channel.silent_since_s, channel.head_since_s
-        if silent_since_s is not None:
-            silent.append((silent_since_s, channel))
-        elif head_since_s is not None:
-            dripping.append((head_since_s, channel))
-    found = silent or dripping
-    return min(found, key=lambda each: each[0])[1] if found else None
+class _Unsent:
+    """Large whole answers that their readers have not taken yet. Thread-safe.
+
+    Each is in memory until then, and 512 readers of 10 MB that read nothing would be 5 GB."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._sizes: dict[Channel, int] = {}
+
+    @contextmanager
+    def one_more(self, channel: Channel, size_bytes: int) -> Iterator[None]:
+        """While it is sent. Where there are too many bytes, those that wait for the longest are
+        broken off."""
+        if size_bytes < _LARGE_BYTES:
+            yield
+            return
+        with self._lock:
+            while self._sizes and sum(self._sizes.values()) + size_bytes > self._most_bytes:
+                slowest = next(iter(self._sizes))
+                log.warning(
+                    "%s is dropped: it has not read its %d bytes, and others want as many",
+                    *(slowest.peer, self._sizes.pop(slowest)),
+                )
+                slowest.break_off()
+            self._sizes[channel] = size_bytes
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._sizes.pop(channel, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +205,7 @@ class HttpServer:
         self.framing = Framing()
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
+        self._unsent = _Unsent(MAX_UNSENT_BYTES)
         # Beside those that count there are those that made room, and have not noticed yet.
         self._threads = threading.Semaphore(2 * max_connections)
         self._lock = threading.Lock()
@@ -264,7 +285,7 @@ class HttpServer:
             if self._stopped:
                 return False
             if len(self._connections) + len(self._arrivals) >= self._max_connections:
-                missed = _least_missed(self._arrivals, self._connections)
+                missed = least_missed(self._arrivals, self._connections)
                 if missed is None:
                     return False
                 # Its thread notices; it counts no more.
@@ -371,7 +392,8 @@ class HttpServer:
                 finally:
                     self._encoding.release()
             response = varying(response)
-        channel.respond(response)
+        with self._unsent.one_more(channel, len(response.body)):
+            channel.respond(response)
 
     def _exchange(self, channel: Channel, request: Request, exchange: Exchange, run: Run) -> None:
         broken: OSError | None = None

@@ -25,9 +25,10 @@ from howdah import daemons, defects, keys
 from howdah.config import Configuration
 from howdah.testing.waiting import wait_until
 from howdah.web import channel as channel_module
+from howdah.web import server as server_module
 from howdah.web.channel import Channel, Patience
 from howdah.web.file_out import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, answer, plain
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
@@ -462,6 +463,31 @@ def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_s
         assert all_of(dial(port)) == b""
         assert "cannot be waited for" in caplog.text
         assert said(port, b"GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+def test_large_answers_that_nobody_reads_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 16 << 20
+    monkeypatch.setattr(server_module, "MAX_UNSENT_BYTES", size * 5 // 2)
+    large = answer(200, bytes(size), "application/octet-stream")
+    with serving(lambda _: large) as port:
+        readers = [dial(port) for _ in range(3)]
+        for reader in readers:
+            reader.sendall(GET % b"/")
+            assert reader.recv(15) == b"HTTP/1.1 200 OK"  # so they come one after the other
+        assert len(all_of(readers[0])) < size
+        for reader in readers[1:]:
+            reader.shutdown(socket.SHUT_WR)
+            assert len(all_of(reader)) > size
+        for reader in readers:
+            reader.close()
+
+
+def test_one_answer_may_be_larger_than_all_that_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 4 << 20
+    monkeypatch.setattr(server_module, "MAX_UNSENT_BYTES", size // 2)
+    large = answer(200, bytes(size), "application/octet-stream")
+    with serving(lambda _: large) as port:
+        assert len(said(port, GET % b"/")) > size
 
 
 def test_who_finds_all_connections_at_work_is_told_to_come_again() -> None:
