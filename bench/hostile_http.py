@@ -2,8 +2,8 @@
 
 One caller asks for a file's status all the time, over RPC, while a crowd in a process of its own
 speaks HTTP to the same namenode: slow heads, bodies and heads that are far too long, what is no
-HTTP, pipelines whose requests need the loop, and more connections than are served. A crowd has
-a pace that it keeps whatever it is answered.
+HTTP, pipelines whose requests need the loop, and ten thousand connections, of which a server
+keeps a twentieth. A crowd has a pace that it keeps whatever it is answered.
 
 Two cores, say, are also taken by the crowd itself and by the threads that listen to it. So each
 crowd is measured at another server, too: the same HTTP server in a process that answers no calls.
@@ -14,8 +14,11 @@ beyond the processor time that it takes from the machine.
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
+import resource
+import select
 import selectors
 import socket
 import statistics
@@ -24,11 +27,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Final
 
 import scale
-from harness import Options, Results, figure, main, progress, scratch
+from harness import MB, Options, Results, Skipped, figure, main, progress, scratch
 
 from howdah import keys
 from howdah.web.http import Request, Response, plain
@@ -36,9 +41,14 @@ from howdah.web.server import HttpServer
 
 Address = tuple[str, int]
 ALONE, THERE = "alone", "beside it at another server"
+MANY = "ten thousand connections"
 _PAUSE_S: Final = 0.001
+_SECONDS: Final = 1.2
+"""So long a caller asks at a time: with seven rounds it is under four minutes."""
 _WARM_S: Final = 0.3
 """So long a crowd gathers before anybody measures."""
+_BIND_ADDRESS_NO_PORT: Final = 24
+"""Of Linux: the port is chosen by connect, which may use one that is in use towards others."""
 _REQUEST: Final = b"GET /webhdfs/v1/?op=GETFILESTATUS&user.name=x HTTP/1.1\r\nHost: x\r\n\r\n"
 _MALFORMED: Final = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
@@ -53,6 +63,10 @@ _BODY: Final = (
     b"Content-Length: 1000000000000\r\n\r\n"
 )
 _HEAD: Final = b"GET / HTTP/1.1\r\nX: " + b"a" * 100_000
+
+
+class TooFewFiles(OSError):
+    """The system does not let a process have as many connections as a crowd has."""
 
 
 # -- crowds: each is called as often as its pace says ---------------------------------
@@ -156,18 +170,72 @@ class Pipelined:
 
 
 class Crowded:
-    """New connections that say nothing; the oldest of a thousand goes for each."""
+    """Ten thousand connections that say nothing, and a thousand new ones a second: the oldest go.
 
-    pace_hz = 300.0
+    All are up before anybody measures. They dial without waiting for each other, but for no more
+    at once than fit into a server's queue: whoever finds no place there dials again after 1, 2,
+    4 … seconds. They come from many addresses, for one has 28,000 ports, of which each is kept
+    for a minute after its use."""
+
+    pace_hz = 100.0
+    connections = 10_000
+    _FRESH: Final = 10
+    _AT_ONCE: Final = 200
+    _SOURCES: Final = 16
+    _UP_S: Final = 60.0
+    _SPARE_FILES: Final = 200
 
     def __init__(self, address: Address) -> None:
+        needed = self.connections + self._SPARE_FILES
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY and hard < needed:
+            raise TooFewFiles(f"{needed:,} open files are needed, and `ulimit -Hn` is {hard:,}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, needed), hard))
         self._address = address
         self._open: deque[socket.socket] = deque()
+        self._number = 0
+        self._gather()
 
     def act(self) -> None:
-        self._open.append(_dial(self._address))
-        if len(self._open) > 1000:
+        for _ in range(self._FRESH):
             self._open.popleft().close()
+            self._open.append(self._dialling())
+
+    def _gather(self) -> None:
+        """Dial until all are up. Raises TimeoutError."""
+        deadline_s = time.monotonic() + self._UP_S
+        dialling: dict[int, socket.socket] = {}
+        with select.epoll() as ready:
+            while len(self._open) < self.connections:
+                wanted = self.connections - len(self._open) - len(dialling)
+                for _ in range(min(wanted, self._AT_ONCE - len(dialling))):
+                    fresh = self._dialling()
+                    dialling[fresh.fileno()] = fresh
+                    ready.register(fresh, select.EPOLLOUT)
+                for file, _ in ready.poll(1.0):
+                    ready.unregister(file)
+                    found = dialling.pop(file)
+                    # A server may have dropped it by now, but not refused it.
+                    error = found.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                    if error not in (0, errno.ECONNRESET, errno.EPIPE):
+                        raise OSError(error, os.strerror(error))
+                    self._open.append(found)
+                if time.monotonic() > deadline_s:
+                    raise TimeoutError(
+                        f"{len(self._open)} of {self.connections} connections are up after "
+                        f"{self._UP_S:g} s"
+                    )
+
+    def _dialling(self) -> socket.socket:
+        made = socket.socket()
+        made.setblocking(False)
+        self._number += 1
+        made.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
+        made.bind((f"127.0.0.{2 + self._number % self._SOURCES}", 0))
+        error = made.connect_ex(self._address)
+        if error not in (0, errno.EINPROGRESS):
+            raise OSError(error, os.strerror(error))
+        return made
 
 
 CROWDS: Final[dict[str, Callable[[Address], Slow | Huge | Malformed | Pipelined | Crowded]]] = {
@@ -175,7 +243,7 @@ CROWDS: Final[dict[str, Callable[[Address], Slow | Huge | Malformed | Pipelined 
     "huge": Huge,
     "malformed": Malformed,
     "pipelined": Pipelined,
-    "many connections": Crowded,
+    MANY: Crowded,
 }
 
 
@@ -186,8 +254,13 @@ def _dial(address: Address) -> socket.socket:
 
 
 def _gather(pipe: Connection, name: str, address: Address) -> None:
-    crowd = CROWDS[name](address)
-    pipe.send("ready")
+    before_s = time.perf_counter()
+    try:
+        crowd = CROWDS[name](address)
+    except TooFewFiles as error:
+        pipe.send(error)
+        return
+    pipe.send(time.perf_counter() - before_s)
     step_s = 1 / crowd.pace_hz
     next_s = time.perf_counter()
     late = 0
@@ -250,7 +323,6 @@ def _process(act: Callable[..., None], *arguments: object) -> Iterator[Connectio
 
 def measure(options: Options) -> Results:
     rounds = options.repeats(7, 3)
-    seconds = 3.0 if not options.quick else 1.5
     with scratch(options, "hostile-http") as base:
         namenode = scale.Howdah(base)
         namenode.start(None)
@@ -258,7 +330,7 @@ def measure(options: Options) -> Results:
             here = namenode.conf.get(keys.DFS_NAMENODE_HTTP_ADDRESS)
             assert here is not None
             _wait(namenode.address)
-            yield from _measured(namenode.address, here, rounds, seconds)
+            yield from _measured(namenode, here, rounds)
         finally:
             namenode.stop()
 
@@ -275,23 +347,46 @@ def _wait(address: Address) -> None:
             time.sleep(0.2)
 
 
-def _measured(rpc: Address, here: Address, rounds: int, seconds: float) -> Results:
-    found: dict[tuple[str, str], list[list[float]]] = {}
-    with _process(_ask, rpc) as caller, _process(_serve) as other:
+@dataclass
+class Found:
+    """What a round adds a value to."""
+
+    latencies: dict[tuple[str, str], list[list[float]]] = field(default_factory=dict)
+    """Microseconds of each call, by crowd and place."""
+    up_s: dict[str, list[float]] = field(default_factory=dict)
+    """Until the ten thousand were there, by place."""
+    resident: dict[str, list[float]] = field(default_factory=dict)
+    """Megabytes of the namenode, by place."""
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+def _measured(namenode: scale.Howdah, here: Address, rounds: int) -> Results:
+    found = Found()
+    with _process(_ask, namenode.address) as caller, _process(_serve) as other:
         assert caller.recv() == "ready"
         there: Address = other.recv()
 
         def asked(crowd: str, where: str) -> None:
-            caller.send(seconds)
-            found.setdefault((crowd, where), []).append([each * 1e6 for each in caller.recv()])
+            caller.send(_SECONDS)
+            took = [each * 1e6 for each in caller.recv()]
+            found.latencies.setdefault((crowd, where), []).append(took)
+            if crowd == MANY:
+                found.resident.setdefault(where, []).append(_resident_mb(namenode.pid))
 
         for number in range(rounds):
             for name in CROWDS:
+                if name in found.skipped:
+                    continue
                 progress(f"round {number + 1} of {rounds}: {name}")
                 asked(name, ALONE)
                 for where, address in ((THERE, there), ("here", here)):
                     with _process(_gather, name, address) as crowd:
-                        assert crowd.recv() == "ready"
+                        up = crowd.recv()
+                        if isinstance(up, TooFewFiles):
+                            found.skipped[name] = str(up)
+                            break
+                        if name == MANY:
+                            found.up_s.setdefault(where, []).append(up)
                         time.sleep(_WARM_S)
                         asked(name, where)
                         crowd.send("enough")
@@ -299,15 +394,36 @@ def _measured(rpc: Address, here: Address, rounds: int, seconds: float) -> Resul
                         if late:
                             progress(f"{name} at {address[1]} lost its pace {late} times")
     progress(f"load {os.getloadavg()[0]:.1f}")
+    yield from _figures(found)
+
+
+def _figures(found: Found) -> Results:
     for name in CROWDS:
+        if name in found.skipped:
+            yield Skipped(f"getFileInfo beside {name}", found.skipped[name])
+            continue
         for what, of in (("p50", 50), ("p99", 99)):
             yield figure(
                 f"getFileInfo beside {name} HTTP, {what}",
                 "µs",
-                _percentiles(found[name, "here"], of),
-                {where: _percentiles(found[name, where], of) for where in (ALONE, THERE)},
+                _percentiles(found.latencies[name, "here"], of),
+                {where: _percentiles(found.latencies[name, where], of) for where in (ALONE, THERE)},
                 target="unmoved" if what == "p50" else "",
             )
+    if found.up_s:
+        yield figure(f"until {MANY} are up", "s", found.up_s["here"], {THERE: found.up_s[THERE]})
+        yield figure(
+            f"resident memory of the namenode beside {MANY}",
+            "MB",
+            found.resident["here"],
+            {ALONE: found.resident[ALONE]},
+            target="bounded",
+        )
+
+
+def _resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / MB
 
 
 def _percentiles(rounds: list[list[float]], of: int) -> list[float]:
