@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from howdah.native.records import quickly_made
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import (
     NO_TOKEN,
@@ -20,6 +21,7 @@ from howdah.transfer.blocks import (
 )
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class LocatedBlock:
     """A block, its offset in the file, and one node with storage per replica."""
@@ -110,6 +112,7 @@ class LocatedBlock:
         )
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class LocatedBlocks:
     """A batch of a file's blocks, with what the namenode knows of the file's length.

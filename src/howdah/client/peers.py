@@ -19,6 +19,9 @@ from howdah.forks import PerProcess
 from howdah.transfer.sockets import Connection
 
 Address = tuple[str, int]
+LOOK_AFTER_S = 0.1
+"""A connection that has been idle for so long may have been closed by its datanode; one that
+was used a moment ago is not asked. Whoever reads finds out."""
 
 
 class _Kept:
@@ -42,31 +45,31 @@ class PeerCache:
         self._kept = PerProcess(_Kept)
 
     def take(self, address: Address) -> Connection | None:
-        """A connection to `address` that looks alive."""
+        """The connection to `address` that was used last and looks alive."""
+        kept = self._kept.get()
         while True:
-            found = self._pop(address)
-            if found is None or not found.has_input:
+            now_s = time.monotonic()
+            stale: list[Connection] = []
+            found, since_s = None, now_s
+            with kept.lock:
+                idle = kept.idle
+                while idle:
+                    oldest = next(iter(idle))
+                    if idle[oldest][0] >= now_s - self._expiry_s:
+                        break
+                    del idle[oldest]
+                    stale.append(oldest)
+                for connection in reversed(idle):
+                    since_s, place = idle[connection]
+                    if place == address:
+                        found = connection
+                        del idle[connection]
+                        break
+            for connection in stale:
+                connection.close()
+            if found is None or now_s - since_s < LOOK_AFTER_S or not found.has_input:
                 return found
             found.close()
-
-    def _pop(self, address: Address) -> Connection | None:
-        stale: list[Connection] = []
-        found = None
-        kept = self._kept.get()
-        with kept.lock:
-            limit_s = time.monotonic() - self._expiry_s
-            for connection, (since_s, place) in list(kept.idle.items()):
-                if since_s < limit_s:
-                    stale.append(connection)
-                elif place == address:
-                    found = connection
-            if found is not None:
-                del kept.idle[found]
-            for connection in stale:
-                del kept.idle[connection]
-        for connection in stale:
-            connection.close()
-        return found
 
     def give_back(self, address: Address, connection: Connection) -> None:
         """Keep a connection that has nothing more under way."""

@@ -8,6 +8,7 @@ Nothing is read and written through one stream, so there is no `+`.
 
 from __future__ import annotations
 
+import functools
 import io
 from abc import ABC, abstractmethod
 from typing import Any, Final, Literal, overload
@@ -202,6 +203,7 @@ class PythonFiles(ABC):
         return self.write_bytes(path, text.encode(encoding, errors), overwrite=overwrite)
 
 
+@functools.lru_cache(maxsize=64)
 def _kind(mode: str) -> str:
     """The one letter of `r`, `w`, `x` and `a` in a mode."""
     kinds = _KINDS & set(mode)

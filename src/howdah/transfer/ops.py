@@ -26,6 +26,7 @@ from functools import lru_cache
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.native.records import quickly_made
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.tracing.context import MAX_CONTEXT_BYTES, ids_of
@@ -119,6 +120,7 @@ class CachingHints:
 NO_HINTS = CachingHints()
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ReadBlock:
     """`trace`, here and in the others: the context of the sender's span, as it came

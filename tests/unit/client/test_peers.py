@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from howdah.client import peers
 from howdah.client.peers import PeerCache
 from howdah.transfer.sockets import Connection
 
@@ -75,12 +76,28 @@ def test_a_connection_expires(pairs: Pairs) -> None:
     assert connection.fileno() == -1
 
 
-def test_a_connection_that_the_far_end_closed_is_not_given_out(pairs: Pairs) -> None:
+def test_a_connection_that_the_far_end_closed_long_ago_is_not_given_out(
+    pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "LOOK_AFTER_S", 0.0)
+    cache = PeerCache(4, 10)
+    before, connection = pairs.new(), pairs.new()
+    cache.give_back(A, before)
+    cache.give_back(A, connection)
+    pairs.far[connection].close()
+    assert cache.take(A) is before
+    assert connection.fileno() == -1
+
+
+def test_a_connection_that_was_used_a_moment_ago_is_not_asked_whether_it_lives(
+    pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "LOOK_AFTER_S", 1000.0)
     cache = PeerCache(4, 10)
     connection = pairs.new()
     cache.give_back(A, connection)
     pairs.far[connection].close()
-    assert cache.take(A) is None
+    assert cache.take(A) is connection
 
 
 def test_a_cache_without_capacity_keeps_nothing(pairs: Pairs) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from howdah.fs.objects.store import ObjectInfo
-from howdah.fs.status import FileStatus, quickly_made
+from howdah.fs.status import FileStatus
+from howdah.native.records import quickly_made
 
 
 @quickly_made

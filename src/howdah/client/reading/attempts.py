@@ -37,6 +37,8 @@ class DeadNodes:
 
     def holds(self, node: DatanodeAddress, now_s: float) -> bool:
         """Whether `node` is still to be left out."""
+        if not self._until_s:
+            return False  # As nearly always: a node's hash takes a while.
         until_s = self._until_s.get(node)
         return until_s is not None and now_s < until_s
 
@@ -77,7 +79,11 @@ class Attempts:
     ) -> DatanodeAddress | None:
         """The first node that may work and is not `busy` with this read already."""
         for node in nodes:
-            if node in busy or node in self.corrupt or self._dead.holds(node, now_s):
+            if (
+                (busy and node in busy)
+                or (self.corrupt and node in self.corrupt)
+                or self._dead.holds(node, now_s)
+            ):
                 continue
             return node
         return None

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -71,7 +70,7 @@ class FileReplicas:
         self._context = context
         self._dead = DeadNodes(settings.dead_node_memory_s)
         self._broke_off: dict[DatanodeAddress, int] = {}
-        self._silent_losses: Counter[DatanodeAddress] = Counter()
+        self._silent_losses: dict[DatanodeAddress, int] = {}
 
     @property
     def path(self) -> str:
@@ -220,8 +219,8 @@ class FileReplicas:
         if not in_silence:
             self._silent_losses.pop(node, None)
             return
-        self._silent_losses[node] += 1
-        if self._silent_losses[node] >= SILENT_LOSSES:
+        losses = self._silent_losses[node] = self._silent_losses.get(node, 0) + 1
+        if losses >= SILENT_LOSSES:
             self._silent_losses.pop(node, None)
             _log.warning(
                 "%s: %s said nothing in %d reads of %s that other nodes were asked for later and "

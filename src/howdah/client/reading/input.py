@@ -45,6 +45,8 @@ from howdah.options import FileRange, check_ranges
 from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.ops import CachingHints
 
+_FORKING = PerProcess(threading.Lock)
+"""Held by the thread of a forked child that sees first that a stream is its parent's."""
 SHORT_SKIP_BYTES = 128 * 1024
 """Seeking forward so far reads on: the bytes are on their way already, or would be soon."""
 
@@ -89,7 +91,6 @@ class DFSInputStream(io.RawIOBase):
         self._lock = threading.RLock()
         self._closing = Cancellation()
         self._preads = OpenReads()
-        self._forking = PerProcess(threading.Lock)
         self._pid = process_id()
 
     # --- what io wants to know --------------------------------------------------------
@@ -139,7 +140,7 @@ class DFSInputStream(io.RawIOBase):
         """The lock of this process: a forked child has a connection of its own, and a lock
         that no thread of the parent holds."""
         if self._pid != process_id():
-            with self._forking.get():
+            with _FORKING.get():
                 if self._pid != process_id():
                     self._forked()
         return self._lock
@@ -427,7 +428,8 @@ class DFSInputStream(io.RawIOBase):
     def close(self) -> None:
         """Let go of everything, and wake up who still reads; safe to repeat."""
         if not self.closed:
-            self.stop_reading()
+            if not self._closing.is_cancelled:
+                self.stop_reading()
             with self._own():
                 self._drop_reader()
                 super().close()

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import enum
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
+from howdah.native.records import quickly_made
 from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.ops import NO_HINTS, CachingHints
 
 
 class ReadSource(enum.Enum):
@@ -138,6 +139,7 @@ class OpenReads:
             read.cancel()
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """The bytes `[offset, offset + length_bytes)` of the replica of `block` at `node`.
@@ -151,7 +153,7 @@ class ReadRequest:
     offset: int
     length_bytes: int
     client_name: str
-    hints: CachingHints = field(default_factory=CachingHints)
+    hints: CachingHints = NO_HINTS
     keep: bool = True
     cancellation: Cancellation | None = None
     span: Span = NOTHING

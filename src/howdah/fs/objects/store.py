@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from howdah import errors
-from howdah.fs.status import quickly_made
+from howdah.native.records import quickly_made
 from howdah.transfer.checksum import ChecksumType, combine
 
 Body = bytes | bytearray
