@@ -505,6 +505,14 @@ class FileChanged(HowdahError, OSError):
     errno_code = errno.ESTALE
 
 
+class NotCopiedByServer(HowdahError, OSError):
+    """A server does not copy a file, or not so that it can be verified as it is wanted. Nothing
+    speaks against reading and writing its bytes; the message has the reason."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.ENOTSUP
+
+
 class EndOfFile(HowdahError, EOFError):
     """The file ends before what was asked for; the message names path and offsets."""
 

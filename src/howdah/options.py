@@ -46,6 +46,15 @@ class SyncFlag(enum.Flag):
     """The block ends here; what follows begins a new one."""
 
 
+class CopyCheck(enum.Enum):
+    """What is to be compared of a copy that a server made."""
+
+    NOTHING = enum.auto()
+    LENGTH = enum.auto()
+    CHECKSUM = enum.auto()
+    """Or an ETag, if it is one."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileRange:
     """A part of a file that a vectored read asks for, in bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,3 +74,45 @@ def test_atomic_copy_to_an_object_store_is_refused(
         distcp(
             bench.spark, bench.uri("src"), f"{bucket}/t2", options=Options(atomic=True), conf=conf
         )
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_job_between_two_buckets_has_the_store_copy_and_says_so(
+    bench: Any, server: StoreServer, conf: Configuration, bucket: str, tmp_path: Path
+) -> None:
+    store = connect(bucket, conf=conf)
+    for name, content in FILES.items():
+        store.write_bytes(f"/t/{name}", content)
+    another = f"s3a://{server.new_bucket()}"
+    log = Options(log_path=f"{tmp_path.as_uri()}/log", verbose=True)
+    outcome = distcp(bench.spark, f"{bucket}/t", f"{another}/t", options=log, conf=conf)
+    counted = outcome.counters
+    assert (counted.files_copied, counted.copied_by_server) == (len(FILES), len(FILES))
+    assert counted.verified_by_checksum == len(FILES)
+    assert not any("-direct does without" in note for note in outcome.notes)
+    assert read_tree(connect(another, conf=conf), "/t") == FILES | {"d": None}
+    lines = "".join(part.read_text() for part in (tmp_path / "log").glob("part-m-*"))
+    how = "; copied by the store; length and COMPOSITE-CRC32C are the source's)"
+    assert lines.count(how) == len(FILES)
+    again = distcp(
+        bench.spark, f"{bucket}/t", f"{another}/t", options=Options(update=True), conf=conf
+    )
+    assert (again.counters.files_copied, again.counters.skipped_by_checksum) == (0, len(FILES) - 1)
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_job_between_two_stores_copies_itself_and_says_so(
+    bench: Any, conf: Configuration, bucket: str
+) -> None:
+    store = connect(bucket, conf=conf)
+    store.write_bytes("/t/a", b"1")
+    with store_server() as elsewhere:
+        there = elsewhere.new_bucket()
+        both = conf.with_values({f"fs.s3a.bucket.{there}.endpoint": elsewhere.endpoint})
+        outcome = distcp(bench.spark, f"{bucket}/t", f"s3://{there}/t", conf=both)
+        assert outcome.counters.copied_by_server == 0
+        assert outcome.counters.verified_by_checksum == 1
+        assert any(
+            note.startswith(f"s3://{there} does not copy {bucket}: ") for note in outcome.notes
+        )
+        assert read_tree(connect(f"s3://{there}", conf=both), "/t") == {"a": b"1"}

@@ -37,10 +37,12 @@ from howdah.fs.status import (
     FsStatistics,
     FsStatus,
     QuotaUsage,
+    ServerCopies,
+    ServerCopy,
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.options import CreateFlag
+from howdah.options import CopyCheck, CreateFlag
 from howdah.trash_names import TRASH_NAME
 
 __all__ = [
@@ -198,6 +200,29 @@ class FileSystem(AttributeOperations, PythonFiles):
         each block to disk when it is finished; without blocks neither means anything.
         """
         self._unsupported("append")
+
+    def server_copies(self, source: FileSystem) -> ServerCopies:
+        """Whether files of `source` are copied here by the server, so that no byte of them comes
+        by this machine: `copy_from` does it then."""
+        return ServerCopies(are_offered=False)
+
+    def copy_from(
+        self,
+        source: FileSystem,
+        src: PathLike,
+        dst: PathLike,
+        *,
+        overwrite: bool = False,
+        check: CopyCheck = CopyCheck.CHECKSUM,
+    ) -> ServerCopy:
+        """Have the server copy a file of `source`, and compare what it tells of the copy. The copy
+        is there whole or not at all, and a file that it replaces is there until then.
+
+        Raises `NotCopiedByServer` if the server cannot, or refuses, or tells too little for
+        `check`; `FileChanged` if the source was replaced meanwhile; `PathNotFound`,
+        `PathIsDirectory`, `PathExists`, `ParentNotDirectory`.
+        """
+        raise errors.NotCopiedByServer(f"{self.uri} copies no files of {source.uri} itself")
 
     def truncate(self, path: PathLike, length: int) -> bool:
         """Cut a file down to `length` bytes.

@@ -197,6 +197,26 @@ class FileChecksum:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerCopies:
+    """Whether a server copies files of one filesystem to another. `why_not` is empty where nobody
+    would expect it."""
+
+    are_offered: bool
+    why_not: str = ""
+    is_same_place: bool = False
+    """Whether they are one filesystem by two names, as `s3://a` and `s3a://a`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCopy:
+    """A file that a server has copied: the source as it was copied, and what was found to be the
+    same of the copy: the algorithm of a checksum, `ETag`, `length`, or nothing."""
+
+    source: FileStatus
+    verified_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatanodeReport:
     """A datanode as the namenode sees it."""
 

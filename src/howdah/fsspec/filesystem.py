@@ -30,13 +30,13 @@ from fsspec.utils import isfilelike, tokenize
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.fs import paths
-from howdah.fs.objects.copying import CopiesAtStore
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
+from howdah.options import CopyCheck
 from howdah.users.current import process_user
 
 if TYPE_CHECKING:
@@ -288,8 +288,10 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if self._hdfs.is_directory(source):
             self._hdfs.mkdirs(target)
             return
-        if isinstance(self._hdfs, CopiesAtStore):
-            self._hdfs.copy_file(source, target, overwrite=True)
+        if self._hdfs.server_copies(self._hdfs).are_offered:
+            self._hdfs.copy_from(
+                self._hdfs, source, target, overwrite=True, check=CopyCheck.NOTHING
+            )
             return
         with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
             shutil.copyfileobj(reading, writing, _COPY_BYTES)

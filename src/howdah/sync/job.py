@@ -36,6 +36,7 @@ from howdah.spark.common.filesystems import Place, for_each, keeps_directories, 
 from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import ProgressLine, line, listing_progress
 from howdah.spark.common.staging import Staging, key_of
+from howdah.spark.copy.by_server import notes_of
 from howdah.spark.copy.commit_tasks import AttributesTask, DeleteTask
 from howdah.spark.copy.context import CopyContext
 from howdah.spark.copy.copier import COMPOSITE
@@ -324,4 +325,5 @@ class _Mirror:
             )
         if not keeps_directories(self._fs):
             notes.append(f"{self._fs.uri} has no directories but those of its files")
+        notes += notes_of(self._fs, [place.connect() for place in self._context.places], counters)
         return tuple(notes)

@@ -1,4 +1,9 @@
-"""Copies at the store's side, and renames made of them (shell).
+"""Copies at the store's side, what is compared of them, and renames made of them (shell).
+
+A copy is one request, or an upload of parts that the store copies; each says by its ETag which
+object it means. Afterwards the store tells of the copy what it told of the source: the length
+must be the same, and the CRC32C if it was computed for both, or else the ETag, where that is a
+sum of the bytes: then a copy in one request has the same.
 
 A rename is a copy of every object and then the removal of the old ones: it costs as much as
 there are objects, and who looks meanwhile sees both. If it fails the old objects are all
@@ -13,13 +18,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final
 
 from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of, prefix_of
-from howdah.fs.objects.parts import pieces
+from howdah.fs.objects.parts import MAX_COPY_BYTES, pieces
 from howdah.fs.objects.store import (
     NotAsExpected,
     ObjectInfo,
@@ -31,31 +36,94 @@ from howdah.fs.objects.store import (
 )
 from howdah.fs.objects.tree import Found, Tree
 from howdah.fs.objects.tuning import Tuning
-from howdah.fs.paths import PathLike
+from howdah.options import CopyCheck
 
 log = logging.getLogger(__name__)
 
 
-@runtime_checkable
-class CopiesAtStore(Protocol):
-    """A filesystem whose store copies files: their bytes do not come by here."""
-
-    def copy_file(self, src: PathLike, dst: PathLike, *, overwrite: bool = ...) -> None: ...
+BY_CRC: Final = "COMPOSITE-CRC32C"
+BY_ETAG: Final = "ETag"
+BY_LENGTH: Final = "length"
+_IN_PARTS: Final = "-"
+"""In the ETag of an object that was put together of parts."""
+_NOT_REFUSED: Final = (
+    errors.FileChanged,
+    errors.PathNotFound,
+    errors.UnknownStore,
+    errors.RetriableError,
+    errors.Unreachable,
+    errors.CallTimeout,
+    errors.ChecksumMismatch,
+    errors.NotCopiedByServer,
+)
 
 
 class Copying:
-    """Copies objects of one bucket."""
+    """Copies objects to one bucket."""
 
     def __init__(self, store: ObjectStore, settings: Tuning, workers: Workers) -> None:
         self._store = store
         self._settings = settings
         self._workers = workers
+        self._gives_own_etags = False
 
-    def copy(self, source: ObjectInfo, key: str) -> Stored:
-        """An object under another key; raises `FileChanged` if it was replaced meanwhile."""
+    def verified(self, source: ObjectInfo, key: str, check: CopyCheck) -> str:
+        """Copy an object of this or another bucket; what was found to be the same of the copy.
+        Raises `NotCopiedByServer` if the store refuses, or tells too little."""
+        by_crc = source.crc32c is not None and self._store.sums_copies
+        by_etag = not by_crc and self._has_same_etag_in_one(source)
+        if check is CopyCheck.CHECKSUM and not (by_crc or by_etag):
+            raise errors.NotCopiedByServer(
+                f"the store has no sum of {_named(source)} that its copy has as well"
+            )
+        try:
+            made = self.copy(source, key, in_one=by_etag)
+        except _NOT_REFUSED:
+            raise
+        except errors.HowdahError as error:
+            raise errors.NotCopiedByServer(f"the store refuses: {error}") from error
+        if check is CopyCheck.NOTHING:
+            return ""
+        return self._compared(source, key, made, check)
+
+    def _has_same_etag_in_one(self, source: ObjectInfo) -> bool:
+        return (
+            self._store.keeps_etags
+            and not self._gives_own_etags
+            and _IN_PARTS not in source.etag
+            and source.length <= MAX_COPY_BYTES
+        )
+
+    def _compared(self, source: ObjectInfo, key: str, made: Stored, check: CopyCheck) -> str:
+        found = self._store.head(key)
+        if made.etag and found.etag != made.etag:
+            raise errors.RemoteError(f"{path_of(key)} was replaced as soon as it was copied")
+        both = found.crc32c, source.crc32c
+        has_crcs = self._store.sums_copies and None not in both
+        if found.length != source.length or (has_crcs and found.crc32c != source.crc32c):
+            self._store.delete(key)
+            raise errors.ChecksumMismatch(
+                f"{path_of(key)}, which the store copied of {_named(source)}, had "
+                f"{found.length} bytes for {source.length}, and another checksum or none; it is "
+                "removed again"
+            )
+        if has_crcs:
+            return BY_CRC
+        if self._store.keeps_etags and found.etag == source.etag:
+            return BY_ETAG
+        self._gives_own_etags = True
+        if check is CopyCheck.CHECKSUM:
+            raise errors.NotCopiedByServer(
+                f"the store gives the copy of {_named(source)} an ETag of its own, and no checksum"
+            )
+        return BY_LENGTH
+
+    def copy(self, source: ObjectInfo, key: str, *, in_one: bool = False) -> Stored:
+        """An object under another key, `in_one` request whatever its length; raises `FileChanged`
+        if it was replaced meanwhile."""
         path = path_of(source.key)
         try:
-            if source.length > self._settings.copy_threshold_bytes:
+            if source.length > self._settings.copy_threshold_bytes and not in_one:
                 return self._copy_in_parts(source, key)
             return self._store.copy(source, key)
         except NotAsExpected as error:
@@ -155,6 +223,10 @@ class Copying:
             ready.set_result(self.copy(self._store.head(source.key), key))
             return ready
         return self._workers.submit(lambda: self.copy(source, key))
+
+
+def _named(source: ObjectInfo) -> str:
+    return path_of(source.key) if source.bucket is None else f"{source.bucket}{path_of(source.key)}"
 
 
 def _wait_for_those_that_run(flying: Iterable[Future[Any]]) -> None:

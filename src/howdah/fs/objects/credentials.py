@@ -54,6 +54,9 @@ class Secrets:
     def is_complete(self) -> bool:
         return bool(self.access_key and self.secret_key)
 
+    def are_those_of(self, other: Secrets) -> bool:
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
     def __repr__(self) -> str:
         return f"Secrets({'given' if self.secret_key else 'none'})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from howdah import errors
@@ -26,7 +27,7 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.store import ObjectInfo, ObjectStore
-from howdah.fs.objects.tree import BLOCK_BYTES, Kind, Tree, by_path
+from howdah.fs.objects.tree import BLOCK_BYTES, Found, Kind, Tree, by_path
 from howdah.fs.objects.tuning import Tuning
 from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.paths import PathLike
@@ -36,10 +37,12 @@ from howdah.fs.status import (
     FileStatus,
     FsStatistics,
     FsStatus,
+    ServerCopies,
+    ServerCopy,
     ServerDefaults,
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.options import CreateFlag
+from howdah.options import CopyCheck, CreateFlag
 from howdah.users.current import current_user
 
 _READ_BUFFER_BYTES: Final = 64 * 1024
@@ -217,6 +220,44 @@ class ObjectFileSystem(FileSystem):
             self._copying.copy(info, key_of(target))
             self._tree.file_is_made(target)
 
+    def server_copies(self, source: FileSystem) -> ServerCopies:
+        """Between buckets of one service, for which both ask as one user."""
+        if not isinstance(source, ObjectFileSystem):
+            return ServerCopies(are_offered=False)
+        why_not = self._store.why_not_copied_from(source._store)
+        is_offered = why_not is None
+        is_same = is_offered and source._store.bucket == self._store.bucket
+        return ServerCopies(is_offered, why_not or "", is_same_place=is_same)
+
+    def copy_from(
+        self,
+        source: FileSystem,
+        src: PathLike,
+        dst: PathLike,
+        *,
+        overwrite: bool = False,
+        check: CopyCheck = CopyCheck.CHECKSUM,
+    ) -> ServerCopy:
+        """As for any filesystem. If what the store tells of the copy is not what it tells of the
+        source, the copy is removed again."""
+        offer = self.server_copies(source)
+        if not (isinstance(source, ObjectFileSystem) and offer.are_offered):
+            raise errors.NotCopiedByServer(
+                offer.why_not or f"{self.uri} copies no files of {source.uri} itself"
+            )
+        path, target = source.resolve(src), self.resolve(dst)
+        self._tally.add(Count.WRITE_OPS)
+        with errors.about(path, target):
+            info = source._info(path)
+            if not offer.is_same_place:
+                info = replace(info, bucket=source._store.bucket)
+            elif path == target:
+                raise errors.NotCopiedByServer(f"{self.qualify(target)} is the source itself")
+            self._check_creatable(target, overwrite=overwrite, create_parent=True)
+            how = self._copying.verified(info, key_of(target), check)
+            self._tree.file_is_made(target)
+        return ServerCopy(source._tree.status(Found(path, info)), how)
+
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)
@@ -346,8 +387,13 @@ class ObjectFileSystem(FileSystem):
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
         """Besides what is offered: that there are ETags, and that a rename is a copy and a
-        removal, in many steps (`fs.s3.rename.copies`)."""
-        own = {capabilities.ETAGS_AVAILABLE, f"fs.{self.scheme}.rename.copies"}
+        removal, in many steps (`fs.s3.rename.copies`), and that files are copied by the store
+        (`fs.s3.server.copies`)."""
+        own = {
+            capabilities.ETAGS_AVAILABLE,
+            f"fs.{self.scheme}.rename.copies",
+            f"fs.{self.scheme}.server.copies",
+        }
         if self._settings.with_checksums:
             own.add(capabilities.CHECKSUMS)
         return super().path_capabilities(path) | own

@@ -38,6 +38,7 @@ from howdah.fs.objects.store import (
     Body,
     NotDeleted,
     ObjectInfo,
+    ObjectStore,
     Page,
     Part,
     Reading,
@@ -124,6 +125,23 @@ class S3Store:
     @property
     def sorts_keys(self) -> bool:
         return not self._bucket.endswith(_DIRECTORY_BUCKET)
+
+    @property
+    def bucket(self) -> str:
+        return self._bucket
+
+    @property
+    def sums_copies(self) -> bool:
+        return True
+
+    @property
+    def keeps_etags(self) -> bool:
+        return True
+
+    def why_not_copied_from(self, other: ObjectStore) -> str | None:
+        if not isinstance(other, S3Store):
+            return "they are stores of two kinds"
+        return self._settings.why_not_copied_from(other._settings)
 
     def close(self) -> None:
         own = self._clients.get()
@@ -326,7 +344,7 @@ class S3Store:
         return Stored(fields.etag(found.get("CopyObjectResult", {})), fields.version(found))
 
     def _source(self, source: ObjectInfo) -> dict[str, str]:
-        found = {"Bucket": self._bucket, "Key": source.key}
+        found = {"Bucket": source.bucket or self._bucket, "Key": source.key}
         if source.version_id is not None:
             found["VersionId"] = source.version_id
         return found

@@ -89,6 +89,18 @@ class Settings(Tuning):
         """Where the bucket is, for messages."""
         return self.endpoint or f"Amazon S3 ({self.region or DEFAULT_REGION})"
 
+    def why_not_copied_from(self, other: Settings) -> str | None:
+        """What keeps one request from reading another bucket and writing this one."""
+        if (self.endpoint, self.fips) != (other.endpoint, other.fips):
+            return f"{other.bucket} is at {other.place}, and {self.bucket} at {self.place}"
+        if (self.providers, self.role) != (other.providers, other.role) or not (
+            self.secrets.are_those_of(other.secrets)
+        ):
+            return f"{other.bucket} and {self.bucket} have other credentials"
+        if not self.additions.read_like(other.additions):
+            return f"{other.bucket} and {self.bucket} are encrypted or paid for in two ways"
+        return None
+
 
 def for_bucket(conf: Configuration, bucket: str) -> Configuration:
     """The configuration with what is set for this bucket in the place of the general."""

@@ -39,6 +39,8 @@ class ObjectInfo:
     version_id: str | None = None
     crc32c: int | None = None
     writer: str | None = None
+    bucket: str | None = None
+    """Where it is, unless that is the bucket of the store that is asked."""
     described: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -120,6 +122,21 @@ class ObjectStore(Protocol):
     def sorts_keys(self) -> bool:
         """Whether a listing has all keys, markers included, in the order of their characters,
         and may begin behind any of them without reading those before."""
+
+    @property
+    def bucket(self) -> str: ...
+    @property
+    def sums_copies(self) -> bool:
+        """Whether the CRC32C that is told of a copy is of its bytes, and not handed on with what
+        else describes the source."""
+
+    @property
+    def keeps_etags(self) -> bool:
+        """Whether ETags are made of bytes, so that a copy in one request may have its source's."""
+
+    def why_not_copied_from(self, other: ObjectStore) -> str | None:
+        """What keeps the service from copying objects of another bucket to this one; None if
+        both are its own, and one user asks for both."""
 
     def head(self, key: str) -> ObjectInfo: ...
     def get(

@@ -14,6 +14,9 @@
    any case, unless the process is killed; then the next run of the same copy removes it
    (`common.staging`).
 
+Where the target's server copies files of the source itself it does, instead of steps 1 to 4
+(`copy.by_server`).
+
 `-direct` writes to the final name, without step 5's rename. A failed copy leaves no half of a
 file there where the target's streams can be aborted, as those of object stores can.
 """
@@ -23,7 +26,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,12 +36,14 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
+from howdah.options import CopyCheck
 from howdah.spark.common.checksums import checksum_of
 from howdah.spark.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import decode
+from howdah.spark.copy.by_server import Offers
 from howdah.spark.copy.options import Attribute
-from howdah.spark.copy.preserving import preserve
+from howdah.spark.copy.preserving import is_set_afterwards, preserve
 from howdah.spark.listing.entries import WHOLE, Entry
 from howdah.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
@@ -86,17 +92,28 @@ class Copier:
         self._buffer = memoryview(bytearray(settings.buffer_bytes))
         self._made: set[str] = set()
         self._crc_type: ChecksumType | None = None
+        self._offers = Offers(target_fs)
         self.retries = 0
         self.verified_by = LENGTH
         """How the file that was copied last was held against its source: the algorithm of a
-        checksum, or `LENGTH`."""
+        checksum, `ETAG`, or `LENGTH`."""
+        self.is_by_server = False
+        """Whether the server copied it."""
+        self.why_not_by_server = ""
+        """Why it did not, though it copies others."""
 
     def copy(self, source_fs: FileSystem, source: Entry, target: str) -> Entry:
         """Copy a file. Returns the entry that was copied, which differs from `source` if the
         file changed meanwhile."""
         entry = source
+        self.is_by_server = False
+        self.why_not_by_server = ""
         for attempt in range(MOST_TRIES):
             try:
+                if not self.why_not_by_server and self._offers.of(source_fs, entry).are_offered:
+                    copied = self._by_server(source_fs, entry, target)
+                    if copied is not None:
+                        return copied
                 if self._once(source_fs, entry, target):
                     return entry
                 if entry.chunk_length != WHOLE:
@@ -122,22 +139,49 @@ class Copier:
     def _once(self, source_fs: FileSystem, source: Entry, target: str) -> bool:
         """Copy once. Returns False, with nothing changed, if the source changed meanwhile."""
         path = target if self._settings.direct else self._temporary()
-        try:
+        with self._named(path, target):
             total, sum_ = self._transfer(source_fs, source, path)
             if _is_changed(source_fs, source):
                 if path != target:
                     self._fs.delete(path)
                 return False
             self.verified_by = self._verify(path, total, sum_)
-            preserve(source_fs, source, self._fs, path, self._settings.preserve)
-            if path != target:
-                self.make_parent(target)
-                self._rename(path, target)
+            self._complete(source_fs, source, path, target)
+        return True
+
+    def _by_server(self, source_fs: FileSystem, source: Entry, target: str) -> Entry | None:
+        """Have the server copy once. Returns the entry that it copied; None if it does not."""
+        is_direct = self._settings.direct or not is_set_afterwards(self._settings.preserve)
+        path = target if is_direct else self._temporary()
+        check = CopyCheck.LENGTH if self._settings.skip_crc else CopyCheck.CHECKSUM
+        with self._named(path, target):
+            try:
+                made = self._fs.copy_from(source_fs, source.path, path, overwrite=True, check=check)
+            except errors.NotCopiedByServer as error:
+                self.why_not_by_server = error.message
+                return None
+            entry = _as_now(source, made.source)
+            self.verified_by = made.verified_by
+            self.is_by_server = True
+            self._progress(entry.length)
+            self._complete(source_fs, entry, path, target)
+        return entry
+
+    @contextmanager
+    def _named(self, path: str, target: str) -> Iterator[None]:
+        """What fails within leaves nothing under a temporary name."""
+        try:
+            yield
         except BaseException as error:
             if path != target:
                 self._discard(path, error)
             raise
-        return True
+
+    def _complete(self, source_fs: FileSystem, source: Entry, path: str, target: str) -> None:
+        preserve(source_fs, source, self._fs, path, self._settings.preserve)
+        if path != target:
+            self.make_parent(target)
+            self._rename(path, target)
 
     def _rename(self, path: str, target: str) -> None:
         try:
@@ -311,7 +355,10 @@ def _is_changed(fs: FileSystem, source: Entry) -> bool:
 
 def _now(fs: FileSystem, source: Entry) -> Entry:
     """The entry of a source with its present status."""
-    status = _status(fs, source)
+    return _as_now(source, _status(fs, source))
+
+
+def _as_now(source: Entry, status: FileStatus) -> Entry:
     return replace(
         source,
         length=status.length,

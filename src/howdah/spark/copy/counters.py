@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final, Self
 
-# The names that Hadoop prints; it does not have the last seven.
+# The names that Hadoop prints; it does not have the last ten.
 NAMES: Final = {
     "files_copied": "Files Copied",
     "directories_copied": "DIR_COPY",
@@ -27,7 +27,10 @@ NAMES: Final = {
     "entries_deleted": "Entries Deleted",
     "entries_renamed": "Entries Renamed",
     "verified_by_checksum": "Files Verified, Checksums Equal",
+    "verified_by_etag": "Files Verified, Lengths and ETags Equal",
     "verified_by_length": "Files Verified, Lengths Equal",
+    "copied_by_server": "Files Copied by Their Store",
+    "refused_by_server": "Files Not Copied by Their Store",
 }
 
 
@@ -50,7 +53,10 @@ class Counters:
     entries_deleted: int = 0
     entries_renamed: int = 0
     verified_by_checksum: int = 0
+    verified_by_etag: int = 0
     verified_by_length: int = 0
+    copied_by_server: int = 0
+    refused_by_server: int = 0
 
     def as_dict(self) -> dict[str, int]:
         return {name: getattr(self, name) for name in names()}
@@ -69,9 +75,16 @@ class Counters:
         said = []
         if self.verified_by_checksum:
             said.append(f"{self.verified_by_checksum} by a CRC of all bytes")
+        if self.verified_by_etag:
+            said.append(f"{self.verified_by_etag} by their lengths and ETags")
         if self.verified_by_length:
             said.append(f"{self.verified_by_length} by their lengths alone")
-        return f"files copied were verified: {', '.join(said)}" if said else None
+        if not said:
+            return None
+        by_server = ""
+        if self.copied_by_server:
+            by_server = f"; their store copied {self.copied_by_server} of them"
+        return f"files copied were verified: {', '.join(said)}{by_server}"
 
     def lines(self) -> Iterator[str]:
         """As Hadoop's job client prints them, without those that are zero."""

@@ -50,11 +50,16 @@ def check_support(fs: FileSystem, wanted: Set[Attribute]) -> None:
             raise XAttrsNotSupported(f"XAttrs not supported for file system: {fs.uri}") from error
 
 
+def is_set_afterwards(wanted: Set[Attribute]) -> bool:
+    """Whether attributes are given to a file that is there, and not when it is created."""
+    return bool(wanted - _AT_CREATION)
+
+
 def preserve(
     source_fs: FileSystem, source: Entry, target_fs: FileSystem, path: str, wanted: Set[Attribute]
 ) -> None:
     """Give `path` the wanted attributes of `source`."""
-    if not wanted - _AT_CREATION:
+    if not is_set_afterwards(wanted):
         return
     now = target_fs.get_file_status(path)
     _owner(source, target_fs, now, wanted)

@@ -22,6 +22,7 @@ from howdah.spark.common.gauge import Gauge, gauge_filesystem
 from howdah.spark.common.reported import is_last
 from howdah.spark.common.rows import decode
 from howdah.spark.common.staging import Staging
+from howdah.spark.copy.by_server import ETAG
 from howdah.spark.copy.compare import Action, Decision, FileVersion, Reason, decide
 from howdah.spark.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
 from howdah.spark.copy.counters import Counters
@@ -206,14 +207,27 @@ class Attempt:
         how = self._copier.verified_by
         if entry.chunk_length == WHOLE:
             self._counters.files_copied += 1
-            self._counters.verified_by_checksum += how != LENGTH
+            self._counters.verified_by_checksum += how not in (LENGTH, ETAG)
+            self._counters.verified_by_etag += how == ETAG
             self._counters.verified_by_length += how == LENGTH
+            self._counters.copied_by_server += self._copier.is_by_server
+            self._counters.refused_by_server += bool(self._copier.why_not_by_server)
         self._counters.bytes_expected += copied
         self._counters.bytes_copied += count
         if is_first:
             uri = self._source_uri(entry)
-            why = f"{decision.reason.value}; verified by {how}"
+            why = f"{decision.reason.value}; {self._told()}"
             self._log.copied(uri, entry.length, self._fs.uri + target, why)
+
+    def _told(self) -> str:
+        """How the file that was copied last was copied and verified."""
+        how = self._copier.verified_by
+        if self._copier.is_by_server:
+            same = how if how == LENGTH else f"length and {how}"
+            return f"copied by the store; {same} are the source's"
+        why_not = self._copier.why_not_by_server
+        by_here = f"copied by way of this machine ({why_not}); " if why_not else ""
+        return f"{by_here}verified by {how}"
 
     def _chunks_of(self, entry: Entry, marked_failed: bool = False) -> str:
         """Create the directory for the chunks of a file."""

@@ -44,6 +44,7 @@ from howdah.spark.common.gauge import Amount
 from howdah.spark.common.progress import Progress
 from howdah.spark.common.reported import most_attempts
 from howdah.spark.common.staging import Staging, key_of
+from howdah.spark.copy.by_server import notes_of
 from howdah.spark.copy.commit_tasks import (
     OWNER_ENTERS,
     AttributesTask,
@@ -274,7 +275,9 @@ class _Job:
             )
         if not keeps_directories(self._fs):
             notes.append(f"{self._fs.uri} has no directories but those of its files")
-        if is_object_store(self._fs) and counters.files_copied and not self._options.direct:
+        notes += notes_of(self._fs, [place.connect() for place in self._context.places], counters)
+        came_by = counters.files_copied - counters.copied_by_server
+        if is_object_store(self._fs) and came_by and not self._options.direct:
             notes.append(f"at {self._fs.uri} renaming is copying; -direct does without")
         return tuple(notes)
 

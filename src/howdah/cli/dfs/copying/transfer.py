@@ -8,7 +8,9 @@
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
 4. Attributes are set when the content is there (`-p`): times, owner, mode; of
    directories when everything below is done.
-5. Within one bucket the store copies, and needs no temporary name.
+5. Where both are places of one server that copies files itself, as object stores do, it does,
+   and needs no temporary name. Where one would expect that and it does not, the reason is told
+   once, and the bytes come by here.
 6. `-t N` copies N files at a time; `-q` is how many may wait in line.
 """
 
@@ -25,11 +27,10 @@ from howdah.cli.dfs.copying.progress import Progress
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
-from howdah.errors import HowdahError
+from howdah.errors import HowdahError, NotCopiedByServer
 from howdah.fs.capabilities import ABORTABLE_STREAM
-from howdah.fs.objects.copying import CopiesAtStore
 from howdah.fs.streams import FSDataOutputStream, give_up
-from howdah.options import CreateFlag
+from howdah.options import CopyCheck, CreateFlag
 
 TEMPORARY_SUFFIX = "._COPYING_"
 PIECE_BYTES = 4 << 20
@@ -60,6 +61,7 @@ class CopyCommand(DestinationCommand):
         self._directories: list[tuple[Item, Item]] = []
         self._progress = Progress.on_terminal()
         self._stopped = False
+        self._said: dict[str, str] = {}
         return list(parsed.arguments)
 
     def process_items(self, items: list[Item]) -> None:
@@ -134,13 +136,30 @@ class CopyCommand(DestinationCommand):
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
         status = source.found()
-        if source.same_filesystem(target) and isinstance(target.fs, CopiesAtStore):
-            self._check_target(target)
-            target.fs.copy_file(source.path, target.path, overwrite=self.overwrite)
-        else:
+        if not self._is_copied_by_server(source, target):
             with source.fs.open(source.path, PIECE_BYTES) as stream:
                 self.copy_stream(stream, target, status.length)
         self.preserve(source, target)
+
+    def _is_copied_by_server(self, source: Item, target: Item) -> bool:
+        here, name = source.fs.resolve_path(source.path)
+        there, path = target.fs.resolve_path(target.path)
+        offer = there.server_copies(here)
+        if not offer.are_offered:
+            if offer.why_not:
+                self._say_once(here.uri, f"{there.uri} does not copy {here.uri}: {offer.why_not}")
+            return False
+        self._check_target(target)
+        try:
+            there.copy_from(here, name, path, overwrite=self.overwrite, check=CopyCheck.NOTHING)
+        except NotCopiedByServer as error:
+            self._say_once("", f"{there.uri} does not copy {here.uri}{name}: {error}")
+            return False
+        return True
+
+    def _say_once(self, about: str, why: str) -> None:
+        if self._said.setdefault(about, why) is why:
+            self.shell.complain(f"{self.name}: {why}; the bytes come by way of this machine")
 
     def _check_target(self, target: Item) -> None:
         if target.is_directory:

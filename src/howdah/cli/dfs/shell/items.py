@@ -155,7 +155,8 @@ class Item:
         return parent is None or status_or_none(self.fs, parent) is not None
 
     def same_filesystem(self, other: Item) -> bool:
-        return self.fs.uri == other.fs.uri
+        own, its = self.fs, other.fs
+        return own.uri == its.uri or own.server_copies(its).is_same_place
 
 
 def _silently(text: str) -> None:

@@ -23,6 +23,7 @@ _KEY_BYTES: Final = 32
 _KMS: Final = {"SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse"}
 _OWN_KEY: Final = "SSE-C"
 _CLASS: Final = "StorageClass"
+_OF_READING: Final = ("CopySource", "RequestPayer")
 _WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 
 
@@ -40,6 +41,13 @@ class Additions:
 
     def __bool__(self) -> bool:
         return bool(self._fields)
+
+    def read_like(self, other: Additions) -> bool:
+        """Whether what is read with these is read with the others as well."""
+        return self._of_reading() == other._of_reading()
+
+    def _of_reading(self) -> dict[str, str]:
+        return {name: value for name, value in self._fields.items() if name.startswith(_OF_READING)}
 
     def of(self, known: Collection[str], key: str) -> dict[str, str]:
         """Those of an operation that knows such fields, on that key."""

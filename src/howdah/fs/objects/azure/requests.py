@@ -26,23 +26,25 @@ class Signer:
 
     def __init__(self, settings: AzureSettings) -> None:
         self._settings = settings
-        self._container = f"{settings.root}/{quote(settings.container)}"
 
     def where(self, key: str | None) -> str:
         """How messages name a blob, or the container."""
         settings = self._settings
         return shown(f"az://{settings.container}@{settings.account}/{key or ''}")
 
-    def path(self, key: str | None) -> str:
-        """The path of a request for a blob, or for the container."""
-        return self._container if key is None else f"{self._container}/{encoded(blob_of(key))}"
+    def path(self, key: str | None, container: str | None = None) -> str:
+        """The path of a request for a blob, or for the container; of another one than ours."""
+        root = f"{self._settings.root}/{quote(container or self._settings.container)}"
+        return root if key is None else f"{root}/{encoded(blob_of(key))}"
 
-    def url(self, key: str) -> str:
+    def url(self, key: str, container: str | None = None) -> str:
         """Of a blob that the service itself is to read: with the SAS, which is no signature of
         this request."""
         sas = self._settings.secrets.sas
         place = self._settings.place
-        return f"{place.scheme}://{place.header}{self.path(key)}" + (f"?{sas}" if sas else "")
+        return f"{place.scheme}://{place.header}{self.path(key, container)}" + (
+            f"?{sas}" if sas else ""
+        )
 
     def request(
         self,

@@ -53,6 +53,9 @@ class Secrets:
         self.key = key
         self.sas = sas
 
+    def are_those_of(self, other: Secrets) -> bool:
+        return (self.key, self.sas) == (other.key, other.sas)
+
     def __repr__(self) -> str:
         kind = "key" if self.key else "SAS" if self.sas else "none"
         return f"Secrets({kind})"
@@ -72,6 +75,17 @@ class AzureSettings(Tuning):
     @property
     def container(self) -> str:
         return self.bucket
+
+    def why_not_copied_from(self, other: AzureSettings) -> str | None:
+        """What keeps one request from reading another container and writing this one."""
+        if (self.account, self.place, self.root) != (other.account, other.place, other.root):
+            return (
+                f"{other.container} is in account {other.account} at {other.place}, and "
+                f"{self.container} in {self.account} at {self.place}"
+            )
+        if not self.secrets.are_those_of(other.secrets):
+            return f"{other.container} and {self.container} have other credentials"
+        return None
 
 
 def settings_of(

@@ -39,6 +39,7 @@ from howdah.fs.objects.store import (
     NotAsExpected,
     NotDeleted,
     ObjectInfo,
+    ObjectStore,
     Page,
     Part,
     Reading,
@@ -78,6 +79,23 @@ class AzureStore:
     @property
     def sorts_keys(self) -> bool:
         return False  # a marker has its name without the slash, and stands where that is
+
+    @property
+    def bucket(self) -> str:
+        return self._settings.container
+
+    @property
+    def sums_copies(self) -> bool:
+        return False  # the CRC32C is metadata, which goes with the copy
+
+    @property
+    def keeps_etags(self) -> bool:
+        return False
+
+    def why_not_copied_from(self, other: ObjectStore) -> str | None:
+        if not isinstance(other, AzureStore):
+            return "they are stores of two kinds"
+        return self._settings.why_not_copied_from(other._settings)
 
     def close(self) -> None:
         self._requests.close()
@@ -178,7 +196,7 @@ class AzureStore:
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         headers = {
-            "x-ms-copy-source": self._signer.url(source.key),
+            "x-ms-copy-source": self._signer.url(source.key, source.bucket),
             "x-ms-source-if-match": f'"{source.etag}"',
         }
         answer = self._ask("COPY", "PUT", key, (), headers)

@@ -62,6 +62,9 @@ class Secrets:
         self.client_secret = client_secret
         self.refresh_token = refresh_token
 
+    def are_those_of(self, other: Secrets) -> bool:
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
     def __repr__(self) -> str:
         return f"Secrets({'given' if self.client_secret else 'none'})"
 
@@ -76,6 +79,16 @@ class GoogleSettings(Tuning):
     key_file: str | None
     token_url: str | None
     secrets: Secrets = field(compare=False)
+
+    def why_not_copied_from(self, other: GoogleSettings) -> str | None:
+        """What keeps one request from reading another bucket and writing this one."""
+        if self.place != other.place:
+            return f"{other.bucket} is at {other.place}, and {self.bucket} at {self.place}"
+        if (self.auth, self.key_file) != (other.auth, other.key_file) or not (
+            self.secrets.are_those_of(other.secrets)
+        ):
+            return f"{other.bucket} and {self.bucket} have other credentials"
+        return None
 
 
 def settings_of(

@@ -28,6 +28,7 @@ from howdah.fs.objects.store import (
     Body,
     NotDeleted,
     ObjectInfo,
+    ObjectStore,
     Page,
     Part,
     Reading,
@@ -42,6 +43,7 @@ from howdah.transfer.checksum import ChecksumType, crc
 
 T = TypeVar("T")
 Query = Sequence[tuple[str, str]]
+_ROOT: Final = "/storage/v1"
 _JSON: Final = {"Content-Type": "application/json; charset=UTF-8"}
 _NO_UPLOADS: Final = (
     "Google has no list of uploads: a session that nobody ends costs nothing and is gone after a "
@@ -68,7 +70,7 @@ class GoogleStore:
         self._tokens = Tokens(settings, self._token_requests)
         self._retrying = Retrying(settings.retries)
         self._sessions: PerProcess[_Sessions] = PerProcess(_Sessions)
-        self._objects = f"/storage/v1/b/{quote(settings.bucket, safe='')}/o"
+        self._objects = _objects(settings.bucket)
 
     def __repr__(self) -> str:
         return f"GoogleStore({self._settings.place}, {self._settings.bucket})"
@@ -80,6 +82,23 @@ class GoogleStore:
     @property
     def sorts_keys(self) -> bool:
         return True
+
+    @property
+    def bucket(self) -> str:
+        return self._settings.bucket
+
+    @property
+    def sums_copies(self) -> bool:
+        return True
+
+    @property
+    def keeps_etags(self) -> bool:
+        return False  # they are generations
+
+    def why_not_copied_from(self, other: ObjectStore) -> str | None:
+        if not isinstance(other, GoogleStore):
+            return "they are stores of two kinds"
+        return self._settings.why_not_copied_from(other._settings)
 
     def close(self) -> None:
         self._requests.close()
@@ -202,8 +221,9 @@ class GoogleStore:
         self._ask("DELETE", "DELETE", key, self._path(key))
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
-        bucket = quote(self._settings.bucket, safe="")
-        path = f"{self._path(source.key)}/rewriteTo/b/{bucket}/o/{quote(key, safe='')}"
+        objects = _objects(source.bucket or self._settings.bucket)
+        target = self._path(key).removeprefix(_ROOT)
+        path = f"{objects}/{quote(source.key, safe='')}/rewriteTo{target}"
         query = [("ifSourceGenerationMatch", source.etag)]
         token: list[tuple[str, str]] = []
         while True:
@@ -363,6 +383,10 @@ class GoogleStore:
         except errors.AccessDenied as error:
             return [NotDeleted(key, error)]
         return []
+
+
+def _objects(bucket: str) -> str:
+    return f"{_ROOT}/b/{quote(bucket, safe='')}/o"
 
 
 def _with(request: Request, more: Mapping[str, str]) -> Request:

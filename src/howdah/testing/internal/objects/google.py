@@ -32,6 +32,8 @@ from howdah.fs.objects.copying import Copying
 from howdah.fs.objects.google.filesystem import GoogleFileSystem
 
 UNIT_BYTES: Final = 256 << 10
+Name = tuple[str, str]
+"""Of a bucket, and of an object in it."""
 _REWRITTEN_BYTES: Final = 512 << 10
 """So much one call of a rewrite copies."""
 _CONTENT_RANGE: Final = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
@@ -185,8 +187,8 @@ class CloudStorage:
             )
         return session
 
-    def rewrite(self, bucket: str, source: str, target: str, query: dict[str, str]) -> Any:
-        found = self.find(bucket, source, query.get("ifSourceGenerationMatch"))
+    def rewrite(self, source: Name, target: Name, query: dict[str, str]) -> Any:
+        found = self.find(*source, query.get("ifSourceGenerationMatch"))
         token = query.get("rewriteToken")
         done = self._rewrites.pop(token, 0) if token else 0
         done += _REWRITTEN_BYTES
@@ -194,7 +196,7 @@ class CloudStorage:
             name = f"rewrite-{next(_numbers)}"
             self._rewrites[name] = done
             return {"done": False, "rewriteToken": name, "totalBytesRewritten": str(done)}
-        made = self.make(bucket, target, found.data, dict(found.metadata), None)
+        made = self.make(*target, found.data, dict(found.metadata), None)
         return {"done": True, "resource": made}
 
     def listing(self, bucket: str, query: dict[str, str]) -> dict[str, Any]:
@@ -303,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
                 cloud.delete(names[3], names[5], query)
                 self._answer(204, b"")
             case ("POST", "storage", "v1", "b", _, "o", _, "rewriteTo", "b", _, "o", _):
-                self._json(cloud.rewrite(names[3], names[5], names[10], query))
+                self._json(cloud.rewrite((names[3], names[5]), (names[8], names[10]), query))
             case _:
                 raise Refused(404, "notFound", f"nothing is at {self.path}")
 

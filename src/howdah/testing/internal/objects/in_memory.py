@@ -17,6 +17,7 @@ from howdah.fs.objects.store import (
     NotAsExpected,
     NotDeleted,
     ObjectInfo,
+    ObjectStore,
     Page,
     Part,
     Reading,
@@ -69,6 +70,14 @@ class InMemoryStore:
     @property
     def calls(self) -> int:
         return len(self.requests)
+
+    bucket = "b"
+    sums_copies = True
+    keeps_etags = False
+    sorts_keys = True
+
+    def why_not_copied_from(self, other: ObjectStore) -> str | None:
+        return None if other is self else "they are two"
 
     def data(self, key: str) -> bytes | None:
         """What an object has; None without one."""
