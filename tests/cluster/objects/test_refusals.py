@@ -221,6 +221,7 @@ def test_an_endpoint_that_cannot_be_reached_is_named(
             for part in (said, place, f"s3://{bucket}/"):
                 assert part in str(caught.value)
             assert "\n" not in str(caught.value)
+            assert "HTTPConnection" not in str(caught.value)
     options = [f"-D{key}={value}" for key, value in keys.items()]
     assert main(["dfs", *options, "-ls", f"s3://{bucket}/"]) == 1
     found = capsys.readouterr().err
@@ -243,3 +244,30 @@ def test_without_credentials_the_shell_says_which_keys_to_set(
         f"ls: s3://{bucket}/: there are no credentials for this bucket: set fs.s3a.access.key "
         "and fs.s3a.secret.key, or have one of fs.s3a.aws.credentials.provider find some\n"
     )
+
+
+@pytest.mark.req("FS-192")
+@pytest.mark.parametrize("name", ["Bad_Bucket!", "a b", "a" * 300])
+def test_what_cannot_be_the_name_of_a_bucket_is_said_in_one_line(
+    store: StoreServer, name: str, capsys: Capture
+) -> None:
+    options = [f"-D{key}={value}" for key, value in store.keys().items()]
+    assert main(["dfs", *options, "-ls", f"s3://{name}/"]) == 1
+    assert capsys.readouterr().err == f"ls: {name!r} cannot be the name of a bucket\n"
+
+
+@pytest.mark.req("FS-192")
+def test_a_bucket_without_a_slash_is_a_home_directory_and_the_shell_says_so_if_there_is_none(
+    store: StoreServer, bucket: str, fs: S3FileSystem, capsys: Capture
+) -> None:
+    """As in Hadoop's shell, whose line is the first one."""
+    options = [f"-D{key}={value}" for key, value in store.keys().items()]
+    home = fs.home_directory()
+    assert main(["dfs", *options, "-ls", f"s3://{bucket}"]) == 1
+    assert capsys.readouterr().err == (
+        f"ls: `s3://{bucket}': No such file or directory\n"
+        f"  it is short for the home directory, s3://{bucket}{home}; the root is s3://{bucket}/\n"
+    )
+    fs.write_bytes(f"{home}/there", b"x")
+    assert main(["dfs", *options, "-ls", "-C", f"s3://{bucket}"]) == 0
+    assert capsys.readouterr().out == f"s3://{bucket}{home}/there\n"

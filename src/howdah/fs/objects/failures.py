@@ -6,6 +6,7 @@ sentence is repeated, and not what was signed.
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from email.utils import parsedate_to_datetime
@@ -48,6 +49,8 @@ _WRONG_REGION: Final = frozenset(
         "307",
     )
 )
+_CONNECTION: Final = re.compile(r"^.*(?:>|\w+Connection\([^()]*\)): ", re.DOTALL)
+"""What urllib3 puts before its reason, in two manners."""
 _FAILED_WITH_4XX: Final = frozenset(
     ("RequestTimeout", "ConditionalRequestConflict", "OperationAborted")
 )
@@ -96,6 +99,8 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
     if isinstance(error, ResponseParserError):
         return no_store(settings, where)
     if isinstance(error, exceptions.ParamValidationError):
+        if "Invalid bucket name" in str(error):
+            return errors.IllegalArgument(f"{settings.bucket!r} cannot be the name of a bucket")
         return errors.IllegalArgument(f"{where} cannot be asked for: {error}")
     return errors.RemoteError(f"{where}: {error}")
 
@@ -192,7 +197,7 @@ def _inner(error: Exception) -> str:
     """What broke, in one line, without the URL of the request."""
     inner = getattr(error, "kwargs", {}).get("error", error)
     text = str(getattr(inner, "reason", None) or inner)
-    return text.rpartition(">: ")[2].splitlines()[0] if text else type(inner).__name__
+    return _CONNECTION.sub("", text, count=1).splitlines()[0] if text else type(inner).__name__
 
 
 def _is_unknown_host(error: BaseException | None) -> bool:

@@ -24,7 +24,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.arguments.words import UNLIMITED, Parsed
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.items import Filesystems, Item
-from howdah.cli.dfs.shell.problems import PathProblem, describe, reasons
+from howdah.cli.dfs.shell.problems import describe, reasons
 from howdah.errors import HowdahError, UnknownHost
 from howdah.fs.paths import is_under
 
@@ -175,7 +175,7 @@ class Command:
 
     def process_missing(self, item: Item) -> None:
         """Process a path of an argument that isn't there."""
-        raise PathProblem.missing(item.name)
+        raise item.missing()
 
     def process_paths(self, parent: Item | None, items: list[Item]) -> None:
         """Process the entries of a directory, or (no parent) a path of an argument."""

@@ -120,8 +120,17 @@ class Item:
     def found(self) -> FileStatus:
         """The status of something that is there; raises if it isn't."""
         if self.status is None:
-            raise PathProblem.missing(self.name)
+            raise self.missing()
         return self.status
+
+    def missing(self) -> PathProblem:
+        """Nothing is there."""
+        problem = PathProblem.missing(self.name)
+        if self.typed is not None and self.typed == self.style.prefix:
+            problem.message += (
+                f"\nit is short for the home directory, {self.full_path}; the root is {self.typed}/"
+            )
+        return problem
 
     def check_meant(self) -> None:
         """Refuse to remove or overwrite it if it is on the local disk only because nobody
