@@ -27,6 +27,7 @@ def test_an_object_that_was_replaced_under_its_reader_is_told(fs: S3FileSystem) 
         with pytest.raises(errors.FileChanged, match=r"/file was replaced while it was open"):
             stream.pread(5, 5)
     with fs.open("/file") as stream:
+        stream.unbuffer()
         fs.delete("/file")
         with pytest.raises(errors.FileChanged, match=r"/file was deleted while it was open"):
             stream.read()
@@ -63,6 +64,7 @@ def test_what_a_reader_finds_when_its_object_was_replaced(
     with store.behind(proxy.port).connect(bucket, **keys) as fs:
         put(fs, "/file", DATA)
         with fs.open("/file") as stream:
+            stream.unbuffer()  # what came with the opening is of what was there
             put(fs, "/file", DATA[::-1])
             proxy.plan()
             caplog.clear()
@@ -108,7 +110,7 @@ def test_bytes_that_are_damaged_on_the_way_are_not_taken_for_the_files(
             lambda: fs.open("/file").pread(0, len(DATA)),
             lambda: fs.open("/file").read(len(DATA)),
         ):
-            proxy.plan({2: "answer damaged"})
+            proxy.plan(always="answer damaged")
             with pytest.raises(errors.ChecksumMismatch, match=r"^/file: what was read has the"):
                 read()
         # Of a part of a file the store has no checksum.
@@ -132,6 +134,48 @@ def test_bytes_that_are_damaged_on_the_way_are_not_taken_for_the_files(
 
 
 @pytest.mark.req("FS-189")
+@pytest.mark.parametrize("length", [0, 1, 64 << 10, (64 << 10) + 1, len(DATA)])
+def test_a_file_is_opened_and_read_in_one_request(
+    store: StoreServer, bucket: str, proxy: Proxy, length: int
+) -> None:
+    with store.behind(proxy.port).connect(bucket) as fs:
+        put(fs, "/file", DATA[:length])
+        proxy.plan()
+        with fs.open("/file") as stream:
+            assert stream.size == length
+            assert stream.read() == DATA[:length]
+            found = stream.statistics()
+        assert (found.requests, found.is_verified) == (1, length > 0)
+        assert proxy.seen == [f"GET /{bucket}/file"]
+        # Half of it comes, and the rest by another request.
+        proxy.plan({1: "object cut"})
+        with fs.open("/file") as stream:
+            assert stream.read() == DATA[:length]
+        assert len(proxy.seen) == (2 if length > 1 else len(proxy.seen))
+        for path, kind in (("/none", errors.PathNotFound), ("/", errors.PathIsDirectory)):
+            with pytest.raises(kind):
+                fs.open(path)
+        proxy.plan()
+
+
+@pytest.mark.req("FS-189")
+@pytest.mark.parametrize("more", [{"requester_pays_enabled": "true"}, {}], ids=["not", "quick"])
+def test_what_comes_with_the_opening_is_of_the_object_that_was_opened(
+    store: StoreServer, bucket: str, more: dict[str, str]
+) -> None:
+    with store.connect(bucket, **more) as fs:
+        for length in (100, len(DATA)):
+            put(fs, "/file", DATA[:length])
+            with fs.open("/file") as stream:
+                put(fs, "/file", DATA[::-1])
+                if more:
+                    with pytest.raises(errors.FileChanged, match="/file was replaced while"):
+                        stream.read()
+                else:
+                    assert stream.read() == DATA[:length]
+
+
+@pytest.mark.req("FS-189")
 def test_a_reader_checks_the_whole_and_asks_for_little_at_random(fs: S3FileSystem) -> None:
     put(fs, "/file", DATA)
     with fs.open("/file") as stream:
@@ -142,7 +186,11 @@ def test_a_reader_checks_the_whole_and_asks_for_little_at_random(fs: S3FileSyste
         for offset in (200_000, 100_000, 5):
             stream.seek(offset)
             assert stream.read(10) == DATA[offset : offset + 10]
-        assert stream.statistics().requests == 3
+        # The first one came with the opening, and was of no use.
+        assert stream.statistics().requests == 4
+    with fs.open("/file", buffer_size=4096) as stream:
+        assert stream.pread(200_000, 10) == DATA[200_000:200_010]
+        assert stream.statistics().requests == 1
 
 
 @pytest.mark.req("FS-187")
@@ -172,6 +220,7 @@ def test_bytes_from_elsewhere_in_a_file_are_not_taken_for_those_that_were_asked_
         proxy.plan()
         put(fs, "/file", DATA)
         with fs.open("/file") as stream:
+            stream.unbuffer()
             proxy.plan(always="range ignored")
             # Either names the file: what answers so is no store, or no answer of one.
             refused = (errors.ProtocolViolation, errors.RemoteError)

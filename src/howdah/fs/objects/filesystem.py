@@ -26,6 +26,7 @@ from howdah.fs.objects.copying import Copying, rename
 from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
+from howdah.fs.objects.read_plan import Openings
 from howdah.fs.objects.store import ObjectInfo, ObjectStore
 from howdah.fs.objects.tree import BLOCK_BYTES, Found, Kind, Tree, by_path
 from howdah.fs.objects.tuning import Tuning
@@ -64,6 +65,7 @@ class ObjectFileSystem(FileSystem):
         self._workers = Workers(self._settings.threads, "howdah-objects")
         self._copying = Copying(self._store, self._settings, self._workers)
         self._tally = Tally()
+        self._openings = Openings(self._settings.manner)
         self._open: PerProcess[weakref.WeakSet[ObjectOutput]] = PerProcess(weakref.WeakSet)
 
     @abstractmethod
@@ -159,8 +161,14 @@ class ObjectFileSystem(FileSystem):
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         target = self.resolve(path)
         self._tally.add(Count.READ_OPS)
-        info = self._info(target)
-        inner = ObjectInput(self._store, target, info, self._settings, self._tally)
+        first = None
+        if self._openings.takes_bytes:
+            info, first = self._tree.open(target)
+        else:
+            info = self._info(target)
+        inner = ObjectInput(
+            self._store, target, info, self._settings, self._tally, self._openings, first
+        )
         return FSDataInputStream(inner, buffer_size or _READ_BUFFER_BYTES)
 
     def _info(self, path: str) -> ObjectInfo:

@@ -5,6 +5,10 @@ request has its bounds. Positioned reads have requests of their own and disturb 
 vectored ones are merged and run side by side. An answer that breaks off is asked for again
 from where it ended.
 
+A file may come with an answer that has all its bytes (`Openings`): a small one's are read at
+once, and kept, so that it needs no further request; a large one's answer waits for the first
+read. If it breaks off, or waits for too long, the bytes are asked for again when they are read.
+
 The object is the one that was there at the opening, by its ETag (or its version): when there
 is another one, reading raises `FileChanged`. Bytes that are read in one go from the first to
 the last are held against the store's CRC32C of the whole.
@@ -13,6 +17,7 @@ the last are held against the store's CRC32C of the whole.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -24,7 +29,7 @@ from howdah.client.reading.vectored import read_vectored
 from howdah.client.tally import Count, Tally
 from howdah.fs import capabilities
 from howdah.fs.inner_input import RemoteInput
-from howdah.fs.objects.read_plan import ReadPlan
+from howdah.fs.objects.read_plan import FEW_BYTES, WAIT_S, Openings, ReadPlan
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Reading
 from howdah.fs.objects.tuning import Tuning
@@ -77,14 +82,17 @@ class ObjectInput(RemoteInput):
         info: ObjectInfo,
         settings: Tuning,
         tally: Tally,
+        openings: Openings | None = None,
+        first: Reading | None = None,
     ) -> None:
+        """`first` has all bytes of the object, and is the reader's from here on."""
         super().__init__(path)
-        if settings.needs_version and info.version_id is None:
-            raise errors.UnsupportedOperation(
-                f"{path} has no version, as the bucket {settings.bucket} keeps none: set "
-                f"{keys.FS_S3A_CHANGE_DETECTION_SOURCE.name} to etag, or "
-                f"{keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED.name} to false"
-            ).about(path)
+        try:
+            self._check_version(path, info, settings)
+        except errors.HowdahError:
+            if first is not None:
+                first.close(0)
+            raise
         self._store = store
         self._info = info
         self._settings = settings
@@ -98,6 +106,62 @@ class ObjectInput(RemoteInput):
         self._summed = (0, 0)
         """The CRC32C of the bytes up to an offset, if they were read without a gap."""
         self._counts = ObjectInputStatistics()
+        self._openings = openings or Openings(settings.manner)
+        self._whole = memoryview(b"")
+        """All bytes of a small object, if they came when it was opened."""
+        self._is_unread = True
+        """Whether nobody has asked for any bytes, and so told how the file is read."""
+        self._opened_s = 0.0
+        if first is not None:
+            self._take(first)
+        elif info.length <= FEW_BYTES:
+            self._is_unread = False
+            self._openings.learn(is_straight=True)
+
+    @staticmethod
+    def _check_version(path: str, info: ObjectInfo, settings: Tuning) -> None:
+        if settings.needs_version and info.version_id is None:
+            raise errors.UnsupportedOperation(
+                f"{path} has no version, as the bucket {settings.bucket} keeps none: set "
+                f"{keys.FS_S3A_CHANGE_DETECTION_SOURCE.name} to etag, or "
+                f"{keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED.name} to false"
+            ).about(path)
+
+    def _take(self, first: Reading) -> None:
+        """An answer that came with the opening."""
+        self._counts = ObjectInputStatistics(requests=1)
+        length = self._info.length
+        if length > FEW_BYTES:
+            self._answer, self._answer_end = first, length
+            self._opened_s = time.monotonic()
+            self._openings.waits(self)
+            return
+        self._is_unread = False
+        found = memoryview(bytearray(length))
+        filled = 0
+        try:
+            while filled < length:
+                count = first.readinto(found[filled:])
+                if not count:
+                    raise self._broken_off(filled)
+                filled += count
+            self._whole = found
+        except (errors.Unreachable, errors.CallTimeout) as error:
+            log.info("%s; its bytes are asked for again when they are read", error)
+            self._counts = ObjectInputStatistics(requests=1, repeated=1)
+        finally:
+            first.close(0)
+
+    def _is_begun(self) -> None:
+        """Somebody reads on: the answer of the opening is of use, or was one too many."""
+        self._is_unread = False
+        self._openings.waits_no_more(self)
+        is_straight = self._position <= self._plan.readahead_bytes
+        self._openings.learn(is_straight=is_straight)
+        if self._answer is not None and not (
+            is_straight and time.monotonic() - self._opened_s < WAIT_S
+        ):
+            self._drop(drain=False)
 
     @property
     def length(self) -> int:
@@ -148,6 +212,10 @@ class ObjectInput(RemoteInput):
         return bytes(view[:filled])
 
     def _read_on(self, view: memoryview, wanted: int) -> int:
+        if whole := self._whole:
+            count = _copied(whole, self._position, view)
+            self._count(bytes_read=count)
+            return count
         try:
             answer = self._here(wanted)
             count = answer.readinto(view[: self._answer_end - self._position])
@@ -163,6 +231,8 @@ class ObjectInput(RemoteInput):
 
     def _here(self, wanted: int) -> Reading:
         """An answer that goes on at the position."""
+        if self._is_unread:
+            self._is_begun()
         if self._answer is not None and self._position == self._answer_end:
             self._drop()
         if self._answer is not None and self._position != self._answer_at:
@@ -279,6 +349,12 @@ class ObjectInput(RemoteInput):
 
         def read() -> int:
             nonlocal filled
+            if whole := self._whole:
+                filled = _copied(whole, offset, view)
+                return filled
+            if self._is_unread:
+                # What waits for who reads on does so; further files are rather looked at.
+                self._openings.learn(is_straight=False)
             answer = self._asked(offset + filled, offset + len(view))
             try:
                 while filled < len(view):
@@ -329,10 +405,12 @@ class ObjectInput(RemoteInput):
 
     def _forget_connection(self) -> None:
         self._answer = None
+        self._openings.waits_no_more(self)
 
     def _drop(self, *, drain: bool = True) -> None:
         answer, self._answer = self._answer, None
         if answer is not None:
+            self._openings.waits_no_more(self)
             left = self._answer_end - self._answer_at
             answer.close(left if drain else 0)
 
@@ -342,6 +420,7 @@ class ObjectInput(RemoteInput):
     def unbuffer(self) -> None:
         with self._own():
             self._drop(drain=False)
+            self._whole = memoryview(b"")
 
     def set_readahead(self, length: int | None) -> None:
         """How many bytes are read at least when reads are at random; None: as configured."""
@@ -351,3 +430,9 @@ class ObjectInput(RemoteInput):
             self._plan.readahead_bytes = (
                 self._settings.readahead_bytes if length is None else max(length, 1)
             )
+
+
+def _copied(whole: memoryview, offset: int, view: memoryview) -> int:
+    data = whole[offset : offset + len(view)]
+    view[: len(data)] = data
+    return len(data)

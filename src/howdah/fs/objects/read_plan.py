@@ -5,6 +5,8 @@ it begins. *At random*: as many bytes as are wanted, at least `readahead_bytes`.
 not a short one forward leads to the second; who then reads on where an answer ended gets
 twice as much each time, and is straight on again when that is `STRAIGHT_AGAIN_BYTES`. Who says
 how a file is read has it so, whatever moves there are.
+
+A file is opened with its bytes, or with a look at it: see `Openings`.
 """
 
 from __future__ import annotations
@@ -66,3 +68,45 @@ class ReadPlan:
             end = min(start + max(wanted, self._window), self.length)
         self._ended_at = end
         return end
+
+
+FEW_BYTES: Final = 64 << 10
+"""A file of no more is read when it is opened."""
+MOST_WAITING: Final = 16
+"""Answers that nobody has read from yet, each of which has a connection."""
+WAIT_S: Final = 10.0
+"""What waited for longer is asked for again: a store may have let go of it."""
+
+
+class Openings:
+    """Whether the files of a filesystem are opened with all their bytes, in one request, or with
+    a look at them, and the bytes by a second one.
+
+    Of a small file the bytes come with the opening, and are had. The answer with a large one's
+    waits for who reads straight on, and costs whoever goes elsewhere its connection: so large
+    files are opened with their bytes if the last one was read so, or was small. Where it is said
+    that files are read at random, or too many answers wait, it is a look.
+    """
+
+    def __init__(self, manner: Manner) -> None:
+        self._manner = manner
+        self._went_straight = True
+        self._waiting: set[int] = set()
+
+    @property
+    def takes_bytes(self) -> bool:
+        if self._manner is Manner.RANDOM or len(self._waiting) >= MOST_WAITING:
+            return False
+        return self._went_straight or self._manner is Manner.STRAIGHT
+
+    def learn(self, *, is_straight: bool) -> None:
+        """A large file is read from its beginning on, or not; or a small one was looked at."""
+        self._went_straight = is_straight
+
+    # One step each: for any thread, and a destructor.
+
+    def waits(self, reader: object) -> None:
+        self._waiting.add(id(reader))
+
+    def waits_no_more(self, reader: object) -> None:
+        self._waiting.discard(id(reader))

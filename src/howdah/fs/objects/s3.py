@@ -247,7 +247,7 @@ class S3Store:
     # --- one object ---------------------------------------------------------------------
 
     def head(self, key: str) -> ObjectInfo:
-        more = {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
+        more = self._with_checksum()
 
         def head() -> Any:
             return self._ask(
@@ -263,6 +263,9 @@ class S3Store:
             # An answer to HEAD has no room for a reason, or for the bucket's region.
             self.list_page(key, delimiter=False, limit=1)
             found = head()
+        return self._info(key, found)
+
+    def _info(self, key: str, found: Any) -> ObjectInfo:
         if not fields.etag(found):
             # A page of some web server, which has one for every name.
             raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
@@ -276,6 +279,29 @@ class S3Store:
             writer=found.get("Metadata", {}).get(fields.WRITER),
             described=fields.described(found),
         )
+
+    def _with_checksum(self) -> dict[str, str]:
+        return {"ChecksumMode": "ENABLED"} if self._settings.with_checksums else {}
+
+    def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
+        """Not of a part of the object: of that Amazon tells no checksum. Through botocore, which
+        would compare that itself, it is a look."""
+        found: tuple[Any, Reading] | None = None
+        if self._clients.get().quick is not None:
+            found = self._ask(
+                "GET",
+                key,
+                lambda _: None,
+                lambda quick: quick.head_and_get(key, self._with_checksum()),
+            )
+        if found is None:
+            return self.head(key), None
+        told, reading = found
+        try:
+            return self._info(key, told), reading
+        except errors.HowdahError:
+            reading.close(0)
+            raise
 
     def get(
         self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None

@@ -139,6 +139,11 @@ class ObjectStore(Protocol):
         both are its own, and one user asks for both."""
 
     def head(self, key: str) -> ObjectInfo: ...
+    def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
+        """What `head` tells (but perhaps the writer), and an answer with all bytes of the object,
+        in one request. None where the store does not tell enough with the bytes: it was asked for
+        a look, and no more."""
+
     def get(
         self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None
     ) -> tuple[Reading, str]:

@@ -24,7 +24,7 @@ from howdah import errors
 from howdah.fs import paths
 from howdah.fs.objects import names
 from howdah.fs.objects.names import MAX_KEY_BYTES, key_of, path_of, prefix_of
-from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page
+from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page, Reading
 from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
 
@@ -93,6 +93,19 @@ class Tree:
             return self.store.head(key)
         except errors.PathNotFound:
             return None
+
+    def open(self, path: str) -> tuple[ObjectInfo, Reading | None]:
+        """The object at a path, with an answer that has its bytes if the store gives both at
+        once. Raises `PathNotFound`, `PathIsDirectory`."""
+        key = key_of(path)
+        try:
+            if key:
+                return self.store.head_and_get(key)
+        except errors.PathNotFound:
+            pass
+        if self.is_prefix(path):
+            raise errors.PathIsDirectory(f"{path} is a directory").about(path)
+        raise errors.PathNotFound(f"File does not exist: {path}").about(path)
 
     def is_prefix(self, path: str) -> bool:
         """Whether anything lies below a path, its marker included; the root is always there,

@@ -18,7 +18,7 @@ from howdah.fs.objects.amazon.quick import (
     manner_of,
     milliseconds,
 )
-from howdah.fs.objects.rest import Answer, Request, Requests
+from howdah.fs.objects.rest import Answer, Request, Requests, RestReading
 from howdah.fs.objects.retrying import Failed, Throttled
 from howdah.fs.objects.settings import Settings, settings_of
 from howdah.fs.objects.store import NotAsExpected
@@ -52,6 +52,22 @@ class Scripted(Requests):
     def ask(self, place: Place, request: Request) -> Answer:
         self.asked.append(request)
         return self._answers.pop(0)
+
+    def open(self, place: Place, request: Request) -> tuple[RestReading | None, Answer]:
+        answer = self.ask(place, request)
+        return (Body() if answer.status in (200, 206) else None), answer
+
+
+class Body(RestReading):
+    """What nobody reads here."""
+
+    closed = 0
+
+    def __init__(self) -> None:
+        Body.closed = 0
+
+    def close(self, left: int) -> None:
+        Body.closed += 1
 
 
 def settings(bucket: str = "b", **keys: str) -> Settings:
@@ -241,6 +257,48 @@ def test_a_look_tells_what_botocore_tells() -> None:
     }
     assert milliseconds(None) == milliseconds("yesterday") == 0
     assert milliseconds("Thu, 26 Nov 2026 17:19:56 +0100") == 1795709996000
+
+
+@pytest.mark.req("FS-189")
+def test_a_file_that_is_opened_with_its_bytes_is_told_as_by_a_look() -> None:
+    headers = {"etag": '"e"', "content-length": "12", "x-amz-checksum-crc32c": "AAAAAA=="}
+    quick, asked = quick_of(Answer(200, headers, b""))
+    found = quick.head_and_get("k", {"ChecksumMode": "ENABLED"})
+    assert found is not None
+    assert found[0] == {
+        "ETag": '"e"',
+        "ContentLength": 12,
+        "LastModified": 0,
+        "ChecksumCRC32C": "AAAAAA==",
+        "Metadata": {},
+    }
+    assert Body.closed == 0
+    [request] = asked.asked
+    assert (request.method, request.target) == ("GET", "/k")
+    assert request.headers["x-amz-checksum-mode"] == "ENABLED"
+    # Amazon tells no checksum of an object with a part of it.
+    assert "range" not in request.headers
+
+
+@pytest.mark.req("FS-189")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, {"etag": '"e"'}, b""),
+        Answer(206, {"etag": '"e"', "content-length": "12"}, b""),
+    ],
+)
+def test_an_answer_that_does_not_tell_how_long_a_file_is_is_let_go(answer: Answer) -> None:
+    quick, _ = quick_of(answer)
+    assert quick.head_and_get("k", {}) is None
+    assert Body.closed == 1
+
+
+@pytest.mark.req("FS-192")
+def test_who_opens_a_file_with_its_bytes_is_refused_as_who_looks() -> None:
+    quick, _ = quick_of(Answer(404, {}, said("NoSuchKey")))
+    with pytest.raises(errors.PathNotFound, match="s3://b/k"):
+        quick.head_and_get("k", {})
 
 
 def said(code: str, more: str = "") -> bytes:

@@ -181,11 +181,21 @@ class Quick:
     # --- requests -----------------------------------------------------------------------
 
     def head(self, key: str, more: Mapping[str, Any]) -> dict[str, Any]:
-        answer = self._ask("HEAD", key, more)
-        found = as_told(answer.headers)
-        found["ContentLength"] = int(answer.headers.get("content-length") or 0)
-        found["LastModified"] = milliseconds(answer.headers.get("last-modified"))
-        return found
+        return _told(self._ask("HEAD", key, more))
+
+    def head_and_get(
+        self, key: str, more: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], RestReading] | None:
+        """As `head`, and the bytes; None if the answer does not tell how many there are."""
+        request = self._signed("GET", key, more, {})
+        with _Translating(self._settings, request.where):
+            reading, answer = self._requests.open(self._place, request)
+            if reading is None:
+                raise self._refusal(answer, key)
+        if answer.status != 200 or "content-length" not in answer.headers:
+            reading.close(0)
+            return None
+        return _told(answer), reading
 
     def get(
         self, key: str, start: int, end: int, more: Mapping[str, Any]
@@ -298,6 +308,13 @@ class Quick:
         if told is None:
             return no_store(self._settings, self._where(key))
         return refused(response, self._settings, key)
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    found = as_told(answer.headers)
+    found["ContentLength"] = int(answer.headers.get("content-length") or 0)
+    found["LastModified"] = milliseconds(answer.headers.get("last-modified"))
+    return found
 
 
 class _Translating:

@@ -125,7 +125,9 @@ class AzureStore:
     # --- one object ---------------------------------------------------------------------
 
     def head(self, key: str) -> ObjectInfo:
-        answer = self._ask("HEAD", "HEAD", key)
+        return self._info(key, self._ask("HEAD", "HEAD", key))
+
+    def _info(self, key: str, answer: Answer) -> ObjectInfo:
         metadata = _metadata(answer)
         if is_folder(metadata) != is_marker(key):
             raise errors.PathNotFound(f"File does not exist: {self._signer.where(key)}")
@@ -146,6 +148,24 @@ class AzureStore:
                 f"account {self._settings.account} has a hierarchical namespace, whose "
                 "directories are not served by howdah: use an account without one"
             )
+
+    def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
+        def once() -> tuple[ObjectInfo, Reading] | None:
+            request = self._signer.request("GET", "GET", key)
+            reading, answer = self._requests.open(self._settings.place, request)
+            if reading is None:
+                self._signer.raise_for(answer, key)
+                raise errors.ProtocolViolation(f"{request.where}: HTTP status {answer.status}")
+            try:
+                if answer.status == 200 and "content-length" in answer.headers:
+                    return self._info(key, answer), reading
+            except errors.HowdahError:
+                reading.close(0)
+                raise
+            reading.close(0)
+            return None
+
+        return self._again("GET", key, once) or (self.head(key), None)
 
     def get(
         self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None

@@ -119,6 +119,13 @@ class InMemoryStore:
             raise errors.PathNotFound(f"File does not exist: {key}")
         return found[0]
 
+    def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
+        self._asked("head and get", key)
+        found = self.objects.get(key)
+        if found is None:
+            raise errors.PathNotFound(f"File does not exist: {key}")
+        return found[0], _Bytes(found[1])
+
     def get(
         self, key: str, start: int, end: int, *, etag: str | None, version_id: str | None
     ) -> tuple[Reading, str]:
