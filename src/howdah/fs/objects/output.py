@@ -1,7 +1,7 @@
 """A file that is written to a store (shell).
 
-1. Bytes fill a part in memory. A full part goes up beside the writer, at most `active_parts`
-   of them; who writes faster waits.
+1. Bytes fill a part in memory, by reference where nobody can change them. A full part goes up
+   beside the writer, at most `active_parts` of them; who writes faster waits.
 2. What fits into the first part is one request, made by `close`.
 3. `close` waits for all parts and completes the upload: the object is there, whole, or it
    raises, the parts are removed and the object is not there. Nothing is uploaded twice, and
@@ -32,7 +32,7 @@ from howdah import errors
 from howdah.client.workers import Workers
 from howdah.fs import capabilities
 from howdah.fs.inner_output import OutputUntilClose
-from howdah.fs.objects.parts import MAX_PARTS, part_bytes
+from howdah.fs.objects.parts import MAX_PARTS, Pieces, part_bytes
 from howdah.fs.objects.store import (
     Body,
     NotAsExpected,
@@ -92,7 +92,7 @@ class ObjectOutput(OutputUntilClose):
         self._ended = ended
         self._writer = uuid.uuid4().hex
         self._upload_id: str | None = None
-        self._pending = bytearray()
+        self._pending = Pieces()
         self._begun = 0
         self._flying: deque[Future[Part]] = deque()
         self._parts: list[Part] = []
@@ -109,7 +109,7 @@ class ObjectOutput(OutputUntilClose):
                 self._begin_part()
                 continue
             piece = view[taken : taken + room]
-            self._pending += piece
+            self._pending.add(piece)
             taken += len(piece)
             self._position += len(piece)
 
@@ -131,7 +131,7 @@ class ObjectOutput(OutputUntilClose):
             self._land()
         self._begun += 1
         self._flying.append(self._workers.submit(self._upload(self._begun, self._pending)))
-        self._pending = bytearray()
+        self._pending = Pieces()
 
     def _land(self) -> None:
         """Wait for the oldest of the parts on their way."""
@@ -167,7 +167,7 @@ class ObjectOutput(OutputUntilClose):
 
     def _discard(self) -> Exception | None:
         """Remove parts that are there or on their way; what kept it from being done."""
-        self._pending = bytearray()
+        self._pending = Pieces()
         for each in self._flying:
             each.cancel()
         for each in self._flying:
@@ -215,7 +215,7 @@ class ObjectOutput(OutputUntilClose):
                     raise self._failure
                 self._finish()
             finally:
-                self._pending = bytearray()
+                self._pending = Pieces()
                 self._ended(self)
 
     def _finish(self) -> None:

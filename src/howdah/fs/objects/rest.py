@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.forks import PerProcess
-from howdah.fs.objects.store import Body
+from howdah.fs.objects.parts import Pieces
+from howdah.fs.objects.store import Body, in_one
 from howdah.web.connections import Connections, Exchange, Head
 
 if TYPE_CHECKING:
@@ -129,12 +130,15 @@ def _sent(exchange: Exchange, request: Request) -> Head:
     if request.body or request.method in ("PUT", "POST"):
         headers["Content-Length"] = str(len(request.body))
     is_short = len(request.body) <= _SHORT_BYTES
-    short = request.body if is_short else b""
+    short = in_one(request.body) if is_short else b""
     exchange.begin(request.method, request.target, headers, short)
     try:
-        with memoryview(b"" if is_short else request.body) as view:
-            for start in range(0, len(view), _PIECE_BYTES):
-                exchange.send(view[start : start + _PIECE_BYTES])
+        if not is_short:
+            body = request.body
+            for piece in body if isinstance(body, Pieces) else (body,):
+                with memoryview(piece) as view:
+                    for start in range(0, len(view), _PIECE_BYTES):
+                        exchange.send(view[start : start + _PIECE_BYTES])
         exchange.end()
     except errors.Unreachable as error:
         # A store that refuses a body may say so and close before it has read it.

@@ -44,10 +44,11 @@ from howdah.fs.objects.store import (
     Reading,
     Stored,
     Upload,
+    crc_of_body,
+    in_one,
     joined_crc32c,
 )
 from howdah.fs.paths import shown
-from howdah.transfer.checksum import ChecksumType, crc
 
 try:
     import botocore.session
@@ -343,7 +344,7 @@ class S3Store:
         found = self._ask(
             "PUT",
             key,
-            lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=body, **more),
+            lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
         return Stored(fields.etag(found), fields.version(found), its_crc)
@@ -381,7 +382,7 @@ class S3Store:
     def _crc_of(self, body: Body) -> int | None:
         if not self._settings.with_checksums:
             return None
-        return crc(ChecksumType.CRC32C, body)
+        return crc_of_body(body)
 
     # --- uploads in parts ---------------------------------------------------------------
 
@@ -411,7 +412,7 @@ class S3Store:
         found = self._ask(
             f"part {number}",
             key,
-            lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=body, **more),
+            lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
         return Part(number, fields.etag(found), len(body), its_crc)

@@ -11,10 +11,26 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from howdah import errors
+from howdah.fs.objects.parts import Pieces
 from howdah.native.records import quickly_made
-from howdah.transfer.checksum import ChecksumType, combine
+from howdah.transfer.checksum import ChecksumType, combine, crc
 
-Body = bytes | bytearray
+Body = bytes | bytearray | Pieces
+
+
+def in_one(body: Body) -> bytes | bytearray:
+    """For who takes no pieces."""
+    return body.joined() if isinstance(body, Pieces) else body
+
+
+def crc_of_body(body: Body) -> int:
+    """The CRC32C."""
+    if not isinstance(body, Pieces):
+        return crc(ChecksumType.CRC32C, body)
+    found = 0
+    for each in body:
+        found = crc(ChecksumType.CRC32C, each, found)
+    return found
 
 
 class NotAsExpected(errors.HowdahError, OSError):

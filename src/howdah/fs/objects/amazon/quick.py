@@ -34,6 +34,7 @@ from howdah.fs.objects.amazon.fields import as_sent, as_told
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.amazon.signing import EMPTY, UNSIGNED, Scope, path_text, query_text
 from howdah.fs.objects.failures import is_elsewhere, no_store, refused
+from howdah.fs.objects.parts import Pieces
 from howdah.fs.objects.rest import Answer, Request, Requests, RestReading, check_range
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import Body, Page
@@ -269,7 +270,7 @@ class Quick:
             sha256 = EMPTY
             if body:
                 is_secure = self._place.is_secure
-                sha256 = UNSIGNED if is_secure else hashlib.sha256(body).hexdigest()
+                sha256 = UNSIGNED if is_secure else _sha256(body)
             found |= self._signature(self._scope, (method, path, text), found, sha256)
         found["Host"] = self._host
         target = f"{path}?{text}" if text else path
@@ -308,6 +309,13 @@ class Quick:
         if told is None:
             return no_store(self._settings, self._where(key))
         return refused(response, self._settings, key)
+
+
+def _sha256(body: Body) -> str:
+    found = hashlib.sha256()
+    for piece in body if isinstance(body, Pieces) else (body,):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def _told(answer: Answer) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     UploadLost,
+    in_one,
     joined_crc32c,
 )
 from howdah.tls.client import ClientTls
@@ -191,6 +192,7 @@ class AzureStore:
         return self._again("GET", key, once)
 
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
+        body = in_one(body)
         its_crc = crc(ChecksumType.CRC32C, body)
         headers = {"x-ms-blob-type": "BlockBlob", **_sent(body), **_described(writer, its_crc)}
         if is_marker(key):
@@ -237,6 +239,7 @@ class AzureStore:
         return writer or uuid.uuid4().hex
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
+        body = in_one(body)
         # All blocks of a blob have names of one length.
         name = base64.b64encode(f"{upload_id}-{number:06}".encode()).decode()
         query = [("comp", "block"), ("blockid", name)]
@@ -425,7 +428,7 @@ def _condition(exclusive: bool) -> dict[str, str]:
     return {"If-None-Match": "*"} if exclusive else {}
 
 
-def _sent(body: Body) -> dict[str, str]:
+def _sent(body: bytes | bytearray) -> dict[str, str]:
     found = hashlib.md5(body, usedforsecurity=False).digest()
     return {"Content-MD5": base64.b64encode(found).decode()}
 

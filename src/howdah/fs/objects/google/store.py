@@ -35,6 +35,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     UploadLost,
+    in_one,
     joined_crc32c,
 )
 from howdah.fs.paths import shown
@@ -201,6 +202,7 @@ class GoogleStore:
         return self._retrying(f"GET of {request.where}", once)
 
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
+        body = in_one(body)
         its_crc = crc(ChecksumType.CRC32C, body)
         resource = {**_described(key, writer), "crc32c": documents.crc_text(its_crc)}
         boundary = uuid.uuid4().hex
@@ -285,6 +287,7 @@ class GoogleStore:
         return found
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
+        body = in_one(body)
         self._upload(key, upload_id).put(number, body)
         return Part(number, "", len(body), crc(ChecksumType.CRC32C, body))
 

@@ -47,7 +47,7 @@ class ResumableUpload:
         self._lock = threading.Lock()
         self.next_number = 1
 
-    def put(self, number: int, data: Body) -> None:
+    def put(self, number: int, data: bytes | bytearray) -> None:
         """Send a part, but for what does not fill a unit. Raises `UploadLost`."""
         with self._lock:
             assert number == self.next_number, "parts of a session come in order"

@@ -24,6 +24,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     UploadLost,
+    in_one,
     joined_crc32c,
 )
 from howdah.transfer.checksum import ChecksumType, crc
@@ -138,7 +139,7 @@ class InMemoryStore:
         self._asked("put", key)
         with self.lock:
             self._check(key, exclusive=exclusive)
-            made = self._made(key, bytes(body), writer)
+            made = self._made(key, bytes(in_one(body)), writer)
         self.behind("put", key)
         return made
 
@@ -182,7 +183,7 @@ class InMemoryStore:
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         self._asked("part", key)
-        part = self._take(key, upload_id, number, bytes(body))
+        part = self._take(key, upload_id, number, bytes(in_one(body)))
         self.behind("part", key)
         return part
 
