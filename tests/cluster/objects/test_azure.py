@@ -166,6 +166,22 @@ def test_many_blobs_go_in_one_request(azurite: Azurite) -> None:
 
 
 @pytest.mark.req("FS-189")
+def test_a_file_is_opened_and_read_in_one_request(azurite: Azurite) -> None:
+    with azurite.connect(azurite.new_bucket()) as fs:
+        fs.mkdirs("/empty")
+        for length in (0, 1, 64 << 10, 200_000):
+            put(fs, f"/{length}", b"x" * length)
+            before = fs.store_calls
+            with fs.open(f"/{length}") as stream:
+                assert stream.read() == b"x" * length
+                assert stream.statistics().is_verified == (length > 0)
+            assert fs.store_calls - before == 1
+        for path, kind in (("/none", errors.PathNotFound), ("/empty", errors.PathIsDirectory)):
+            with pytest.raises(kind):
+                fs.open(path)
+
+
+@pytest.mark.req("FS-189")
 def test_the_checksum_of_a_file_compares_with_the_one_of_another_filesystem(
     fs: AzureFileSystem,
 ) -> None:
