@@ -1,8 +1,9 @@
 """Where replicas are, and where they should be (pure).
 
-`datanodes` has nodes and storages, `block_map` what they report, `redundancy` the queues of
-blocks that need something, `reconstruction` and `invalidation` the orders that follow; `topology`,
-`placement` and `hosts` choose nodes; `membership` lets them leave and return; `safe_mode`
-waits for reports. Knows blocks as rows of `inodes`, and neither paths nor callers. Arrows:
-`reconstruction, membership -> block_map -> invalidation -> redundancy`.
+`datanodes` has nodes and storages, `block_map` judges what they report, `known_replicas` has what
+is known of all replicas, `redundancy` the queues of blocks that need something, `reconstruction`
+and `invalidation` the orders that follow; `topology`, `placement` and `hosts` choose nodes;
+`membership` lets them leave and return; `safe_mode` waits for reports. Knows blocks as rows of
+`inodes`, and neither paths nor callers. Arrows:
+`reconstruction, membership -> block_map -> known_replicas -> invalidation -> redundancy`.
 """

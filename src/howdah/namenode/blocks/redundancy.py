@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.move_hints import MoveHints
+from howdah.namenode.blocks.moves import MoveHints
 from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.inodes.block_table import Block, BlockState
 

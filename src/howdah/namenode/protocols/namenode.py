@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.attributes.satisfaction import SatisfactionCalls
-from howdah.namenode.blocks.movable import Dice, movable_blocks
+from howdah.namenode.blocks.moves import Dice, movable_blocks
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.block_table import Block
 from howdah.namenode.inodes.files import File
