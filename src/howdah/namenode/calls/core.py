@@ -32,21 +32,17 @@ from howdah.namenode.blocks.safe_mode import SafeMode
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.caching.adaptive import Adaptive
 from howdah.namenode.calls.caching import Caching
-from howdah.namenode.calls.permissions import Access, Identity, Permissions
+from howdah.namenode.calls.checks import Checks
+from howdah.namenode.calls.permissions import Identity, Permissions
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.calls.settings import Clock, Settings
-from howdah.namenode.inodes import acls, paths, storage_policies
+from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
-from howdah.namenode.inodes.inodes import Block, Directory, File, INode
+from howdah.namenode.inodes.inodes import Block, Directory, INode
 from howdah.namenode.lifeline.last_heard import LastHeard
 from howdah.namenode.rarely import RarelyEach
-from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
-from howdah.namenode.tree.quotas import Usage
-from howdah.namenode.tree.snapshot_views import view_trail
-from howdah.namenode.tree.symlinks import check_no_link
-from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 
@@ -56,7 +52,7 @@ REAP_AT_ONCE: Final = 1000
 """Deleted inodes freed within the call that deleted them; the rest goes in slices."""
 
 
-class Core:
+class Core(Checks):
     """Everything that the operations work on."""
 
     def __init__(
@@ -68,10 +64,7 @@ class Core:
         dice: Dice,
         racks: RackMap,
     ) -> None:
-        self.namespace = namespace
-        self.settings = settings
-        self.permissions = permissions
-        self.clock = clock
+        super().__init__(namespace, settings, permissions, clock)
         self.dice = dice
         self.racks = racks
         self.leases = namespace.leases
@@ -162,7 +155,6 @@ class Core:
         )
         self.leases.renew_all(clock.monotonic_ms())
         self.safe_mode.update(0, 0, clock.monotonic_ms())
-        self._identities: dict[str, tuple[int, Identity]] = {}
 
     # Changing.
 
@@ -333,174 +325,7 @@ class Core:
         for tell in self.on_role:
             tell()
 
-    # Asking.
-
-    @property
-    def pending_deletions(self) -> int:
-        """Orders to delete replicas that were not sent yet."""
-        return sum(node.pending_deletions for node in self.datanodes)
-
-    def identity(self, caller: Caller) -> Identity:
-        """The caller with groups, looked up again after `identity_ms`."""
-        return self.identity_of(caller.user)
-
-    def identity_of(self, user: str) -> Identity:
-        """A user with groups, as `identity`."""
-        now_ms = self.clock.monotonic_ms()
-        known = self._identities.get(user)
-        if known is not None and now_ms < known[0]:
-            return known[1]
-        identity = self.permissions.identity(user)
-        if len(self._identities) > 10_000:
-            self._identities.clear()
-        self._identities[user] = (now_ms + self.settings.identity_ms, identity)
-        return identity
-
-    def forget_identities(self) -> None:
-        """The groups of users may have changed: they are looked up again."""
-        self._identities.clear()
-        self.permissions.forget_groups()
-
-    def forget_identity(self, user: str) -> None:
-        """The groups of this user were just looked up."""
-        self._identities.pop(user, None)
-
-    def resolve(self, path: str) -> Resolved:
-        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and
-        `/.reserved/raw/…` is the path without that."""
-        # As nearly all paths are: written as they are kept, without a name that begins
-        # with a dot, in a directory that is there.
-        head, _, name = path.rpartition("/")
-        if name and path[0] == "/" and "/." not in path and "//" not in path:
-            is_short = len(path) <= paths.LONGEST_PATH_CHARACTERS
-            way = self.namespace.way_to(head) if is_short else None
-            if way is not None:
-                return Resolved(path, [*way.components, name], [*way.trail, way.end.child(name)])
-        components = paths.split(path)
-        if components[:2] == [".reserved", "raw"]:
-            components = components[2:]
-        if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
-            components = self._by_inode_id(path, components)
-        if self.namespace.snapshots.roots and paths.DOT_SNAPSHOT in components:
-            trail = view_trail(self.namespace, components)
-            if trail is not None:
-                return Resolved(paths.join(components), components, trail, in_snapshot=True)
-        return Resolved(paths.join(components), components, self.namespace.trail(components))
-
-    def _by_inode_id(self, path: str, components: list[str]) -> list[str]:
-        try:
-            inode_id = int(components[2])
-        except ValueError as error:
-            raise errors.PathNotFound(f"Invalid inode path: {path}") from error
-        inode = self.namespace.inodes.get(inode_id)
-        if inode is None or not self.namespace.is_attached(inode):
-            raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
-        return [*paths.split(inode.path), *components[3:]]
-
-    def resolve_checked(
-        self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
-    ) -> tuple[Identity, Resolved]:
-        """The path, and who asks, who may walk as far as the path's parent.
-
-        A file in the way is an AccessDenied; where the call `creates` the path it is
-        a ParentNotDirectory. A link in the way is an UnresolvedPath, and so is one at
-        the end, unless the call is about the link itself and `follows` none there.
-        """
-        who = self.identity(caller)
-        found = self.resolve(path)
-        try:
-            self.permissions.check_traverse(who, found.trail)
-        except errors.PathThroughFile as error:
-            if creates:
-                raise errors.ParentNotDirectory(error.message) from None
-            raise
-        end = found.trail[-1]
-        if end is None:
-            check_no_link(found.components, found.trail, found.last_existing)
-        elif follows:
-            check_no_link(found.components, found.trail, end)
-        return who, found
-
-    def resolve_to_change(
-        self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
-    ) -> tuple[Identity, Resolved]:
-        """The same for a call that changes something. Raises SnapshotReadOnly, too.
-
-        Below `/.reserved/raw` only superusers change anything; others read what they may.
-        """
-        if paths.is_raw(path):
-            self.permissions.check_superuser(
-                self.identity(caller), f"change anything below {paths.RESERVED_RAW}"
-            )
-        who, found = self.resolve_checked(caller, path, creates=creates, follows=follows)
-        if found.in_snapshot:
-            raise errors.SnapshotReadOnly("Modification on a read-only snapshot is disallowed")
-        return who, found
-
-    def require(self, found: Resolved) -> INode:
-        """Raises PathNotFound if nothing is there."""
-        if found.inode is None:
-            raise errors.PathNotFound(f"File does not exist: {found.path}")
-        return found.inode
-
-    def require_file(self, found: Resolved) -> File:
-        inode = self.require(found)
-        if not isinstance(inode, File):
-            raise errors.PathNotFound(f"Path is not a file: {found.path}")
-        return inode
-
-    def check_parent_write(self, who: Identity, found: Resolved) -> None:
-        """Write access to the nearest directory that exists above the path."""
-        if found.parent is not None:
-            self.permissions.check(who, found.parent, Access.WRITE)
-            return
-        for inode in reversed(found.trail[:-1]):
-            if inode is not None:
-                self.permissions.check(who, inode, Access.WRITE)
-                return
-
-    def check_room(self, parent: Directory) -> None:
-        limit = self.settings.max_directory_items
-        if limit and len(parent.entries) >= limit:
-            raise errors.MaxDirectoryItemsExceeded(
-                f"The directory item limit of {parent.path} is exceeded: "
-                f"limit={limit} items={len(parent.entries)}"
-            )
-
-    def initial_acl(
-        self, parent: Directory, mode: int, unmasked: int | None, *, is_directory: bool
-    ) -> tuple[int, tuple[edits.AclEntry, ...]]:
-        """Mode and whole ACL (empty: the mode says all) of what is about to be made.
-
-        In a directory with a default ACL that takes the place of the client's umask, if
-        the client says what the mode was before.
-        """
-        if not parent.acl:
-            return mode, ()
-        if unmasked is None or not self.settings.posix_acl_inheritance:
-            unmasked = mode
-        inherits = any(entry.scope is edits.AclScope.DEFAULT for entry in parent.acl)
-        bound = unmasked if inherits else mode
-        mode, stored = acls.inherited(parent.acl, bound, by_directory=is_directory)
-        return mode, acls.entries_of(mode, stored) if stored else ()
-
-    def check_quota(self, parent: INode | None, change: Usage) -> None:
-        """Raises QuotaExceeded where `change` would break a bound of `parent` or above."""
-        if self.namespace.tally.directories:
-            quotas.check(parent, change)
-
-    def check_new_names(self, found: Resolved) -> None:
-        """The same for the path and the directories above it that are to be made."""
-        if not self.namespace.tally.directories:
-            return
-        missing = sum(1 for inode in found.trail if inode is None)
-        if found.inode is not None and self.namespace.snapshots.leaves_link(found.inode):
-            missing = 1  # It is overwritten, and snapshots keep it.
-        self.check_quota(found.last_existing, Usage(missing))
-
-    def new_inode_id(self) -> int:
-        """The next id; it counts as used once an edit carries it."""
-        return self.namespace.last_inode_id + 1
+    # Directories that are made on the way.
 
     def made_parent(
         self,
@@ -615,6 +440,11 @@ class Core:
         self.safe_mode.update(
             self.blocks.safe_count, len(self.datanodes.live()), self.clock.monotonic_ms()
         )
+
+    @property
+    def pending_deletions(self) -> int:
+        """Orders to delete replicas that were not sent yet."""
+        return sum(node.pending_deletions for node in self.datanodes)
 
     def redundancy_round(self) -> Generator[None, None, None]:
         """Sort out which blocks need something, and give out copies and deletions, in
