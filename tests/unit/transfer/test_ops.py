@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
-from howdah.transfer import ops
+from howdah.transfer import op_reading, ops
 from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.ops import BlockChecksumType, CachingHints, Op, Stage
@@ -112,7 +112,7 @@ def test_a_request_comes_back_as_it_was(request: ops.Request) -> None:
     encoded = ops.encode_request(request)
     assert encoded[:2] == b"\x00\x1c"
     source = BytesSource(encoded)
-    assert ops.read_request(source) == request
+    assert op_reading.read_request(source) == request
     assert source.offset == len(encoded)
 
 
@@ -135,23 +135,23 @@ def test_the_opcodes_are_those_of_the_protocol() -> None:
 
 def test_another_version_is_refused_by_name() -> None:
     with pytest.raises(errors.ProtocolViolation, match=r"version 27; this datanode speaks .* 28"):
-        ops.decode_op_header(struct.pack(">hB", 27, 80))
+        op_reading.decode_op_header(struct.pack(">hB", 27, 80))
 
 
 def test_an_unknown_opcode_is_refused() -> None:
     with pytest.raises(errors.ProtocolViolation, match="opcode 79"):
-        ops.decode_op_header(struct.pack(">hB", 28, 79))
+        op_reading.decode_op_header(struct.pack(">hB", 28, 79))
 
 
 def test_an_operation_that_is_not_served_keeps_its_name_and_body() -> None:
     wire = struct.pack(">hB", 28, 82) + encode_varint(3) + b"abc"
-    assert ops.read_request(BytesSource(wire)) == ops.OtherRequest(Op.READ_METADATA, b"abc")
+    assert op_reading.read_request(BytesSource(wire)) == ops.OtherRequest(Op.READ_METADATA, b"abc")
 
 
 @given(st.sampled_from(Op), st.binary(max_size=60))
 def test_a_garbage_body_is_a_violation_or_a_request(op: Op, body: bytes) -> None:
     try:
-        ops.decode_request(op, body)
+        op_reading.decode_request(op, body)
     except errors.ProtocolViolation:
         pass
 
@@ -324,7 +324,7 @@ def test_a_read_whose_fields_stand_in_any_order_or_twice_is_what_protobuf_reads(
     strange = [part_of(second, name) for name in parts]
     for body in (whole + b"".join(strange), b"".join(strange) + whole):
         proto = pb.OpReadBlockProto.FromString(body)
-        found = ops.decode_request(Op.READ_BLOCK, body)
+        found = op_reading.decode_request(Op.READ_BLOCK, body)
         assert isinstance(found, ops.ReadBlock)
         assert by_protobuf(found).SerializeToString() == _plain(proto).SerializeToString()
 
@@ -341,7 +341,7 @@ def _plain(proto: pb.OpReadBlockProto) -> pb.OpReadBlockProto:
 @given(st.binary(max_size=60))
 def test_a_garbage_read_is_a_violation_or_what_protobuf_reads(body: bytes) -> None:
     try:
-        found = ops.decode_request(Op.READ_BLOCK, body)
+        found = op_reading.decode_request(Op.READ_BLOCK, body)
     except errors.ProtocolViolation:
         return
     assert isinstance(found, ops.ReadBlock)

@@ -37,6 +37,7 @@ from howdah.datanode.transfer.traced import served
 from howdah.tracing import spans
 from howdah.tracing.span import NOTHING
 from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.op_reading import decode_op_header, decode_request
 from howdah.transfer.ops import (
     OP_HEADER_BYTES,
     BlockChecksum,
@@ -47,8 +48,6 @@ from howdah.transfer.ops import (
     Request,
     TransferBlock,
     WriteBlock,
-    decode_op_header,
-    decode_request,
 )
 from howdah.transfer.responses import BlockOpResponse, decode_read_status, encode_read_answer
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
