@@ -10,39 +10,23 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from howdah.proto import data_transfer_pb2, rpc_pb2, types_pb2
+from howdah.proto import rpc_pb2, types_pb2
 from howdah.rpc import wire
 from howdah.testing.internal.answers.asking import (
-    AT_DATANODE,
-    BETWEEN_DATANODES,
     CLIENT,
-    DATANODE,
     HA,
     MAPPINGS,
     NAMENODE,
     Asking,
     read_frame,
 )
+from howdah.testing.internal.answers.at_datanodes import DATA, WRITER, AtDatanodes, created
 from howdah.testing.internal.answers.facts import Facts
 from howdah.testing.internal.answers.unprivileged import ask_unprivileged
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import (
-    BlockChecksum,
-    BlockChecksumType,
-    ReadBlock,
-    Stage,
-    TransferBlock,
-    WriteBlock,
-)
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import HEARTBEAT, PacketHeader, encode_packet
-from howdah.transfer.responses import encode_read_status
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
+from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.packets import HEARTBEAT, encode_packet
 
 CONF: Final = {
     "dfs.namenode.fs-limits.min-block-size": "512",
@@ -57,9 +41,6 @@ CONF: Final = {
 }
 """What the servers have to be configured with."""
 
-WRITER: Final = "DFSClient_answers"
-_SPEC: Final = ChecksumSpec(ChecksumType.CRC32C, 512)
-_DATA: Final = bytes(range(250)) * 3
 _MODE: Final = {"perm": 0o755}
 _ALL: Final = (1 << 64) - 1
 
@@ -74,12 +55,7 @@ def converse(namenode: tuple[str, int]) -> dict[str, Facts]:
     return asking.kept
 
 
-class _Conversation:
-    def __init__(self, asking: Asking) -> None:
-        self._ask = asking
-        self._dn = DatanodeAddress("", "", "", 0)
-        self._block = types_pb2.ExtendedBlockProto()
-
+class _Conversation(AtDatanodes):
     def run(self) -> None:
         self._handshakes()
         self._empty_tree()
@@ -94,9 +70,6 @@ class _Conversation:
         self._datanode_calls()
         ask_unprivileged(self._ask, (self._dn.ip, self._dn.ipc_port))
         self._other_protocols()
-
-    def _do(self, method: str, what: str = "", **fields: Any) -> Any:
-        return self._ask.call(f"{method} {what}".strip(), CLIENT, method, fields)
 
     # --- the connection ---
 
@@ -141,16 +114,16 @@ class _Conversation:
         do("getFileInfo", "of an open file", src="/a/f")
         do("getBlockLocations", "before a byte", src="/a/f", offset=0, length=1 << 30)
         connection = self._write(block, "WRITE_BLOCK")
-        self._send(connection, "a packet", 0, 0, _DATA[:512])
+        self._send(connection, "a packet", 0, 0, DATA[:512])
         connection.send_all(encode_packet(HEARTBEAT))
         self._ack(connection, "a heartbeat")
         do("fsync", src="/a/f", client=WRITER, lastBlockLength=512, fileId=file.fileId)
         do("getBlockLocations", "of an open file", src="/a/f", offset=0, length=1 << 30)
         self._at_dn("getReplicaVisibleLength", block=block.b)
-        self._send(connection, "a second packet", 1, 512, _DATA[512:])
-        self._send(connection, "the last packet", 2, len(_DATA), b"", last=True)
+        self._send(connection, "a second packet", 1, 512, DATA[512:])
+        self._send(connection, "the last packet", 2, len(DATA), b"", last=True)
         connection.close()
-        block.b.numBytes = len(_DATA)
+        block.b.numBytes = len(DATA)
         do("renewLease", clientName=WRITER)
         while not self._ask_quietly("complete", _completed("/a/f", block.b, file.fileId)).result:
             continue
@@ -323,8 +296,8 @@ class _Conversation:
         )
         do("truncate", "of an open file", src="/a/nowhere", newLength=0, clientName=WRITER)
         do("truncate", "of nothing", src="/a/none", newLength=0, clientName=WRITER)
-        do("create", "of blocks of an odd size", **_created("/a/odd", 1000))
-        do("create", "of blocks below the minimum", **_created("/a/small", 511))
+        do("create", "of blocks of an odd size", **created("/a/odd", 1000))
+        do("create", "of blocks below the minimum", **created("/a/small", 511))
         do("concat", "without sources", trg="/a/f", srcs=[])
         do("delete", src="/a/nowhere", recursive=False)
 
@@ -364,147 +337,7 @@ class _Conversation:
         do("refreshNodes")
         do("getCurrentEditLogTxid")
 
-    # --- the data port ---
-
-    def _data_port(self) -> None:
-        ask, address = self._ask, (self._dn.ip, self._dn.transfer_port)
-        self._create("/d", "for the data port")
-        located = self._do("addBlock", "for the data port", src="/d", clientName=WRITER).block
-        block = ExtendedBlock.from_proto(located.b)
-        away = DatanodeAddress("127.0.0.1", "localhost", "away", _port_of_nobody())
-        connection, _ = ask.at_data_port(
-            "WRITE_BLOCK to a mirror that is away",
-            address,
-            WriteBlock(
-                block,
-                WRITER,
-                Stage.PIPELINE_SETUP_CREATE,
-                _SPEC,
-                targets=(away,),
-                pipeline_size=2,
-                target_storage_types=(StorageType.DISK,),
-                target_storage_ids=("DS-away",),
-            ),
-        )
-        connection.close()
-        self._do("abandonBlock", "of the data port", b=located.b, src="/d", holder=WRITER)
-        located = self._do("addBlock", "once more", src="/d", clientName=WRITER).block
-        block = ExtendedBlock.from_proto(located.b)
-        connection = self._write(located, "WRITE_BLOCK of a block to be read")
-        self._send(connection, "all in one packet", 0, 0, _DATA)
-        self._send(connection, "its end", 1, len(_DATA), b"", last=True)
-        connection.close()
-        connection, _ = ask.at_data_port("READ_BLOCK", address, ReadBlock(block, WRITER, 100, 200))
-        self._packets("READ_BLOCK", connection)
-        connection.send_all(encode_read_status(Status.CHECKSUM_OK))
-        connection.close()
-        connection, _ = ask.at_data_port(
-            "READ_BLOCK without checksums",
-            address,
-            ReadBlock(block, WRITER, 0, len(_DATA), send_checksums=False),
-        )
-        self._packets("READ_BLOCK without checksums", connection)
-        connection.close()
-        whole = ExtendedBlock(block.pool_id, block.block_id, block.generation_stamp, len(_DATA))
-        self._block = located.b
-        unknown = ExtendedBlock(block.pool_id, block.block_id + 1000, 1, 0)
-        for exchange, request in (
-            ("BLOCK_CHECKSUM", BlockChecksum(whole)),
-            ("BLOCK_CHECKSUM of a part", BlockChecksum(replace(whole, length_bytes=600))),
-            (
-                "BLOCK_CHECKSUM as a CRC",
-                BlockChecksum(whole, checksum_type=BlockChecksumType.COMPOSITE_CRC),
-            ),
-            ("READ_BLOCK beyond the end", ReadBlock(block, WRITER, 10_000, 1)),
-            ("READ_BLOCK of nothing", ReadBlock(unknown, WRITER, 0, 1)),
-            ("BLOCK_CHECKSUM of nothing", BlockChecksum(unknown)),
-            ("TRANSFER_BLOCK of nothing", TransferBlock(unknown, WRITER, (away,))),
-        ):
-            connection, _ = ask.at_data_port(exchange, address, request)
-            connection.close()
-
-    def _packets(self, exchange: str, connection: Connection) -> None:
-        """The headers of all packets, up to the one that ends the read."""
-        stream = PacketStream()
-        number = 0
-        while True:
-            packet = stream.next_packet()
-            if packet is None:
-                stream.filled(connection.recv_some_into(stream.writable()))
-                continue
-            header = packet.header
-            self._ask.keep(
-                f"{exchange}, packet {number}",
-                data_transfer_pb2.PacketHeaderProto(
-                    offsetInBlock=header.offset_in_block,
-                    seqno=header.seqno,
-                    lastPacketInBlock=header.last_in_block,
-                    dataLen=header.data_length_bytes,
-                ),
-            )
-            number += 1
-            if header.last_in_block:
-                return
-
-    def _write(self, located: types_pb2.LocatedBlockProto, exchange: str) -> Connection:
-        connection, response = self._ask.at_data_port(
-            exchange,
-            (self._dn.ip, self._dn.transfer_port),
-            WriteBlock(
-                ExtendedBlock.from_proto(located.b),
-                WRITER,
-                Stage.PIPELINE_SETUP_CREATE,
-                _SPEC,
-                storage_id=located.storageIDs[0],
-            ),
-        )
-        assert response.status == data_transfer_pb2.SUCCESS, response
-        return connection
-
-    def _send(
-        self,
-        connection: Connection,
-        exchange: str,
-        seqno: int,
-        offset: int,
-        data: bytes,
-        *,
-        last: bool = False,
-    ) -> None:
-        sums = bytearray(_SPEC.sums_length(len(data)))
-        checksum_chunks(_SPEC, data, sums)
-        connection.send_all(encode_packet(PacketHeader(offset, seqno, last, len(data)), sums, data))
-        self._ack(connection, exchange)
-
-    def _ack(self, connection: Connection, exchange: str) -> None:
-        self._ask.read(f"ack of {exchange}", connection, data_transfer_pb2.PipelineAckProto())
-
-    # --- the datanode's calls, and those of others at the namenode ---
-
-    def _at_dn(self, method: str, what: str = "", **fields: Any) -> Any:
-        exchange = f"{method} {what}".strip()
-        return self._ask.call(
-            exchange, AT_DATANODE, method, fields, at=(self._dn.ip, self._dn.ipc_port)
-        )
-
-    def _datanode_calls(self) -> None:
-        nothing = {"poolId": self._block.poolId, "blockId": 1, "generationStamp": 1}
-        self._at_dn("getReplicaVisibleLength", "of nothing", block=nothing)
-        self._at_dn("getDatanodeInfo")
-        self._at_dn("getVolumeReport")
-        self._at_dn("getBalancerBandwidth")
-        self._at_dn("triggerBlockReport", incremental=True)
-        self._at_dn("getReconfigurationStatus")
-        self._at_dn("listReconfigurableProperties")
-        located = {"b": nothing, "offset": 0, "locs": [], "corrupt": False}
-        located["blockToken"] = {"identifier": b"", "password": b"", "kind": "", "service": ""}
-        self._ask.call(
-            "initReplicaRecovery of nothing",
-            BETWEEN_DATANODES,
-            "initReplicaRecovery",
-            {"block": {"newGenStamp": 2, "block": located}},
-            at=(self._dn.ip, self._dn.ipc_port),
-        )
+    # --- what others ask the namenode ---
 
     def _other_protocols(self) -> None:
         ask = self._ask
@@ -528,81 +361,7 @@ class _Conversation:
         ask.call(f"NamenodeProtocol {manifest}", NAMENODE, manifest, {"sinceTxId": 1})
         self._as_a_datanode()
 
-    def _as_a_datanode(self) -> None:
-        """A node of our own making comes, says that it lives, and that it has nothing."""
-        ask = self._ask
-        version = ask.call("versionRequest", DATANODE, "versionRequest", {})
-        info = version.info.storageInfo
-        registration: dict[str, Any] = {
-            "datanodeID": {
-                "ipAddr": "127.0.0.1",
-                "hostName": "localhost",
-                "datanodeUuid": "11111111-2222-3333-4444-555555555555",
-                "xferPort": 19866,
-                "infoPort": 19864,
-                "ipcPort": 19867,
-            },
-            "storageInfo": {
-                "layoutVersion": 0xFFFFFFFF - 56,
-                "namespceID": info.namespceID,
-                "clusterID": info.clusterID,
-                "cTime": info.cTime,
-            },
-            "keys": {
-                "isBlockTokenEnabled": False,
-                "keyUpdateInterval": 0,
-                "tokenLifeTime": 0,
-                "currentKey": {"keyId": 0, "expiryDate": 0},
-            },
-            "softwareVersion": version.info.softwareVersion,
-        }
-        registered = ask.call(
-            "registerDatanode", DATANODE, "registerDatanode", {"registration": registration}
-        ).registration
-        storage = {"storageUuid": "DS-answers", "state": "NORMAL", "storageType": "DISK"}
-        beat: Mapping[str, Any] = {
-            "registration": registered,
-            "reports": [{"storageUuid": "DS-answers", "capacity": 1, "storage": storage}],
-        }
-        ask.call("sendHeartbeat", DATANODE, "sendHeartbeat", beat)
-        ask.call(
-            "sendHeartbeat that wants to report",
-            DATANODE,
-            "sendHeartbeat",
-            {**beat, "requestFullBlockReportLease": True},
-        )
-        pool = version.info.blockPoolID
-        ask.call(
-            "blockReport",
-            DATANODE,
-            "blockReport",
-            {
-                "registration": registered,
-                "blockPoolId": pool,
-                "reports": [{"storage": storage, "numberOfBlocks": 0, "blocksBuffers": [b""]}],
-                "context": {"totalRpcs": 1, "curRpc": 0, "id": 1, "leaseId": 0},
-            },
-        )
-        received = {"registration": registered, "blockPoolId": pool}
-        ask.call("blockReceivedAndDeleted", DATANODE, "blockReceivedAndDeleted", received)
-        ask.call(
-            "errorReport",
-            DATANODE,
-            "errorReport",
-            {"registartion": registered, "errorCode": 0, "msg": "nothing"},
-        )
-        stranger = {**registration, "datanodeID": {**registration["datanodeID"]}}
-        stranger["datanodeID"]["datanodeUuid"] = "99999999-2222-3333-4444-555555555555"
-        ask.call(
-            "sendHeartbeat of a stranger", DATANODE, "sendHeartbeat", {"registration": stranger}
-        )
-
     # --- small parts ---
-
-    def _create(self, path: str, what: str = "") -> types_pb2.HdfsFileStatusProto:
-        answer = self._do("create", what, **_created(path, 1024))
-        status: types_pb2.HdfsFileStatusProto = answer.fs
-        return status
 
     def _ask_quietly(self, method: str, fields: Mapping[str, Any]) -> Any:
         """A call that is repeated until it succeeds: how often is no fact."""
@@ -612,18 +371,6 @@ class _Conversation:
         )
         assert header.status == rpc_pb2.RpcResponseHeaderProto.SUCCESS, header
         return answer_type.FromString(body)
-
-
-def _created(path: str, block_size_bytes: int) -> dict[str, Any]:
-    return {
-        "src": path,
-        "masked": {"perm": 0o644},
-        "clientName": WRITER,
-        "createFlag": 1,
-        "createParent": True,
-        "replication": 1,
-        "blockSize": block_size_bytes,
-    }
 
 
 def _completed(path: str, last: types_pb2.ExtendedBlockProto, file_id: int) -> dict[str, Any]:
@@ -640,10 +387,3 @@ def _negotiate(client_id: bytes) -> bytes:
     )
     message = rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.NEGOTIATE)
     return wire.frame(wire.delimited(header), wire.delimited(message))
-
-
-def _port_of_nobody() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
