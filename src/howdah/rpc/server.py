@@ -27,7 +27,7 @@ from howdah import defects, errors
 from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
-from howdah.rpc.session import ActsFor, Call, Event, Reply, ServerSession, State
+from howdah.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.rpc.told import told_in
 from howdah.tracing import spans
 from howdah.users.names import not_allowed
@@ -230,6 +230,7 @@ class _Connection(asyncio.Protocol):
         self._address = "?"
         self._port = 0
         self._handshake: asyncio.TimerHandle | None = None
+        self._parting: asyncio.TimerHandle | None = None
         self._heard_s = 0.0
         self._heard_ns = 0
         self._in_flight = 0
@@ -281,6 +282,8 @@ class _Connection(asyncio.Protocol):
         self._transport = None
         if self._handshake is not None:
             self._handshake.cancel()
+        if self._parting is not None:
+            self._parting.cancel()
         self._backlog.clear()
         self._server.connections.discard(self)
         pending, self._pending = self._pending, {}
@@ -315,6 +318,8 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        if self._parting is not None:
+            return
         self._heard_ns = perf_counter_ns()
         self._figures.received_bytes += len(data)
         self._heard_s = self._loop.time()
@@ -596,7 +601,21 @@ class _Connection(asyncio.Protocol):
                 self._figures.sent_bytes += len(data)
                 self._transport.write(data)
         if self._closing and not self._unsent_bytes:
-            self.end()
+            self._part()
+
+    def _part(self) -> None:
+        """All is said. What still comes is dropped until the client goes, or for `LINGER_S`."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._parting is not None:
+            return
+        if self._handshake is not None:
+            self._handshake.cancel()
+            self._handshake = None
+        self._parting = self._loop.call_later(LINGER_S, transport.abort)
+        transport.write_eof()
+        if self._reading_paused:
+            self._reading_paused = False
+            transport.resume_reading()
 
 
 def _encode(

@@ -46,6 +46,10 @@ _MAX_CACHED_HEADER_BYTES = 512
 
 MAX_FIRST_FRAME_BYTES: Final = 64 * 1024
 """Before the connection has said who is calling, nobody gets more memory than this."""
+LINGER_S: Final = 2.0
+"""So long a server that has ended a connection takes, and drops, what the client still sends. One
+that is closed before it has read everything is reset, and a client that sends into that never
+reads why it ended."""
 
 
 @dataclass(slots=True)

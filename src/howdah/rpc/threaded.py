@@ -32,7 +32,7 @@ from howdah import errors
 from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
 from howdah.rpc.service import Answer, Deferred, Registry, defect
-from howdah.rpc.session import ActsFor, Call, Close, Reply, ServerSession, State
+from howdah.rpc.session import LINGER_S, ActsFor, Call, Close, Reply, ServerSession, State
 from howdah.tracing import spans
 from howdah.tracing.span import NOTHING
 from howdah.users.names import not_allowed
@@ -243,9 +243,11 @@ class ThreadedRpcServer:
                         refusal = self._refusal(event, address)
                         if refusal is not None:
                             self._refuse(connection, session, refusal)
+                            _part(sock)
                             return
                     else:
                         log.warning("connection from %s ended: %r", address, event.reason)
+                        _part(sock)
                         return
                 connection.held_bytes = session.pending_bytes
                 connection.is_known = session.state is State.READY
@@ -356,6 +358,16 @@ def _complete(answer: Answer) -> Message:
         except StopIteration as stop:
             message: Message = stop.value
             return message
+
+
+def _part(sock: socket.socket) -> None:
+    """All is said. What still comes is dropped until the client goes, or for `LINGER_S`."""
+    sock.shutdown(socket.SHUT_WR)
+    end_s = time.monotonic() + LINGER_S
+    while (left_s := end_s - time.monotonic()) > 0:
+        sock.settimeout(left_s)
+        if not sock.recv(_RECEIVE_BYTES):
+            return
 
 
 def _shutdown(sock: socket.socket, direction: int) -> None:

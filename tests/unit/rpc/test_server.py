@@ -681,6 +681,37 @@ def test_a_connection_that_may_not_act_for_its_user_ends_and_no_call_is_served(h
         assert header.exceptionClassName == errors.AuthorizationFailed.java_class
 
 
+def test_a_client_that_sends_on_still_reads_why_its_connection_ended() -> None:
+    async def scenario(world: World) -> Header:
+        client = await world.client("joe", "hive")
+        header, _ = await client.answer()
+        # A closed end would reset the connection at the first of these, and the second would fail.
+        for number in range(2):
+            client.writer.write(info("/a", number))
+            await client.writer.drain()
+        assert await client.reader.read() == b""
+        client.writer.close()
+        await until(lambda: not world.server.connections)
+        assert world.implementation.served == []
+        return header
+
+    header = run(scenario)
+    assert header.exceptionClassName == errors.AuthorizationFailed.java_class
+
+
+def test_a_client_that_does_not_go_is_left_after_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("howdah.rpc.server.LINGER_S", 0.05)
+
+    async def scenario(world: World) -> None:
+        client = await world.client("joe", "hive")
+        await client.answer()
+        await until(lambda: not world.server.connections)
+
+    run(scenario)
+
+
 def test_who_goes_while_the_rules_are_asked_is_forgotten() -> None:
     async def scenario(world: World) -> list[str]:
         rules = world.server.impersonation = Rules()

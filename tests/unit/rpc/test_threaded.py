@@ -204,6 +204,31 @@ def test_a_connection_that_may_not_act_for_its_user_ends(
     assert served.call() == 1
 
 
+def test_a_client_that_sends_on_still_reads_why_its_connection_ended(
+    serve: Callable[..., Served],
+) -> None:
+    served = serve()
+    with socket.create_connection(served.address, timeout=5) as sock:
+        sock.sendall(wire.preamble() + wire.encode_context(PROTOCOL, "joe", bytes(16), "hive"))
+        assert b"not allowed to impersonate" in sock.recv(4096)
+        # A closed end would reset the connection at the first of these.
+        for _ in range(2):
+            sock.sendall(b"more")
+        assert sock.recv(4096) == b""
+    served.wait_idle()
+
+
+def test_a_client_that_does_not_go_is_left_after_a_moment(
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("howdah.rpc.threaded.LINGER_S", 0.05)
+    served = serve()
+    with socket.create_connection(served.address, timeout=5) as sock:
+        sock.sendall(b"garbage!" * 10)
+        assert sock.recv(1000) == b""
+        served.wait_idle()
+
+
 def test_a_defect_of_the_rules_refuses(serve: Callable[..., Served]) -> None:
     def break_(real_user: str, user: str, address: str) -> None:
         raise KeyError("oops")
