@@ -9,13 +9,12 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from howdah import forks
-from howdah.forks import PerProcess, asking_once, made_once, process_id
+from howdah.forks import PerProcess, asking_once, made_once
 
 
 class Value:
