@@ -64,6 +64,9 @@ class Tracer(Protocol):
         """Send what is not sent yet, and let go."""
 
 
+_NOWHERE: Final = nullcontext()
+
+
 class _Nothing:
     """The span of what is not traced."""
 
@@ -76,7 +79,7 @@ class _Nothing:
         return b""
 
     def current(self) -> AbstractContextManager[object]:
-        return nullcontext()
+        return _NOWHERE
 
     def child(
         self,

@@ -32,7 +32,7 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Tally
 from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.sockets import PeerClosed
 
 _log = logging.getLogger(__name__)
@@ -53,6 +53,8 @@ class ReadContext:
     hedged: HedgedReads | None = None
     tally: Tally | None = None
     nearest: str | None = None
+    hints: CachingHints = NO_HINTS
+    """Those of streams that have no wishes of their own."""
 
 
 class FileReplicas:
@@ -66,7 +68,7 @@ class FileReplicas:
         self._span = span
         self.counter = ReadCounter(context.tally)
         settings = context.settings
-        self.hints = CachingHints(settings.drop_behind_reads, settings.readahead_bytes)
+        self.hints = context.hints
         self._context = context
         self._dead = DeadNodes(settings.dead_node_memory_s)
         self._broke_off: dict[DatanodeAddress, int] = {}

@@ -24,13 +24,13 @@ from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import NO_HINTS, CachingHints
 
 
-class ReadSource(enum.Enum):
+class ReadSource(enum.IntEnum):
     """Where the bytes of a reader come from, for the statistics of the stream."""
 
-    REMOTE = enum.auto()
-    LOCAL = enum.auto()
+    REMOTE = 0
+    LOCAL = 1
     """A datanode on this machine, over a connection."""
-    SHORT_CIRCUIT = enum.auto()
+    SHORT_CIRCUIT = 2
     """The files of a datanode on this machine."""
 
 

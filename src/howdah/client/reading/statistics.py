@@ -28,7 +28,7 @@ class ReadStatistics:
     retries: int = 0
 
 
-_ZEROS: Final = dict.fromkeys(ReadSource, 0)
+_SOURCES: Final = len(ReadSource)
 
 
 class ReadCounter:
@@ -38,7 +38,7 @@ class ReadCounter:
         """`tally` is that of the client, in which all streams count."""
         self._tally = tally or Tally()
         self._lock = threading.Lock()
-        self._bytes = _ZEROS.copy()
+        self._bytes = [0] * _SOURCES
         self._hedged_reads = 0
         self._hedged_wins = 0
         self._retries = 0
