@@ -281,7 +281,7 @@ class Channel:
         if response.status != 304:
             # That would be the length of what is not sent.
             headers["Content-Length"] = str(len(response.body))
-        data = self._head(response.status, headers)
+        data = self._head(response.status, headers, response.reason)
         if response.body and not self._is_head:
             data += self._h11.send(h11.Data(data=response.body)) or b""
         data += self._h11.send(h11.EndOfMessage()) or b""
@@ -339,7 +339,7 @@ class Channel:
         self.linger()
         return False
 
-    def _head(self, status: int, headers: Mapping[str, str]) -> bytes:
+    def _head(self, status: int, headers: Mapping[str, str], words: str = "") -> bytes:
         headers = self._framing.headers(headers)
         usual = (line for line in _ALWAYS if line[0] not in headers)
         lines = [*headers.items(), *self.added.items(), *usual, ("Date", formatdate(usegmt=True))]
@@ -349,7 +349,7 @@ class Channel:
         event = h11.Response(
             status_code=status,
             headers=[(name.encode(), value.encode("utf-8")) for name, value in lines],
-            reason=reason(status).encode(),
+            reason=(words or reason(status)).encode(),
         )
         return self._h11.send(event) or b""
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.web.http import Request, Response, plain
+
+_MISSING: Final = "Missing Required Header for CSRF Prevention"
 
 
 def check_origin(request: Request, trusted: Container[str] = ()) -> None:
@@ -49,7 +52,8 @@ class HeaderFilter:
             or not any(browser.fullmatch(agent) for browser in self.browsers)
         ):
             return None
-        return plain(400, "Missing Required Header for CSRF Prevention")
+        # Java's client of WebHDFS tells its user the reason, and not the body.
+        return replace(plain(400, _MISSING), reason=_MISSING)
 
 
 def filter_of(conf: Configuration) -> HeaderFilter | None:

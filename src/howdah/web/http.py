@@ -45,6 +45,8 @@ class Response:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    reason: str = ""
+    """The words behind the status, if they are others than usual."""
 
 
 POLICY_HEADER: Final = "Content-Security-Policy"

@@ -37,6 +37,7 @@ def test_a_browsers_change_wants_a_header(
         assert refusal is not None
         assert refusal.status == 400
         assert b"Missing Required Header for CSRF Prevention" in refusal.body
+        assert refusal.reason == "Missing Required Header for CSRF Prevention"
 
 
 def test_header_methods_and_browsers_are_configured() -> None:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -463,6 +464,12 @@ def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_s
         assert all_of(dial(port)) == b""
         assert "cannot be waited for" in caplog.text
         assert said(port, b"GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+def test_an_answer_may_say_more_than_its_status_does() -> None:
+    refusal = replace(plain(400, "why"), reason="Missing Required Header")
+    with serving(lambda _: refusal) as port:
+        assert said(port, GET % b"/").startswith(b"HTTP/1.1 400 Missing Required Header\r\n")
 
 
 def test_large_answers_that_nobody_reads_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
