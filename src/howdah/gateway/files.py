@@ -48,11 +48,6 @@ _WITHOUT_S: Final = 30.0
 """So long replicas are read through the data process where it passed no files."""
 _JAVA: Final = "Java/"
 _CLOSES: Final = {"Connection": "close"}
-_MAY_SEND: Final = {
-    "Access-Control-Allow-Methods": "GET, PUT, POST",
-    "Access-Control-Allow-Headers": "Content-Type, X-XSRF-HEADER",
-    "Access-Control-Max-Age": "600",
-}
 
 
 class FileGateway:
@@ -68,6 +63,13 @@ class FileGateway:
         self._namenodes = _known_namenodes(conf)
         self.origins = _origins(conf)
         """Whose pages may use this."""
+        own_header = conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER)
+        self.may_send = {
+            "Access-Control-Allow-Methods": "GET, PUT, POST",
+            "Access-Control-Allow-Headers": f"Content-Type, {own_header}",
+            "Access-Control-Max-Age": "600",
+        }
+        """What browsers hear that ask before they send something for such a page."""
         self._own = own
         self._replicas = None if own is None else _replicas_of(own, conf)
 
@@ -162,7 +164,7 @@ class _Operation:
             # Tells the browser that the page which asks may read the answer.
             channel.added = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
             if request.method == "OPTIONS":
-                self._answer = Response(200, _MAY_SEND)
+                self._answer = Response(200, self._gateway.may_send)
                 return
         try:
             check_origin(request, self._gateway.origins)

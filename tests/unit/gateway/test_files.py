@@ -227,3 +227,12 @@ def test_the_namenode_is_asked_whether_one_may_act_for_another(query: str, real_
     assert request is not None
     with closing(gateway.filesystem(asked(request, gateway.patterns))) as fs:
         assert (fs.user, real_user_of(fs.user)) == ("joe", real_user)
+
+
+def test_pages_of_namenodes_may_send_the_header_that_is_configured() -> None:
+    conf = {
+        "fs.defaultFS": f"hdfs://{NAMENODE}",
+        "dfs.webhdfs.rest-csrf.custom-header": "X-Own",
+    }
+    gateway = FileGateway(Configuration(conf))
+    assert gateway.may_send["Access-Control-Allow-Headers"] == "Content-Type, X-Own"

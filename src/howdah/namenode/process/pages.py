@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from howdah import defects
+from howdah import defects, keys
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.calls.core import Core
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
@@ -82,6 +82,7 @@ class Pages:
             Figures(core, run, lambda nodes: nodes_shown(core, nodes), self.status),
             ClusterReader(conf),
             has_webhdfs=webhdfs is not None,
+            own_header=conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER),
         )
 
     def note_progress(self) -> None:

@@ -24,12 +24,18 @@ class SitePages:
     """Of one namenode."""
 
     def __init__(
-        self, common: Common, figures: Figures, reader: ClusterReader, *, has_webhdfs: bool
+        self,
+        common: Common,
+        figures: Figures,
+        reader: ClusterReader,
+        *,
+        has_webhdfs: bool,
+        own_header: str,
     ) -> None:
         self._common = common
         self.figures = figures
         self._reader = reader
-        self._has_webhdfs = has_webhdfs
+        self._explorer_page = explorer.page(has_webhdfs=has_webhdfs, own_header=own_header)
         self._pages: dict[str, Callable[[Request], Response]] = {
             "/": self._overview,
             nodes.PATH: self._nodes,
@@ -75,7 +81,7 @@ class SitePages:
         return self._common.page(
             explorer.PATH,
             "Files",
-            explorer.page(has_webhdfs=self._has_webhdfs),
+            self._explorer_page,
             live_s=0,
             scripts=("explorer.js",),
             fetches_elsewhere=True,

@@ -16,8 +16,9 @@ MOST_NAME_CHARS: Final = 64
 """Of a block's name, which has at most 46."""
 
 
-def page(*, has_webhdfs: bool) -> list[Child]:
-    """The body of the page."""
+def page(*, has_webhdfs: bool, own_header: str) -> list[Child]:
+    """The body of the page. Its script sends `own_header` with each change, which no form of
+    another server's page can (`dfs.webhdfs.rest-csrf.custom-header`)."""
     if not has_webhdfs:
         return [
             tag(
@@ -45,6 +46,7 @@ def page(*, has_webhdfs: bool) -> list[Child]:
             tag("label", "Act as user", tag("input", id="user", size=12, maxlength=64)),
             tag("button", "Go", type="submit"),
             id="go",
+            data_own_header=own_header,
         ),
         tag("nav", id="crumbs", aria_label="Path"),
         tag("p", id="trouble", role="alert", class_="verdict bad", hidden=True),

@@ -193,3 +193,8 @@ def test_files_that_lost_blocks_are_listed_and_a_block_is_found() -> None:
     assert "There may be more" not in body
     assert "There may be more" in joined(explorer.blocks_page(lines, 2, "", ""))
     assert "No file has lost a block" in joined(explorer.blocks_page([], 100, "", ""))
+
+
+def test_the_tree_of_files_sends_the_header_that_is_configured() -> None:
+    body = joined(explorer.page(has_webhdfs=True, own_header="X-Own"))
+    assert 'data-own-header="X-Own"' in body

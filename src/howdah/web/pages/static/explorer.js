@@ -5,10 +5,10 @@
 (() => {
   const LIMIT_MS = 30000;
   const PREVIEW = 32768;
-  // No form of another server's page can send it (dfs.webhdfs.rest-csrf.enabled).
-  const OURS = { "X-XSRF-HEADER": "1" };
   const byId = (id) => document.getElementById(id);
   if (!byId("go")) return;
+  // No form of another server's page can send it (dfs.webhdfs.rest-csrf.enabled).
+  const OURS = { [byId("go").dataset.ownHeader]: "1" };
   let turn = 0;
   let last = "";
 
