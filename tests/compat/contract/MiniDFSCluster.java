@@ -333,6 +333,27 @@ public class MiniDFSCluster implements AutoCloseable {
 
   // Stopping and starting.
 
+  /** Of a cluster that began without one: a datanode that is configured otherwise. */
+  public synchronized void startDataNodes(
+      Configuration conf,
+      int count,
+      boolean managesDirectories,
+      StartupOption operation,
+      String[] racks,
+      String[] hosts,
+      long[] capacities,
+      boolean setsHosts) {
+    if (count != 1 || !running.isEmpty() || racks != null || hosts != null || capacities != null) {
+      throw new UnsupportedOperationException("a single datanode, and no more than one");
+    }
+    String name = "datanode0";
+    Map<String, Object> values = new TreeMap<>(valuesSetIn(conf));
+    // What clients of a cluster without datanodes were told.
+    values.remove("dfs.replication");
+    tell("configure", name, values);
+    running.add(new DataNodeProperties(name, conf));
+  }
+
   public synchronized DataNodeProperties stopDataNode(int index) {
     if (index < 0 || index >= running.size()) {
       return null;

@@ -99,6 +99,7 @@ SUITES: dict[str, frozenset[str]] = {
     ),
     f"{WEB}TestWebHDFSXAttr": frozenset(),
     f"{WEB}TestWebHdfsWithMultipleNameNodes": frozenset(),
+    f"{WEB}TestWebHdfsWithRestCsrfPreventionFilter": frozenset(),
     "org.apache.hadoop.fs.TestWebHdfsFileContextMainOperations": frozenset(),
     "org.apache.hadoop.hdfs.tools.TestWebHDFSStoragePolicyCommands": frozenset(),
     f"{NAMENODE}web.resources.TestWebHdfsCreatePermissions": frozenset(),
@@ -168,6 +169,7 @@ PROVES = {
     "TestWebHDFS": ("FS-216", "FS-218"),
     "TestWebHDFSAcl": ("FS-216",),
     "TestWebHDFSXAttr": ("FS-216",),
+    "TestWebHdfsWithRestCsrfPreventionFilter": ("FS-256",),
 }
 
 LONG = {

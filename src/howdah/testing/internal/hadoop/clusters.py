@@ -197,7 +197,7 @@ class ClusterServer:
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
             case "configure":
-                # The values are the namenode's; its clients hardly notice.
+                # The values are this server's; clients hardly notice.
                 lent.is_whole = False
                 lent.cluster.configure(call["conf"])
                 lent.cluster.restart(call["server"])
