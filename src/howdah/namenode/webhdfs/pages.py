@@ -15,6 +15,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
 from howdah.namenode.webhdfs.choosing import choose
+from howdah.nameservices import is_highly_available
 from howdah.rpc.server import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
 from howdah.users.names import ProxyUser
@@ -48,8 +49,8 @@ class WebHdfs:
         default_user: str,
         cross_site: HeaderFilter | None = None,
     ) -> None:
-        """`run` does something on the loop; `namenode` is `host:port` for RPC; `default_user`
-        is whoever does not say his name."""
+        """`run` does something on the loop; `namenode` is what datanodes are told to ask;
+        `default_user` is whoever does not say his name."""
         self._core = core
         self._calls = calls
         self._run = run
@@ -143,16 +144,26 @@ def webhdfs_of(
     the namenode listens."""
     if not conf.get(keys.DFS_WEBHDFS_ENABLED):
         return None
-    host, configured = namenode_address(conf)
     return WebHdfs(
         core,
         RestCalls(PROTOCOL, registry, admission, barrier, post, soon, impersonation),
         run,
-        lambda: f"{host}:{port() or configured}",
+        told_to_datanodes(conf, port),
         patterns_of(conf),
         conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
         filter_of(conf),
     )
+
+
+def told_to_datanodes(conf: Configuration, port: Callable[[], int]) -> Callable[[], str]:
+    """Whom a datanode is to ask about a file that it reads or writes for somebody: the nameservice
+    where it has several namenodes, of which another one may be active before the file is closed.
+    Else this namenode, as `host:port` for RPC."""
+    nameservice = conf.get(keys.DFS_NAMESERVICE_ID)
+    if nameservice is not None and is_highly_available(conf, nameservice):
+        return lambda: nameservice
+    host, configured = namenode_address(conf)
+    return lambda: f"{host}:{port() or configured}"
 
 
 class _Operation:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.spark import Cluster, java_command
 from howdah.testing.waiting import wait_until
 
@@ -15,10 +16,15 @@ TIMEOUT_S: Final = 120.0
 class JavaClient:
     """A program such as `FailoverClient.java` at work: in rounds, until it is told to finish."""
 
-    def __init__(self, cluster: Cluster, program: Path, uri: str, output: Path) -> None:
-        """`uri` is the directory in which it works."""
+    def __init__(
+        self, cluster: Cluster, program: Path, uri: str, output: Path, jars: str | None = None
+    ) -> None:
+        """`uri` is the directory in which it works. `jars` is a class path of Hadoop's, for what
+        PySpark's jars do not have."""
         self._output = output
         command = java_command(cluster, str(program), [uri])
+        if jars is not None:
+            command = [*hadoop_java(jars, cluster.conf_dir), str(program), uri]
         with output.open("wb") as out:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT
