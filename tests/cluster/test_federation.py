@@ -146,7 +146,11 @@ def test_a_cluster_that_is_up_may_have_several_nameservices(tmp_path: Path) -> N
         facts = json.loads(howdah("up", "--nameservices", "2", "--datanodes", "1", "--json"))
         assert facts["uris"] == ["hdfs://ns1", "hdfs://ns2"]
         assert facts["uri"] == "hdfs://ns1"
-        assert "hdfs://ns1  hdfs://ns2  in " in howdah("status")
+        found = {each["name"]: each["nameservice"] for each in facts["processes"]}
+        assert found == {"namenode0": "ns1", "namenode1": "ns2", "datanode0": None}
+        said = howdah("status")
+        assert "hdfs://ns1  hdfs://ns2  in " in said
+        assert re.search(r"^  namenode1 .* of ns2$", said, re.MULTILINE)
     finally:
         howdah("down")
 

@@ -257,6 +257,10 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
     layout = cluster.layout
     servers = [cluster.server(name) for name in layout.names]
     states = cluster.ha_states() if layout.has_roles else {}
+    several = len(layout.nameservices) > 1
+    nameservices = {
+        node.name: each.name for each in layout.nameservices for node in each.namenodes if several
+    }
     if as_json:
         first = next((n for n in layout.namenodes if states.get(n.name) == ACTIVE), None)
         facts: dict[str, Any] = {
@@ -266,7 +270,12 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
             "dir": str(layout.dir),
             "conf_dir": str(layout.conf_dir),
             "processes": [
-                {**asdict(server), "log": str(server.log), "ha_state": states.get(server.name)}
+                {
+                    **asdict(server),
+                    "log": str(server.log),
+                    "ha_state": states.get(server.name),
+                    "nameservice": nameservices.get(server.name),
+                }
                 for server in servers
             ],
         }
@@ -275,10 +284,13 @@ def _report(cluster: LocalCluster, as_json: bool) -> None:
     print(f"{'  '.join(layout.uris)}  in {layout.dir}")
     print(f"export HADOOP_CONF_DIR={layout.conf_dir}")
     for server in servers:
+        of = f"of {nameservices[server.name]}" if server.name in nameservices else ""
         if server.pid is None:
-            print(f"  {server.name:12} not running, see {server.log}")
+            print(f"  {server.name:12} not running{of and f' ({of})'}, see {server.log}")
         else:
             facts_of = [f"{kind} {address}" for kind, address in server.addresses.items()]
+            if of:
+                facts_of.append(of)
             if server.name in states:
                 facts_of.append(states[server.name])
             print(f"  {server.name:12} pid {server.pid}  {'  '.join(facts_of) or 'not ready yet'}")
