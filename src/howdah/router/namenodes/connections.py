@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import socket
 import uuid
 from collections import deque
 from collections.abc import Callable
@@ -31,6 +32,10 @@ log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Message)
 
 MOST_CONNECTIONS: Final = 4096
+UNACKNOWLEDGED_MS: Final = 20_000
+"""A connection ends when what was sent is not acknowledged for so long, as where a firewall has
+forgotten it. The system's own limit is a quarter of an hour, in which each call would time out.
+A call has time left for a new connection. A namenode that is busy, or frozen, acknowledges."""
 _SUCCESS: Final = rpc_pb2.RpcResponseHeaderProto.SUCCESS
 _FATAL: Final = rpc_pb2.RpcResponseHeaderProto.FATAL
 
@@ -118,6 +123,10 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS
+            )
         self._transport.write(self._greeting)
         self.is_open = True
 
