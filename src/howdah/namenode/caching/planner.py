@@ -30,7 +30,7 @@ from howdah.namenode.caching.adaptive import Adaptive, Wish
 from howdah.namenode.caching.pools import CacheDirective, CachePool, CachePools
 
 SLICE: Final = 1000
-"""Files or blocks that are looked at in one go."""
+"""Directives, files or blocks that are looked at in one go."""
 MOST_REPORTED: Final = 1 << 20
 """Blocks of one datanode that are taken from its report: with 1 MiB each they fill a TiB."""
 
@@ -313,6 +313,10 @@ class CachePlanner:
         now_ms, looked_at = self._view.wall_ms(), 0
         for directive in list(self._pools.directives_after(0)):
             figures = by_directive[directive.directive_id] = CacheFigures()
+            looked_at += 1
+            if looked_at >= SLICE:
+                looked_at = 0
+                yield
             pool = self._pools.pool(directive.pool)
             if pool is None or directive.expiry_ms <= now_ms:
                 continue

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from howdah.namenode.caching.adaptive import Adaptive
-from howdah.namenode.caching.planner import CacheableFile, CachePlanner, CachingNode
+from howdah.namenode.caching.planner import SLICE, CacheableFile, CachePlanner, CachingNode
 from howdah.namenode.caching.pools import NEVER_MS, UNLIMITED, CachePools
 from howdah.storage.edits import cache_edits as ce
 
@@ -448,6 +448,13 @@ def test_a_replica_that_is_on_its_way_out_stays_if_the_block_is_hot_again() -> N
     cluster.read(1, 25)
     cluster.rescan()
     assert [cluster.planner.orders(node, 0) for node in cluster.nodes] == [([], [])] * 3
+
+
+def test_directives_for_what_is_not_there_are_cut_into_slices_too() -> None:
+    c = Cluster()
+    for number in range(1, 3 * SLICE + 1):
+        c.directive(number, f"/not/there/{number}")
+    assert sum(1 for _ in c.planner.rescan()) == 3
 
 
 def test_long_work_is_cut_into_slices() -> None:
