@@ -174,6 +174,11 @@ def parse_storage_dirs(text: str) -> list[StorageDir]:
 # -- declarations -------------------------------------------------------------
 
 
+def _plain(number: float) -> str:
+    """All digits of a whole number, as nobody sets a size in powers of ten."""
+    return str(int(number)) if number == int(number) else f"{number:g}"
+
+
 def _bounded(
     parse: Callable[[str], T], minimum: float | None, maximum: float | None
 ) -> Callable[[str], T]:
@@ -184,9 +189,9 @@ def _bounded(
         value = parse(text)
         number = value if isinstance(value, int | float) else 0
         if minimum is not None and number < minimum:
-            raise ValueError(f"must be at least {minimum:g}")
+            raise ValueError(f"must be at least {_plain(minimum)}")
         if maximum is not None and number > maximum:
-            raise ValueError(f"must be at most {maximum:g}")
+            raise ValueError(f"must be at most {_plain(maximum)}")
         return value
 
     return checked

@@ -165,6 +165,7 @@ def test_choice_lists_what_there_is() -> None:
         (kinds.integer("k", 1, "", minimum=1), "0", "at least 1"),
         (kinds.integer("k", 1, "", maximum=9), "10", "at most 9"),
         (kinds.decimal("k", "1", "", minimum=0), "-0.5", "at least 0"),
+        (kinds.integer("k", 1, "", minimum=5 << 20), "1", "at least 5242880$"),
     ],
 )
 def test_bounds_are_kept(key: kinds.Key[Any], text: str, reason: str) -> None:
