@@ -10,17 +10,28 @@ from contextlib import suppress
 import pytest
 
 from howdah import errors
+from howdah.config import Configuration
 from howdah.fs import capabilities
 from howdah.fs.objects.filesystem import ObjectFileSystem
+from howdah.fs.registry import connect
 from howdah.options import AbortableResult, FileRange
+from howdah.testing.internal.objects.changes import (
+    CHANGES,
+    FAILING,
+    NAMES,
+    WHOLE,
+    content,
+    held,
+    plans,
+)
 from howdah.testing.internal.objects.clouds import CloudServer
+from howdah.testing.internal.objects.google import GoogleServer
 from howdah.testing.internal.objects.trouble import TROUBLES, Proxy, proxy_before
 from howdah.testing.waiting import wait_until
 
 PART = 256 << 10
 DATA = bytes(range(256)) * 3400
 """Three parts, and a piece."""
-FAILING = [each for each in TROUBLES if each != "slow"]
 
 
 @pytest.fixture(scope="module")
@@ -328,3 +339,158 @@ def test_trouble_at_any_request_of_a_rename_or_a_removal_loses_nothing(
         assert through.delete(f"{top}/to-{index}", recursive=True)
         proxy.plan()
         assert not through.exists(f"{top}/to-{index}")
+
+
+# --- trees --------------------------------------------------------------------------------
+
+
+def make(fs: ObjectFileSystem, proxy: Proxy, top: str) -> None:
+    """A tree, without trouble."""
+    proxy.plan()
+    for name in NAMES:
+        write(fs, f"{top}/{name}", content(name))
+
+
+@pytest.mark.req("FS-190", "FS-188")
+@pytest.mark.parametrize("all_of_them", MATRIX)
+@pytest.mark.parametrize("name", CHANGES)
+def test_trouble_at_any_request_of_a_tree_changes_nothing_about_it(
+    through: ObjectFileSystem, proxy: Proxy, top: str, name: str, all_of_them: bool
+) -> None:
+    make(through, proxy, f"{top}/counted")
+    proxy.plan()
+    CHANGES[name](through, f"{top}/counted")
+    count = len(proxy.seen)
+    troubles = TROUBLES if all_of_them else TROUBLES[[*CHANGES].index(name) % 2 :: 2]
+    for index, (_, plan) in enumerate(plans(count, troubles, all_of_them=all_of_them)):
+        make(through, proxy, f"{top}/{index}")
+        proxy.plan(plan)
+        CHANGES[name](through, f"{top}/{index}")
+        proxy.plan()
+
+
+@pytest.mark.req("FS-190", "FS-188")
+@pytest.mark.parametrize("all_of_them", MATRIX)
+def test_a_rename_that_fails_leaves_every_file_somewhere(
+    once: ObjectFileSystem, proxy: Proxy, top: str, all_of_them: bool
+) -> None:
+    make(once, proxy, f"{top}/from")
+    proxy.plan()
+    once.rename(f"{top}/from", f"{top}/to")
+    count = len(proxy.seen)
+    told: list[tuple[str, str]] = []
+    for number in range(1, count + 1):
+        for trouble in FAILING if all_of_them else [FAILING[number % len(FAILING)]]:
+            place = f"{top}/{number}-{trouble.replace(' ', '-')}"
+            make(once, proxy, f"{place}-from")
+            proxy.plan({number: trouble})
+            try:
+                once.rename(f"{place}-from", f"{place}-to")
+            except (errors.HowdahError, OSError) as error:
+                told.append((place, f"{error} {getattr(error, 'filename', '')}"))
+            proxy.plan()
+            old, new = held(once, f"{place}-from"), held(once, f"{place}-to")
+            # Nothing of the old ones is removed before all of the new ones are there.
+            assert old == WHOLE or new == WHOLE, place
+            assert old | new == WHOLE, place
+    assert len(told) > 3
+    assert [place for place, said in told if place not in said] == []
+
+
+@pytest.mark.req("FS-190", "FS-188")
+@pytest.mark.parametrize("all_of_them", MATRIX)
+def test_trouble_at_any_request_of_a_copy_leaves_the_old_file_or_the_new_one(
+    through: ObjectFileSystem, once: ObjectFileSystem, proxy: Proxy, top: str, all_of_them: bool
+) -> None:
+    """Google copies it in two calls."""
+    write(through, f"{top}/file")
+    proxy.plan()
+    through.copy_file(f"{top}/file", f"{top}/counted")
+    count = len(proxy.seen)
+    for number, trouble in pairs(count, FAILING, all_of_them=all_of_them):
+        for fs in (through, once):
+            proxy.plan()
+            write(fs, f"{top}/there", b"old", overwrite=True)
+            proxy.plan({number: trouble})
+            try:
+                fs.copy_file(f"{top}/file", f"{top}/there", overwrite=True)
+            except (errors.HowdahError, OSError):
+                assert fs is once
+            else:
+                proxy.plan()
+                assert fs.read_bytes(f"{top}/there") == DATA
+            proxy.plan()
+            assert fs.read_bytes(f"{top}/there") in (b"old", DATA)
+            assert fs.read_bytes(f"{top}/file") == DATA
+
+
+# --- what is left, and what does not answer ---------------------------------------------------
+
+
+@pytest.mark.req("OS-183", "FS-188")
+def test_of_an_upload_that_is_given_up_google_keeps_no_session_and_azure_no_block_that_is_seen(
+    cloud: CloudServer, through: ObjectFileSystem, top: str
+) -> None:
+    """Azure has no way to drop blocks: it does so itself, after a week."""
+    aborted = through.create(f"{top}/aborted")
+    aborted.write(DATA)
+    aborted.abort()
+    dropped = through.create(f"{top}/dropped")
+    dropped.write(DATA)
+    del dropped
+    gc.collect()
+    if isinstance(cloud, GoogleServer):
+        assert [each.name for each in cloud.cloud.sessions.values() if top[1:] in each.name] == []
+    assert not through.exists(top)
+    # Blocks that are left belong to nobody's next file, and keep nobody from making one.
+    for name, data in (("aborted", b"another"), ("dropped", b"")):
+        write(through, f"{top}/{name}", data)
+        assert through.read_bytes(f"{top}/{name}") == data
+        with pytest.raises(errors.PathExists):
+            through.create(f"{top}/{name}")
+    given_up = through.create(f"{top}/directory")
+    given_up.write(DATA)
+    given_up.abort()
+    through.mkdirs(f"{top}/directory")
+    assert through.list_status(f"{top}/directory") == []
+
+
+@pytest.mark.req("OS-183", "FS-188")
+def test_an_abort_that_the_store_does_not_hear_of_leaves_no_file(
+    cloud: CloudServer, once: ObjectFileSystem, proxy: Proxy, top: str
+) -> None:
+    """Google is asked to forget the session; Azure is asked for nothing."""
+    out = once.create(f"{top}/aborted")
+    out.write(DATA)
+    wait_until(lambda: out.statistics().parts_uploaded == 3, 60, "three parts at the store")
+    proxy.plan(always="503")
+    result = out.abort()
+    asked = len(proxy.seen)
+    proxy.plan()
+    assert not once.exists(f"{top}/aborted")
+    if isinstance(cloud, GoogleServer):
+        assert isinstance(result.cleanup_error, errors.RetriableError)
+    else:
+        assert (result.cleanup_error, asked) == (None, 0)
+
+
+@pytest.mark.req("FS-188", "FS-192")
+@pytest.mark.parametrize("trouble", ["hangs", "object stalls"])
+def test_a_store_that_says_nothing_is_asked_again_and_given_up_by_its_time_out(
+    cloud: CloudServer, bucket: str, through: ObjectFileSystem, proxy: Proxy, top: str, trouble: str
+) -> None:
+    write(through, f"{top}/file")
+    keys = cloud.behind(proxy.port).keys()
+    never = {"fs.azure.io.retry.max.retries": "0", "fs.gs.http.max.retry": "0"}
+    short = {"fs.azure.http.read.timeout": "1s", "fs.gs.http.read-timeout": "1s"}
+    proxy.plan(always=trouble)
+    with connect(f"{cloud.uri(bucket)}/", conf=Configuration(keys | short | never)) as fs:
+        with pytest.raises(errors.CallTimeout, match=top):
+            fs.read_bytes(f"{top}/file")
+    proxy.plan()
+    with connect(f"{cloud.uri(bucket)}/", conf=Configuration(keys | short)) as fs:
+        # Which of them brings bytes is the store's affair.
+        for number in (1, 2):
+            proxy.plan({number: trouble})
+            assert fs.read_bytes(f"{top}/file") == DATA
+            assert len(proxy.seen) > 1 or number == 2

@@ -3,19 +3,25 @@ is told, and is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 
 import pytest
 
 from howdah import errors
 from howdah.fs.objects.filesystem import S3FileSystem
+from howdah.testing.internal.objects.changes import (
+    CHANGES,
+    FAILING,
+    NAMES,
+    WHOLE,
+    content,
+    held,
+    plans,
+)
 from howdah.testing.internal.objects.store import StoreServer
 from howdah.testing.internal.objects.trouble import TROUBLES, Answer, Proxy
 
 PART = 16 << 10
-NAMES = ["1", "2/3", "4"]
-FAILING = [each for each in TROUBLES if each != "slow"]
 MATRIX = [False, pytest.param(True, marks=pytest.mark.torture)]
 
 
@@ -38,40 +44,10 @@ def once(store: StoreServer, bucket: str, proxy: Proxy) -> Iterator[S3FileSystem
         proxy.plan()
 
 
-def content(name: str) -> bytes:
-    """Of the second name one part and a piece, of the others less."""
-    return name.encode() * 9000
-
-
 def make(store: StoreServer, bucket: str, top: str) -> None:
     """A tree, past the proxy."""
     for name in NAMES:
         store.client().put_object(Bucket=bucket, Key=f"{top[1:]}/{name}", Body=content(name))
-
-
-def held(fs: S3FileSystem, top: str) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    for name in NAMES:
-        with suppress(errors.PathNotFound):
-            found[name] = fs.read_bytes(f"{top}/{name}")
-    return found
-
-
-WHOLE = {name: content(name) for name in NAMES}
-
-
-def plans(
-    count: int, troubles: Sequence[str], *, all_of_them: bool
-) -> Iterator[tuple[str, dict[int, str]]]:
-    """Each request with each trouble, one in a run; or several in a run, so that each request
-    has some trouble, and each trouble some requests."""
-    for index, trouble in enumerate(troubles):
-        numbers = range(1, count + 1)
-        if all_of_them:
-            for number in numbers:
-                yield trouble, {number: trouble}
-        else:
-            yield trouble, dict.fromkeys(numbers[index % 3 :: 3], trouble)
 
 
 @pytest.mark.req("FS-190", "FS-188")
@@ -129,40 +105,6 @@ def test_a_rename_that_fails_leaves_every_file_somewhere_and_no_parts(
             once.abort_uploads(older_than_ms=0, now_ms=1 << 60)
     assert len(told) > len(requests) // 2
     assert [top for top, said in told if top not in said] == []
-
-
-def bulk(fs: S3FileSystem, top: str) -> None:
-    assert fs.bulk_delete(top).delete([f"{top}/1", f"{top}/2/3", f"{top}/4"]) == []
-    assert held(fs, top) == {}
-
-
-def listing(fs: S3FileSystem, top: str) -> None:
-    assert [each.name for each in fs.list_status(top)] == ["1", "2", "4"]
-    found = [file.path for _, _, files in fs.walk(top) for file in files]
-    assert sorted(found) == [f"{top}/{name}" for name in NAMES]
-    assert fs.content_summary(top).length == sum(map(len, WHOLE.values()))
-
-
-def directories(fs: S3FileSystem, top: str) -> None:
-    assert fs.mkdirs(f"{top}/new/one")
-    assert fs.is_directory(f"{top}/new/one")
-    assert held(fs, top) == WHOLE
-
-
-def removal(fs: S3FileSystem, top: str) -> None:
-    assert fs.delete(top, recursive=True)
-    assert not fs.exists(top)
-
-
-def copy(fs: S3FileSystem, top: str) -> None:
-    fs.rename(f"{top}/2/3", f"{top}/copy")
-    assert fs.read_bytes(f"{top}/copy") == content("2/3")
-    assert fs.list_status(f"{top}/2") == []
-
-
-CHANGES: dict[str, Callable[[S3FileSystem, str], None]] = {
-    each.__name__: each for each in (bulk, listing, directories, removal, copy)
-}
 
 
 @pytest.mark.req("FS-190", "FS-188")

@@ -194,18 +194,47 @@ class AzureStore:
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         body = in_one(body)
         its_crc = crc(ChecksumType.CRC32C, body)
-        headers = {"x-ms-blob-type": "BlockBlob", **_sent(body), **_described(writer, its_crc)}
+        described = _described(writer, its_crc)
         if is_marker(key):
             # Of a file of this name nothing must be lost.
-            headers[_META + FOLDER] = "true"
+            described[_META + FOLDER] = "true"
             exclusive = True
+        headers = {"x-ms-blob-type": "BlockBlob", **_sent(body), **described}
         try:
             answer = self._ask("PUT", "PUT", key, (), headers | _condition(exclusive), body)
         except NotAsExpected:
-            if not is_marker(key):
+            if not self._is_there(key):
+                # Blocks of a stream that was given up are in the way.
+                answer = self._put_as_block(key, body, described)
+            elif is_marker(key):
+                return self._marked_already(key)
+            else:
                 raise
-            return self._marked_already(key)
         return Stored(_etag(answer), answer.headers.get("x-ms-version-id"), its_crc)
+
+    def _is_there(self, key: str) -> bool:
+        try:
+            self._ask("HEAD", "HEAD", key)
+        except errors.PathNotFound:
+            return False
+        return True
+
+    def _put_as_block(self, key: str, body: Body, described: Mapping[str, str]) -> Answer:
+        part = self.upload_part(key, uuid.uuid4().hex, 1, body) if body else None
+        return self._commit("PUT", key, [part] if part else [], described, exclusive=True)
+
+    def _commit(
+        self,
+        what: str,
+        key: str,
+        parts: Sequence[Part],
+        described: Mapping[str, str],
+        *,
+        exclusive: bool,
+    ) -> Answer:
+        body = documents.block_list(each.etag for each in parts)
+        headers = {**_sent(body), **described, **_condition(exclusive)}
+        return self._ask(what, "PUT", key, [("comp", "blocklist")], headers, body)
 
     def _marked_already(self, key: str) -> Stored:
         try:
@@ -255,11 +284,10 @@ class AzureStore:
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
     ) -> Stored:
         joined = joined_crc32c(parts)
-        body = documents.block_list(each.etag for each in parts)
-        headers = {**_sent(body), **_described(upload_id, joined), **_condition(exclusive)}
+        described = _described(upload_id, joined)
         try:
-            answer = self._ask(
-                "the end of an upload", "PUT", key, [("comp", "blocklist")], headers, body
+            answer = self._commit(
+                "the end of an upload", key, parts, described, exclusive=exclusive
             )
         except UploadLost as error:
             if exclusive and self._is_anothers(key, upload_id):
