@@ -214,7 +214,9 @@ def test_a_gateway_has_the_pages_and_figures_of_every_server(front: Front) -> No
 @pytest.mark.req("FS-262")
 def test_a_gateway_without_a_namenode_lives_and_is_not_ready() -> None:
     with MiniCluster(datanodes=1) as cluster, gateway(cluster) as address:
-        front = Front(address, cluster.connect())  # type: ignore[arg-type]
+        fs = cluster.connect()
+        assert isinstance(fs, HdfsFileSystem)
+        front = Front(address, fs)
         assert front.send("GET", "/ready")[0] == 200
         cluster.kill("namenode")
 

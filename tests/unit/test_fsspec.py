@@ -12,6 +12,7 @@ pytest.importorskip("fsspec")
 import fsspec
 
 from howdah import errors
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
 from howdah.fsspec.reading import covers
@@ -38,7 +39,8 @@ def test_a_user_acts_for_another_one(user: str | None, monkeypatch: pytest.Monke
     """`proxy_to` is fsspec's word for it, of its WebHDFS."""
     monkeypatch.setenv("HADOOP_USER_NAME", "hive")
     fs = HowdahFileSystem("nn", 8020, user=user, proxy_to="joe")
-    found = fs.hdfs.user  # type: ignore[attr-defined]
+    assert isinstance(fs.hdfs, HdfsFileSystem)
+    found = fs.hdfs.user
     assert (found, real_user_of(found)) == ("joe", "hive")
 
 

@@ -17,7 +17,7 @@ def quickly_made(cls: type[T]) -> type[T]:
     While its fields are set, a new instance is of a class with the same slots that is not frozen:
     assignments to those are one step of the interpreter each. Nobody else sees it then.
     """
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]  # a decorator cannot say so
     assert cls.__bases__ == (object,), cls
     assert not hasattr(cls, "__post_init__"), cls
     assert all(

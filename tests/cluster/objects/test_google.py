@@ -45,8 +45,9 @@ def test_a_bucket_is_connected_to_by_its_name(google: GoogleServer) -> None:
         assert fs.qualify("/x") == f"{root}/x"
         assert fs.has_path_capability("/", "fs.gs.rename.copies")
         assert fs.has_path_capability("/", capabilities.ETAGS_AVAILABLE)
+        assert isinstance(fs, GoogleFileSystem)
         with pytest.raises(errors.UnsupportedOperation, match="Google has no list of uploads"):
-            fs.unfinished_uploads("/")  # type: ignore[attr-defined]
+            fs.unfinished_uploads("/")
 
 
 def test_an_emulator_is_found_by_its_variable(
@@ -173,7 +174,10 @@ def guarded() -> Iterator[GoogleServer]:
 
 @pytest.mark.req("FS-197")
 def test_a_service_account_has_tokens_and_gets_another_when_one_is_refused(
-    guarded: GoogleServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    guarded: GoogleServer,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     bucket = guarded.new_bucket()
@@ -190,7 +194,8 @@ def test_a_service_account_has_tokens_and_gets_another_when_one_is_refused(
         assert fs.open("/a").read() == b"by a token"
         assert fs.open("/b").read() == data
         assert guarded.cloud.issued >= 3
-        guarded.cloud.token = lambda body: {"access_token": "of nobody", "expires_in": 3600}  # type: ignore[method-assign]
+        of_nobody = {"access_token": "of nobody", "expires_in": 3600}
+        monkeypatch.setattr(guarded.cloud, "token", lambda body: of_nobody)
         guarded.cloud.tokens = set()
         with pytest.raises(errors.AccessDenied, match="refuses the credentials") as told:
             fs.list_status("/")

@@ -148,8 +148,8 @@ def calls_of(scene: str) -> list[tuple[str, str, str, int]]:
             mark: "".join(f"{line[2:]}\n" for line in lines if line[:2] == mark)
             for mark in ("| ", "! ")
         }
-        codes = [int(line[2:]) for line in lines if line.startswith("= ")]
-        found.append((words, said["| "], said["! "], *(codes or [0])))  # type: ignore[arg-type]
+        code = next((int(line[2:]) for line in lines if line.startswith("= ")), 0)
+        found.append((words, said["| "], said["! "], code))
     return found
 
 

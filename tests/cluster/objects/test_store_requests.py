@@ -69,7 +69,8 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_with_and_without_botoc
         assert learning is not None
         learning._requests._connections.close()
         believed = learning._requests._connections._tls
-        believed._ca_file, believed._made = None, None  # type: ignore[attr-defined]
+        monkeypatch.setattr(believed, "_ca_file", None)
+        monkeypatch.setattr(believed, "_made", None)
         with pytest.raises(errors.RemoteError, match="no TLS with https://127"):
             fs.exists("/d")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -13,6 +13,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem
+from howdah.fs.status import FileStatus
 from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.clouds import CloudServer
@@ -34,16 +35,16 @@ def make(fs: FileSystem) -> None:
         fs.mkdirs(path)
 
 
-def one_by_one(fs: FileSystem, top: str) -> list[object]:
+def one_by_one(fs: FileSystem, top: str) -> Sequence[object]:
     """The walk that every filesystem has: a listing for each directory."""
     return _sorted(FileSystem.walk(fs, top))
 
 
-def _sorted(walk: Iterator[object]) -> list[object]:
-    found = []
-    for path, directories, files in walk:  # type: ignore[misc]
-        found.append((path, sorted(map(repr, directories)), sorted(map(repr, files))))
-    return sorted(found)
+def _sorted(walk: Iterator[tuple[str, list[FileStatus], list[FileStatus]]]) -> Sequence[object]:
+    return sorted(
+        (path, sorted(map(repr, directories)), sorted(map(repr, files)))
+        for path, directories, files in walk
+    )
 
 
 def check(fs: ObjectFileSystem) -> None:

@@ -10,7 +10,7 @@ import getpass
 import os
 from typing import Any
 
-import hdfs  # type: ignore[import-untyped]
+import hdfs  # type: ignore[import-untyped]  # the package that is tested
 import pytest
 
 ROOT = "/tmp/hdfscli"

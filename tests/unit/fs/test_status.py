@@ -42,9 +42,9 @@ def test_all_but_the_time_is_as_dataclasses_make_it() -> None:
 def test_nothing_is_set_afterwards() -> None:
     made = Quick(1)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        made.a = 2  # type: ignore[misc]
+        made.a = 2  # type: ignore[misc]  # the point, as in the next ones
     with pytest.raises(dataclasses.FrozenInstanceError):
-        del made.a  # type: ignore[misc]
+        del made.a
     # Python says so in different ways to different versions.
     with pytest.raises((AttributeError, TypeError)):
         made.d = 2  # type: ignore[attr-defined]

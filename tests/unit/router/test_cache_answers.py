@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,10 +103,12 @@ def test_a_directive_that_one_destination_refuses_is_removed_at_all_others(
             raise errors.InvalidRequest("Unknown pool p")
         return SimpleNamespace(id=7)
 
-    core = SimpleNamespace(ask=ask, resolve=lambda *_: SimpleNamespace(locations=places))
+    # What the call asks of a router's core, and none of the caller.
+    core: Any = SimpleNamespace(ask=ask, resolve=lambda *_: SimpleNamespace(locations=places))
+    nobody: Any = None
     request = pb.AddCacheDirectiveRequestProto()
     request.info.path, request.info.pool = "/f", "p"
     with pytest.raises(errors.InvalidRequest, match="Unknown pool p"):
-        asyncio.run(CachingCalls(cast(Any, core)).add_cache_directive(request, cast(Any, None)))
+        asyncio.run(CachingCalls(core).add_cache_directive(request, nobody))
     assert removed == [("n1", 7), ("n2", 7)]
     assert "cache directive 7 of nameservice n1 stays" in caplog.text

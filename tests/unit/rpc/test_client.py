@@ -347,7 +347,7 @@ def test_the_kernel_is_told_a_time_out_once_while_it_stays_the_same(
     told: list[tuple[int, int]] = []
 
     class Counting(socket.socket):
-        def setsockopt(self, level: int, option: int, value: Any) -> None:  # type: ignore[override]
+        def setsockopt(self, level: int, option: int, value: Any) -> None:  # type: ignore[override]  # there are three forms, and this is ours
             if option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
                 told.append((option, struct.unpack("ll", value)[0]))
             super().setsockopt(level, option, value)

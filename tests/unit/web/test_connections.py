@@ -159,11 +159,11 @@ def test_a_body_goes_out_in_chunks_where_its_length_is_not_said() -> None:
     ],
 )
 def test_a_connection_is_kept_if_the_other_side_does_not_end_it(
-    answer: bytes, is_kept: bool
+    answer: bytes, is_kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connections = Connections(WAIT_S, WAIT_S, ClientTls(Configuration({})))
     kept: list[object] = []
-    connections.keep = lambda place, connection: kept.append(connection)  # type: ignore[method-assign]
+    monkeypatch.setattr(connections, "keep", lambda place, connection: kept.append(connection))
     with answering(answer) as (place, _):
         made = connections.exchange(place)
         made.begin("GET", "/", {})

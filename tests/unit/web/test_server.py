@@ -639,7 +639,7 @@ def test_an_exchange_may_end_in_a_stream() -> None:
     stream = Counting(5)
 
     class First(Echo):
-        def done(self) -> Counting:  # type: ignore[override]
+        def done(self) -> Counting:  # type: ignore[override]  # Echo ends in a response
             return stream
 
     with serving(lambda _: First()) as port:

@@ -114,7 +114,7 @@ def install(session: Any, methods: tuple[str, ...], secrets: Secrets, role: Role
             token = secrets.session_token if self._with_token else None
             return Credentials(secrets.access_key, secrets.secret_key, token, self.METHOD)
 
-    class Assumed(CredentialProvider):  # type: ignore[misc]
+    class Assumed(CredentialProvider):  # type: ignore[misc]  # as above
         """The keys of a role."""
 
         METHOD = "howdah-role"

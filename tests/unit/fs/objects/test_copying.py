@@ -27,9 +27,9 @@ def store() -> InMemoryStore:
     return made
 
 
-def copying(store: InMemoryStore) -> Copying:
+def copying(store: InMemoryStore, threshold: int = PART) -> Copying:
     settings = replace(
-        settings_of(Configuration(), "b"), copy_part_bytes=PART, copy_threshold_bytes=PART
+        settings_of(Configuration(), "b"), copy_part_bytes=PART, copy_threshold_bytes=threshold
     )
     return Copying(store, settings, Workers(2, "test"))
 
@@ -130,8 +130,7 @@ def test_parts_that_cannot_be_removed_are_told_beside_what_failed(store: InMemor
 def test_a_source_that_changes_or_goes_is_named(store: InMemoryStore) -> None:
     found = source(store)
     for threshold in (PART, 100):
-        copies = copying(store)
-        copies._settings = replace(copies._settings, copy_threshold_bytes=threshold)  # type: ignore[misc,type-var]
+        copies = copying(store, threshold)
         store.put("old", DATA[::-1], exclusive=False, writer="w")
         with pytest.raises(errors.FileChanged, match="/old was replaced while it was copied"):
             copies.copy(found, "new")

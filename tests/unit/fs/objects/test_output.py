@@ -54,7 +54,9 @@ def test_a_forked_childs_copy_of_a_stream_does_nothing_to_the_parents_file() -> 
         with pytest.raises(errors.ClosedStream, match="/file was opened for writing by process"):
             out.write(b"x")
         before = list(store.requests)
-        assert out._inner.abort() == AbortableResult(already_closed=False)  # type: ignore[attr-defined]
+        inner = out._inner
+        assert isinstance(inner, ObjectOutput)
+        assert inner.abort() == AbortableResult(already_closed=False)
         out.close()
         assert out.closed
         out = make(store)  # the parent's is dropped
@@ -90,10 +92,12 @@ def test_a_stream_that_is_dropped_in_the_thread_of_its_own_part_leaves_nothing()
 
 
 @pytest.mark.req("FS-191")
-def test_an_upload_of_an_age_that_the_store_does_not_say_is_not_taken_for_an_old_one() -> None:
+def test_an_upload_of_an_age_that_the_store_does_not_say_is_not_taken_for_an_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     store = InMemoryStore()
     store.begin_upload("file", exclusive=False, writer=None)
-    listed = store.uploads("")
-    store.uploads = lambda prefix: [replace(each, started_ms=0) for each in listed]  # type: ignore[method-assign]
+    listed = [replace(each, started_ms=0) for each in store.uploads("")]
+    monkeypatch.setattr(store, "uploads", lambda prefix: listed)
     assert abort_uploads(store, "/", 1000, 1 << 60) == []
     assert [each.path for each in abort_uploads(store, "/", 0, 1 << 60)] == ["/file"]

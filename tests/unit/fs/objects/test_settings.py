@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
@@ -280,5 +281,5 @@ def test_requests_are_made_again_by_the_rules() -> None:
     ):
         pauses.clear()
         with pytest.raises(type(error)):
-            again("a request", lambda error=error: failing(error))  # type: ignore[misc]
+            again("a request", partial(failing, error))
         assert pauses == expected

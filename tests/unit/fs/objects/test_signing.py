@@ -26,7 +26,7 @@ NAMES = st.sampled_from(["prefix", "list-type", "max-keys", "partNumber", "uploa
 def theirs(
     url: str, method: str, headers: dict[str, str], sha256: str, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    class Auth(botocore.auth.S3SigV4Auth):  # type: ignore[misc]
+    class Auth(botocore.auth.S3SigV4Auth):  # type: ignore[misc]  # botocore has no types
         def payload(self, request: Any) -> str:
             return sha256
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -73,11 +74,15 @@ def test_the_rules_stay_where_the_files_have_none(
     assert list(site.proxying.rules.rules) == ["hive"]
 
 
+def _tell(told: list[str], name: str, error: object) -> None:
+    told.append(name)
+
+
 def test_those_who_ask_during_a_look_share_the_next_one(tmp_path: Path) -> None:
     site = Site(tmp_path)
     told: list[str] = []
     for name in "abc":
-        site.proxying.read_again(lambda error, name=name: told.append(name))  # type: ignore[misc]
+        site.proxying.read_again(partial(_tell, told, name))
     assert len(site.waiting) == 1
     site.look()
     assert told == ["a"]
