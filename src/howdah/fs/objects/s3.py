@@ -45,6 +45,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     crc_of_body,
+    deleted_alone,
     in_one,
     joined_crc32c,
 )
@@ -546,14 +547,14 @@ class S3Store:
             if self._settings.deletes_many and not _NOT_IN_XML.search(key):
                 listed.append(key)
                 continue
-            refused += self._delete_one(key)
+            refused += deleted_alone(self.delete, key)
         for start in range(0, len(listed), self._settings.delete_keys):
             refused += self._delete_page(listed[start : start + self._settings.delete_keys])
         return refused
 
     def _delete_page(self, keys: Sequence[str]) -> list[NotDeleted]:
         if len(keys) == 1:
-            return self._delete_one(keys[0])
+            return deleted_alone(self.delete, keys[0])
         left = list(keys)
         refused: list[NotDeleted] = []
         unfinished: list[NotDeleted] = []
@@ -581,13 +582,6 @@ class S3Store:
             if not any(each.error is error for each in unfinished):
                 raise  # the last request was refused as a whole
         return [*refused, *unfinished]
-
-    def _delete_one(self, key: str) -> list[NotDeleted]:
-        try:
-            self.delete(key)
-        except errors.AccessDenied as error:
-            return [NotDeleted(key, error)]
-        return []
 
     def _refusals(self, found: Any) -> list[NotDeleted]:
         """What an answer says of objects that stayed."""

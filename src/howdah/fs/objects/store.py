@@ -6,7 +6,7 @@ store raises errors of howdah, and has made requests again that may be made agai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -104,6 +104,17 @@ class NotDeleted:
 
     key: str
     error: errors.HowdahError
+
+
+def deleted_alone(delete: Callable[[str], None], key: str) -> list[NotDeleted]:
+    """Remove one object of many: a refusal is told, and one that is gone already is none."""
+    try:
+        delete(key)
+    except errors.PathNotFound:
+        return []
+    except errors.AccessDenied as error:
+        return [NotDeleted(key, error)]
+    return []
 
 
 def joined_crc32c(parts: Sequence[Part]) -> int | None:

@@ -46,6 +46,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     UploadLost,
+    deleted_alone,
     in_one,
     joined_crc32c,
 )
@@ -392,7 +393,7 @@ class AzureStore:
 
     def _delete_batch(self, keys: Sequence[str]) -> list[NotDeleted]:
         if len(keys) == 1:
-            return self._delete_one(keys[0])
+            return deleted_alone(self.delete, keys[0])
         boundary = f"batch_{uuid.uuid4().hex}"
 
         def once() -> dict[int, tuple[int, str]]:
@@ -416,20 +417,11 @@ class AzureStore:
             if not 200 <= status < 300 and status != 404:
                 # What had no time within the batch gets some alone.
                 refused += (
-                    self._delete_one(key)
+                    deleted_alone(self.delete, key)
                     if status in (0, 500, 503)
                     else [NotDeleted(key, self._signer.error(status, code, "", key))]
                 )
         return refused
-
-    def _delete_one(self, key: str) -> list[NotDeleted]:
-        try:
-            self.delete(key)
-        except errors.PathNotFound:
-            return []
-        except errors.AccessDenied as error:
-            return [NotDeleted(key, error)]
-        return []
 
 
 _WITH_SNAPSHOTS: Final = {"x-ms-delete-snapshots": "include"}

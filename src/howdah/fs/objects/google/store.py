@@ -35,6 +35,7 @@ from howdah.fs.objects.store import (
     Stored,
     Upload,
     UploadLost,
+    deleted_alone,
     in_one,
     joined_crc32c,
 )
@@ -358,7 +359,7 @@ class GoogleStore:
 
     def _delete_batch(self, keys: Sequence[str]) -> list[NotDeleted]:
         if len(keys) == 1:
-            return self._delete_one(keys[0])
+            return deleted_alone(self.delete, keys[0])
         boundary = f"batch_{uuid.uuid4().hex}"
         answer = self._ask(
             f"the removal of {len(keys)} objects",
@@ -379,17 +380,8 @@ class GoogleStore:
             status, _ = told.get(number, (0, ""))
             if not 200 <= status < 300 and status != 404:
                 # What was refused within the batch says alone why, or has more time.
-                refused += self._delete_one(key)
+                refused += deleted_alone(self.delete, key)
         return refused
-
-    def _delete_one(self, key: str) -> list[NotDeleted]:
-        try:
-            self.delete(key)
-        except errors.PathNotFound:
-            return []
-        except errors.AccessDenied as error:
-            return [NotDeleted(key, error)]
-        return []
 
 
 def _objects(bucket: str) -> str:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,9 @@ from howdah.errors import HowdahError
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.fs.objects.azure.requests import Signer
 from howdah.fs.objects.azure.settings import settings_of
-from howdah.fs.objects.copying import Copying
 from howdah.fs.objects.rest import Requests
+from howdah.testing.internal.objects.clouds import dotted, tune
+from howdah.testing.internal.objects.serving import started
 from howdah.tls.client import ClientTls
 
 VERSION: Final = "3.37.0"
@@ -95,8 +96,7 @@ class Azurite:
             "fs.azure.http.connection.timeout": "60s",
             "fs.azure.http.read.timeout": "60s",
         }
-        found.update({f"fs.azure.{name.replace('_', '.')}": each for name, each in more.items()})
-        return found
+        return found | dotted("fs.azure.", more)
 
     def new_bucket(self) -> str:
         """An empty container that nobody else has, with its account."""
@@ -119,9 +119,7 @@ class Azurite:
         more = {} if retries is None else {"io_retry_max_retries": str(retries)}
         made = AzureFileSystem(bucket, Configuration(self.keys(**more)))
         if part_bytes is not None:
-            settings = replace(made._settings, part_bytes=part_bytes)
-            made._settings = settings
-            made._copying = Copying(made._store, settings, made._workers)
+            tune(made, part_bytes=part_bytes)
         return made
 
 
@@ -129,27 +127,8 @@ class Azurite:
 def azurite_server(cache: Path) -> Iterator[Azurite]:
     """An emulator in a process of its own, for as long as the context lasts. Raises
     `NoAzurite`."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "howdah.testing.internal.objects.azurite", str(fetched(cache))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        if not line.strip().isdigit():
-            raise RuntimeError(f"Azurite said {line!r} instead of its port")
-        yield Azurite(int(line))
-    finally:
-        process.stdin.close()
-        process.stdout.close()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    with started("azurite", str(fetched(cache))) as (_, port):
+        yield Azurite(port)
 
 
 def main() -> None:

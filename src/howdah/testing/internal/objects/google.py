@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -28,8 +28,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import google_crc32c
 
 from howdah.config import Configuration
-from howdah.fs.objects.copying import Copying
 from howdah.fs.objects.google.filesystem import GoogleFileSystem
+from howdah.fs.objects.google.store import GoogleStore
+from howdah.testing.internal.objects.clouds import dotted, tune
+from howdah.testing.internal.objects.serving import served
 
 UNIT_BYTES: Final = 256 << 10
 Name = tuple[str, str]
@@ -405,8 +407,7 @@ class GoogleServer:
             "fs.gs.http.connect-timeout": "60s",
             "fs.gs.http.read-timeout": "60s",
         }
-        found.update({f"fs.gs.{name.replace('_', '.')}": each for name, each in more.items()})
-        return found
+        return found | dotted("fs.gs.", more)
 
     def service_account(self, path: Path) -> dict[str, str]:
         """Let nobody in without a token from now on; keys for who has the file at `path`."""
@@ -449,12 +450,9 @@ class GoogleServer:
         more = {} if retries is None else {"http_max_retry": str(retries)}
         made = GoogleFileSystem(bucket, Configuration(self.keys(**more)))
         rules = replace(made._settings.retries, interval_s=0.01, throttle_interval_s=0.01)
-        settings = replace(made._settings, retries=rules)
-        if part_bytes is not None:
-            settings = replace(settings, part_bytes=part_bytes)
-        made._settings = settings
-        made._store._retrying._rules = rules  # type: ignore[attr-defined]
-        made._copying = Copying(made._store, settings, made._workers)
+        assert isinstance(made._store, GoogleStore)
+        made._store._retrying._rules = rules
+        tune(made, retries=rules, part_bytes=part_bytes or made._settings.part_bytes)
         return made
 
 
@@ -463,13 +461,5 @@ def google_server() -> Iterator[GoogleServer]:
     """A store in threads of this process, for as long as the context lasts."""
     cloud = CloudStorage()
     handler: type[_Handler] = type("Handler", (_Handler,), {"cloud": cloud})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield GoogleServer(server.server_address[1], cloud)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(handler) as port:
+        yield GoogleServer(port, cloud)

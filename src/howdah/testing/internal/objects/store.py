@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from howdah.config import Configuration
-from howdah.fs.objects.copying import Copying
 from howdah.fs.objects.filesystem import S3FileSystem
+from howdah.testing.internal.objects.clouds import dotted, tune
+from howdah.testing.internal.objects.serving import started
 
 ACCESS_KEY = "AKIDTESTS"
 SECRET_KEY = "what-nobody-may-read"
@@ -65,8 +63,7 @@ class StoreServer:
             "fs.s3a.retry.interval": "10ms",
             "fs.s3a.retry.throttle.interval": "10ms",
         }
-        found.update({f"fs.s3a.{name.replace('_', '.')}": each for name, each in more.items()})
-        return found
+        return found | dotted("fs.s3a.", more)
 
     def client(self) -> Any:
         """botocore's own client, one in a process: what a test looks with."""
@@ -85,14 +82,8 @@ class StoreServer:
         """`part_bytes` may be less than S3 takes: this store takes any."""
         made = S3FileSystem(bucket, Configuration(self.keys(**more)))
         if part_bytes is not None:
-            settings = replace(
-                made._settings,
-                part_bytes=part_bytes,
-                copy_part_bytes=part_bytes,
-                copy_threshold_bytes=part_bytes,
-            )
-            made._settings = settings
-            made._copying = Copying(made._store, settings, made._workers)
+            size = part_bytes
+            tune(made, part_bytes=size, copy_part_bytes=size, copy_threshold_bytes=size)
         return made
 
 
@@ -100,7 +91,7 @@ class StoreServer:
 def store_server() -> Iterator[StoreServer]:
     """A store in a process of its own, for as long as the context lasts."""
     more = {"S3_UPLOAD_PART_MIN_SIZE": "1", "MOTO_S3_DEFAULT_KEY_BUFFER_SIZE": str(4 << 20)}
-    with _process("server", env=more) as (process, port):
+    with started("server", env=more) as (process, port):
         yield StoreServer(port, process.pid)
 
 
@@ -109,33 +100,5 @@ def stub_server(*, is_sink: bool = False, tls: Path | None = None) -> Iterator[S
     """The same with a quick one that does less (`howdah.testing.internal.objects.stub`); over
     TLS with a directory of certificates (`howdah.local.certificates`)."""
     words = [*(["--sink"] if is_sink else []), *(["--tls", str(tls)] if tls else [])]
-    with _process("stub", *words) as (process, port):
+    with started("stub", *words) as (process, port):
         yield StoreServer(port, process.pid, tls is not None)
-
-
-@contextmanager
-def _process(
-    name: str, *words: str, env: dict[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"howdah.testing.internal.objects.{name}", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | (env or {}),
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        if not line.strip().isdigit():
-            raise RuntimeError(f"the store said {line!r} instead of its port")
-        yield process, int(line)
-    finally:
-        process.stdin.close()
-        process.stdout.close()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

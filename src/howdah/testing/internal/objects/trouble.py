@@ -30,10 +30,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Final
 
 import google_crc32c
+
+from howdah.testing.internal.objects.serving import served
 
 TROUBLES: Final = (
     "refused",
@@ -240,16 +242,9 @@ class _Handler(BaseHTTPRequestHandler):
 def proxy_before(port: int) -> Iterator[Proxy]:
     """A proxy for the store at a port of this machine."""
     handler: type[_Handler] = type("Handler", (_Handler,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    proxy = Proxy(server.server_address[1], port)
-    handler.proxy = proxy
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield proxy
-    finally:
-        proxy.plan()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with served(handler) as own:
+        proxy = handler.proxy = Proxy(own, port)
+        try:
+            yield proxy
+        finally:
+            proxy.plan()
