@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -76,6 +77,8 @@ class Kept:
     put: Callable[[str, bytes], object]
     """A record of the mount table."""
     get: Callable[[str], bytes]
+    lose: Callable[[], object]
+    """All records of the mount table, and what they are in."""
 
 
 _parents = count()
@@ -91,6 +94,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
             found,
             lambda name, content: (table / name).write_bytes(content),
             lambda name: (table / name).read_bytes(),
+            lambda: shutil.rmtree(table),
         )
         return
     parent = f"/federations/f{next(_parents)}"
@@ -110,6 +114,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
             found,
             lambda name, content: session.create(f"{parent}/MountTable/{name}", content),
             get,
+            lambda: session.remove(f"{parent}/MountTable", recursive=True),
         )
     finally:
         found.close()
@@ -155,6 +160,14 @@ def test_a_store_that_is_gone_counts_as_a_failure(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="store"):
         store.mount_entries()
     assert (store.figures.reads.count, store.figures.failures.count) == (0, 1)
+
+
+def test_a_table_that_is_lost_is_no_empty_one(kept: Kept) -> None:
+    """With an empty table all paths would be in the default nameservice."""
+    kept.store.add_mount(ENTRY)
+    kept.lose()
+    with pytest.raises(FileNotFoundError, match="MountTable"):
+        kept.store.mount_entries()
 
 
 def test_what_is_half_written_is_no_record(tmp_path: Path) -> None:

@@ -46,11 +46,13 @@ class ZooKeeperRecords:
                 session.make_directory(f"{self._place.parent}/{kind}")
 
     def read(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        directory = f"{self._place.parent}/{kind}"
         with self._connected() as session:
-            found = [
-                (name, session.read(self._path(kind, name)))
-                for name in sorted(session.children(f"{self._place.parent}/{kind}"))
-            ]
+            names = sorted(session.children(directory))
+            if not names and not session.exists(directory):
+                # Else a table that somebody has lost would be an empty one.
+                raise OSError(errno.ENOENT, "the znode of these records is gone", directory)
+            found = [(name, session.read(self._path(kind, name))) for name in names]
         for name, znode in found:
             if znode is None:
                 continue  # removed meanwhile
