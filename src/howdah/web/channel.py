@@ -210,8 +210,13 @@ class Channel:
 
     def _parsed(self) -> object:
         """What comes next of what was received. Raises RemoteProtocolError."""
-        with _PARSING:
-            return self._h11.next_event()
+        try:
+            with _PARSING:
+                return self._h11.next_event()
+        except h11.RemoteProtocolError as error:
+            # `h11` raises it in a frame that refers to it, and its trace refers to the frame. A
+            # namenode never looks for such rings, and each would keep this connection.
+            raise error.with_traceback(None) from None
 
     def _begun(self, event: h11.Request) -> Request:
         self.silent_since_s = self.head_since_s = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import http.client
 import selectors
 import socket
@@ -464,6 +465,35 @@ def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_s
         assert all_of(dial(port)) == b""
         assert "cannot be waited for" in caplog.text
         assert said(port, b"GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+@pytest.mark.req("FS-219")
+@pytest.mark.kind("caller")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 2000 + b"\r\n",
+        b"PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+def test_nothing_is_left_of_a_malformed_request(sent: bytes) -> None:
+    """No ring of references either: a namenode never looks for old ones."""
+
+    def left() -> int:
+        kinds = (Channel, h11.Connection, h11.RemoteProtocolError)
+        return sum(type(each) in kinds for each in gc.get_objects())
+
+    gc.collect()
+    with serving(path_of) as port:
+        gc.disable()
+        try:
+            before = left()
+            assert said(port, sent)
+            wait_until(lambda: left() <= before, timeout_s=10, what="all of it is freed")
+        finally:
+            gc.enable()
 
 
 def test_an_answer_may_say_more_than_its_status_does() -> None:
