@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
 from time import perf_counter_ns
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from google.protobuf.message import Message
 
@@ -171,7 +171,8 @@ class RpcServer:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
         figures = CallFigures(self.registry.method_names())
-        server = await loop.create_server(
+        # uvloop's sockets are a list, and no tuple.
+        server: Any = await loop.create_server(
             lambda: _Connection(self, figures), host, port, backlog=backlog, reuse_address=True
         )
         self._listening.append(server)

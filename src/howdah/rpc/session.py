@@ -18,7 +18,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -377,11 +377,11 @@ class ServerSession:
         if self.state is not State.CONTEXT:
             raise errors.ProtocolViolation("a second connection context")
         raw, _ = wire.read_delimited(payload, position)
-        context = rpc_pb2.IpcConnectionContextProto.FromString(raw)
+        # Its texts are bytes where they are no UTF-8, whatever the types of messages say.
+        context: Any = rpc_pb2.IpcConnectionContextProto.FromString(raw)
         user = context.userInfo.effectiveUser
         real = context.userInfo.realUser
         if not isinstance(user, str) or not isinstance(real, str):
-            # What is no UTF-8 comes out of the parser as bytes.
             raise errors.ProtocolViolation("the connection's context names a user in no UTF-8")
         for name in (user, real):
             if len(name) > MOST_CHARACTERS:
@@ -438,9 +438,9 @@ class ServerSession:
 def _context_of(header: rpc_pb2.RpcRequestHeaderProto) -> tuple[str, bytes] | None:
     if not header.HasField("callerContext"):
         return None
-    context = header.callerContext
+    # What is no UTF-8 comes out of the parser as bytes, whatever the types of messages say.
+    context: Any = header.callerContext
     text: str | bytes = context.context
-    # What is no UTF-8 comes out of the parser as bytes.
     shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
     return shown, context.signature
 

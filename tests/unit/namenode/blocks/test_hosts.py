@@ -137,7 +137,7 @@ def test_who_may_come_and_never_came_is_reported_dead(namenode: InMemoryNamenode
 def test_only_the_superuser_has_the_lists_read_anew(namenode: InMemoryNamenode) -> None:
     with pytest.raises(errors.AccessDenied):
         Administration(namenode.core).read_node_files(
-            Caller("mallory", "10.9.9.9", b"", -1, 0), lambda error: None
+            Caller("mallory", b"", -1, 0, "10.9.9.9"), lambda error: None
         )
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
+from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode
-from howdah.transfer import block_lists
 
 Nodes = list[InMemoryDatanode]
 INVALIDATE = dn.BlockCommandProto.INVALIDATE
@@ -253,7 +253,7 @@ def test_a_report_that_breaks_off_leaves_doubt(client: Any, nodes: Nodes, block:
     storage = nodes[0].known.storages[nodes[0].first_storage]
     assert storage.reported
     blocks = client.namenode.core.blocks
-    listed = block_lists.ListedReplica(block.block_id, 10, block.generation_stamp, 0)
+    listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
     report = blocks.full_report(storage, [listed] * 3000)
     next(report)
     assert not storage.reported, "there may be more"
@@ -269,7 +269,7 @@ def test_a_report_from_before_a_registration_says_nothing_after_it(
     client: Any, nodes: Nodes, block: Block
 ) -> None:
     storage = nodes[0].known.storages[nodes[0].first_storage]
-    listed = block_lists.ListedReplica(block.block_id, 10, block.generation_stamp, 0)
+    listed = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
     report = client.namenode.core.blocks.full_report(storage, [listed] * 3000)
     next(report)
     nodes[0].register()

@@ -197,19 +197,19 @@ def test_a_report_says_when_a_datanode_last_reported(client: Any) -> None:
 
 def test_groups_are_looked_up_again_when_asked(client: Any) -> None:
     core = client.namenode.core
-    zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
+    zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
     assert core.identity(zoe).groups == ()
     client.namenode.groups["zoe"] = ("staff",)
     Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
         refresh_pb2.RefreshUserToGroupsMappingsRequestProto(),
-        Caller("root", "10.9.9.9", b"", -1, 0),
+        Caller("root", b"", -1, 0, "10.9.9.9"),
     )
     assert core.identity(zoe).groups == ("staff",)
 
 
 def test_groups_are_looked_up_again_after_a_while() -> None:
     namenode = InMemoryNamenode(Settings("", identity_ms=1000))
-    zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
+    zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
     namenode.core.identity(zoe)
     namenode.groups["zoe"] = ("staff",)
     namenode.clock.advance(999)
@@ -220,7 +220,7 @@ def test_groups_are_looked_up_again_after_a_while() -> None:
 
 def test_anybody_may_have_groups_looked_up_again(client: Any) -> None:
     core = client.namenode.core
-    zoe = Caller("zoe", "10.9.9.9", b"", -1, 0)
+    zoe = Caller("zoe", b"", -1, 0, "10.9.9.9")
     core.identity(zoe)
     client.namenode.groups["zoe"] = ("staff",)
     Refreshing(core, lambda done: None).refresh_user_to_groups_mappings(
@@ -306,7 +306,7 @@ def test_groups_of_no_name_are_refused(client: Any) -> None:
 
 def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
     refreshing = Refreshing(client.namenode.core, lambda done: None)
-    root = Caller("root", "10.9.9.9", b"", -1, 0)
+    root = Caller("root", b"", -1, 0, "10.9.9.9")
     with pytest.raises(errors.AuthorizationFailed):
         refreshing.refresh_service_acl(refresh_pb2.RefreshServiceAclRequestProto(), root)
     with pytest.raises(errors.UnsupportedOperation, match="call queue"):

@@ -69,7 +69,7 @@ def calls(core: Any, disks: Disks) -> RollingUpgradeCalls:
 
 
 def caller(user: str = "root") -> Caller:
-    return Caller(user, "10.9.9.9", b"", -1, 0)
+    return Caller(user, b"", -1, 0, "10.9.9.9")
 
 
 def nobody_waits(told: UpgradeInfo | errors.HowdahError) -> None:

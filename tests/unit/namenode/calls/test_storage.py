@@ -39,7 +39,7 @@ def calls(client: Any, directories: Directories) -> StorageCalls:
 
 
 def caller(user: str = "root") -> Caller:
-    return Caller(user, "10.9.9.9", b"", -1, 0)
+    return Caller(user, b"", -1, 0, "10.9.9.9")
 
 
 def test_roll_answers_with_the_first_transaction_of_the_new_segment(

@@ -219,7 +219,7 @@ OWNER = edits.Permission("u", "g", 0o755)
         edits.RenameOldOp("/d", "/f", 1),
         edits.RenameOldOp("/d", "/d/x", 1),
         edits.RenameOp("/d", "/no/x", 1),
-        edits.RenameOp("/d", "/d", 1, frozenset({edits.RenameFlag.OVERWRITE})),
+        edits.RenameOp("/d", "/d", 1, (edits.RenameFlag.OVERWRITE,)),
         edits.ConcatDeleteOp("/f", ("/d",), 1),
         edits.TruncateOp("/f", "c2", "m", 0, 1),
         edits.CloseOp(0, "/d", 1, 1, 1, 1024, OWNER),

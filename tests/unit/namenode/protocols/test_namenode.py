@@ -63,7 +63,7 @@ def protocol(client: Any, source: Source) -> NamenodeProtocol:
 
 
 def caller(user: str = "root") -> Caller:
-    return Caller(user, "10.9.9.9", b"", -1, 0)
+    return Caller(user, b"", -1, 0, "10.9.9.9")
 
 
 def registration() -> server_pb.NamenodeRegistrationProto:

@@ -93,7 +93,7 @@ def test_a_log_cut_anywhere_ends_at_its_last_whole_transaction(hadoop_log: Path)
 @pytest.mark.parametrize("fill", [b"\xff", b"\0"])
 def test_a_log_cut_anywhere_before_space_allocated_ahead_ends_there_too(fill: bytes) -> None:
     raw = _deletes(5)
-    start = _boundaries(raw)[-2]
+    start = _boundaries(bytes(raw))[-2]
     for cut in range(start, len(raw)):
         lost = raw[cut:]
         end = _scan(raw[:cut] + fill * 2000)
@@ -106,7 +106,7 @@ def test_a_log_cut_anywhere_before_space_allocated_ahead_ends_there_too(fill: by
 @pytest.mark.req("FS-023")
 def test_no_changed_byte_goes_unnoticed(hadoop_log: Path) -> None:
     raw = hadoop_log.read_bytes()
-    last = _boundaries(raw)[-2]
+    last = _boundaries(bytes(raw))[-2]
     for at in range(HEADER_BYTES, len(raw)):
         changed = bytearray(raw)
         changed[at] ^= 1 + at % 255
@@ -132,7 +132,7 @@ def test_no_changed_byte_of_the_header_changes_an_edit(hadoop_log: Path) -> None
 
 def test_damage_is_told_with_file_offset_and_transaction() -> None:
     raw = bytearray(_deletes(3))
-    second = _boundaries(raw)[1]
+    second = _boundaries(bytes(raw))[1]
     raw[second + 20] ^= 1
     with pytest.raises(errors.CorruptEditLog) as caught:
         _scan(bytes(raw))
@@ -143,7 +143,7 @@ def test_damage_is_told_with_file_offset_and_transaction() -> None:
 @pytest.mark.parametrize("length", [0, 12, 13, 100, 5000, 0x00FFFFFF, 0x7FFFFFFF, 0xFFFFFFFF])
 def test_a_lying_length_before_the_end_is_damage(length: int) -> None:
     raw = bytearray(_deletes(4))
-    second = _boundaries(raw)[1]
+    second = _boundaries(bytes(raw))[1]
     raw[second + 1 : second + 5] = length.to_bytes(4, "big")
     with pytest.raises(errors.CorruptEditLog, match="in transaction 2"):
         _scan(bytes(raw))
@@ -151,7 +151,7 @@ def test_a_lying_length_before_the_end_is_damage(length: int) -> None:
 
 def test_a_lying_length_at_the_end_is_a_torn_tail() -> None:
     raw = bytearray(_deletes(4))
-    last = _boundaries(raw)[-2]
+    last = _boundaries(bytes(raw))[-2]
     raw[last + 1] = 0x7F
     assert _scan(bytes(raw)).valid_bytes == last
 
