@@ -1,39 +1,150 @@
-"""The one native kernel (checksums, tables, edits); everything else is in pyproject.toml.
+"""The native kernel (checksums, tables, edits), and, if asked for, the namenode's hot modules
+compiled; everything else is in pyproject.toml.
 
-The extension is optional: where there is no C compiler the build goes on, and
-what it does is done in Python, by `google-crc32c` and by `zlib`.
+The kernel is optional: where there is no C compiler the build goes on, and what the kernel does
+is done in Python, by `google-crc32c` and by `zlib`.
+
+With HOWDAH_COMPILE=1 the modules that pyproject.toml names under `tool.howdah` are compiled by
+mypyc, which takes minutes; `howdah.native.compiled` says how they are found. Then the wheel is
+for one version of Python alone.
 """
 
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+COMPILE = os.environ.get("HOWDAH_COMPILE") == "1"
+HERE = Path(__file__).parent
+SOURCE = Path("src")
+# As in howdah.native.compiled, which is not to be imported here.
+DIRECTORY, SOURCES, GROUP = "_compiled", "sources.txt", "howdah"
+
+KERNEL = Extension(
+    "howdah._kernel",
+    sources=[
+        "src/howdah/_kernel.c",
+        "src/howdah/_kernel_rows.c",
+        "src/howdah/_kernel_calls.c",
+        "src/howdah/_kernel_answers.c",
+        "src/howdah/_kernel_reads.c",
+        "src/howdah/_kernel_exchange.c",
+        "src/howdah/_kernel_journal.c",
+        "src/howdah/_kernel_locations.c",
+        "src/howdah/_kernel_relay.c",
+        "src/howdah/_kernel_relay_type.c",
+        "src/howdah/_kernel_reports.c",
+    ],
+    depends=[
+        "src/howdah/_kernel_calls.h",
+        "src/howdah/_kernel_messages.h",
+        "src/howdah/_kernel_reads.h",
+        "src/howdah/_kernel_relay.h",
+    ],
+    extra_compile_args=["-O3"],
+    # Python 3.11's, the first with buffers: one wheel serves all that come later.
+    define_macros=[("Py_LIMITED_API", "0x030B0000")],
+    py_limited_api=True,
+    optional=True,
+)
+
+
+def compiled_modules() -> list[str]:
+    names = tomllib.loads((HERE / "pyproject.toml").read_text())["tool"]["howdah"]["compiled"]
+    return sorted(names)
+
+
+def path_of(module: str) -> Path | None:
+    base = SOURCE.joinpath(*module.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.exists():
+            return path
+    return None
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def sources() -> str:
+    """What the compiled modules are made of: they, and all that they import."""
+    compiled = compiled_modules()
+    found: dict[str, Path] = {}
+    left = list(compiled)
+    while left:
+        name = left.pop()
+        path = path_of(name) if name.split(".")[0] == "howdah" else None
+        if path is not None and name not in found:
+            found[name] = path
+            left += imported_by(path)
+    return "".join(
+        f"{'compiled' if name in compiled else 'imported'} {name} "
+        f"{path.relative_to(SOURCE / 'howdah').as_posix()} "
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+        for name, path in sorted(found.items())
+    )
+
+
+def compiled_extensions() -> list[Extension]:
+    from mypyc.build import mypycify
+
+    paths = [str(path_of(name)) for name in compiled_modules()]
+    made = mypycify(
+        ["--config-file", "pyproject.toml", *paths],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        group_name=GROUP,
+        target_dir=str(Path("build") / "mypyc"),
+    )
+    for each in made:
+        # Python looks for none of them where they are (howdah.native.compiled).
+        each.name = f"howdah.{DIRECTORY}.{each.name.replace('.', '__')}"
+    return made
+
+
+class Build(build_ext):
+    """Builds the kernel, and the compiled modules where they are asked for."""
+
+    made_of = ""
+
+    def finalize_options(self) -> None:
+        if COMPILE and not Build.made_of:
+            Build.made_of = sources()
+            self.distribution.ext_modules = [KERNEL, *compiled_extensions()]
+        super().finalize_options()
+
+    def run(self) -> None:
+        where = SOURCE if self.inplace else Path(self.build_lib)
+        target = where / "howdah" / DIRECTORY
+        if COMPILE:
+            # Until the build is done nothing of it is to be found.
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir(parents=True)
+        super().run()
+        if COMPILE:
+            if sources() != Build.made_of:
+                raise SystemExit("a source was changed while the modules were compiled: once more")
+            (target / SOURCES).write_text(Build.made_of)
+
 
 setup(
-    ext_modules=[
-        Extension(
-            "howdah._kernel",
-            sources=[
-                "src/howdah/_kernel.c",
-                "src/howdah/_kernel_rows.c",
-                "src/howdah/_kernel_calls.c",
-                "src/howdah/_kernel_answers.c",
-                "src/howdah/_kernel_reads.c",
-                "src/howdah/_kernel_exchange.c",
-                "src/howdah/_kernel_journal.c",
-                "src/howdah/_kernel_locations.c",
-                "src/howdah/_kernel_relay.c",
-                "src/howdah/_kernel_relay_type.c",
-                "src/howdah/_kernel_reports.c",
-            ],
-            depends=[
-                "src/howdah/_kernel_calls.h",
-                "src/howdah/_kernel_messages.h",
-                "src/howdah/_kernel_reads.h",
-                "src/howdah/_kernel_relay.h",
-            ],
-            extra_compile_args=["-O3"],
-            # Python 3.11's, the first with buffers: one wheel serves all that come later.
-            define_macros=[("Py_LIMITED_API", "0x030B0000")],
-            py_limited_api=True,
-            optional=True,
-        )
-    ]
+    ext_modules=[KERNEL],
+    cmdclass={"build_ext": Build},
+    # For this build alone: types that the modules use, and the compiler.
+    setup_requires=["mypy>=1.18,<3", "types-protobuf>=6.30"] if COMPILE else [],
+    options={} if COMPILE else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

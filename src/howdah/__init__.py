@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False  # as in typing, which takes two milliseconds to import
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -74,6 +76,13 @@ _HOME = {
     "FileRange": "howdah.options",
     "SyncFlag": "howdah.options",
 }
+
+
+if os.environ.get("HOWDAH_COMPILED", "").lower() == "on":
+    from howdah.native import compiled
+
+    if not compiled.use():
+        raise ImportError(f"HOWDAH_COMPILED=on is set, but {compiled.state()}")
 
 
 def __getattr__(name: str) -> object:

@@ -171,7 +171,7 @@ SHELLS = {
         "retention",
         "transitions",
     },
-    "native": {"line", "loading", "packed"},
+    "native": {"compiled", "line", "loading", "packed"},
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},
     "tls": {"client", "contexts", "material", "places", "server", "stores"},
     "transfer": {"checksum", "short_read", "sockets"},

@@ -41,6 +41,7 @@ COMES_WITH = {
     "grpc_status": "pyspark",
     "jsonschema": "check-jsonschema",
     "mlflow": "mlflow-skinny",
+    "mypyc": "mypy",
     "opentelemetry": "opentelemetry-sdk",
     "py4j": "pyspark",
     "upath": "universal-pathlib",

@@ -142,6 +142,9 @@ TELL_THEMSELVES = (
     "zkfc",
 )
 
+COMPILED = ("namenode",)
+"""They run modules that were compiled, where there are such."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The program `howdah`; `argv` without the program's name."""
@@ -170,9 +173,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(usage())
         return 0
     if name in ("--version", "version"):
-        from howdah import __version__
-
-        print(f"howdah {__version__}")
+        print("\n".join(version(detailed="--verbose" in rest or "-v" in rest)))
         return 0
     command = COMMANDS.get(name)
     if command is None:
@@ -184,6 +185,11 @@ def _dispatch(arguments: list[str]) -> int:
         return EXIT_USAGE
     take = GenericOptions.take_all if command.options_anywhere else GenericOptions.take_leading
     more, rest = take(rest)
+    if name in COMPILED:
+        from howdah.native import compiled
+
+        # Before anything of a server is imported.
+        compiled.use()
     return _run(name, command, rest, options + more)
 
 
@@ -222,6 +228,24 @@ def _complain(message: str) -> int:
     return EXIT_FAILURE
 
 
+def version(*, detailed: bool) -> list[str]:
+    """The lines of `howdah version`, or of `howdah version --verbose`: what runs here."""
+    from howdah import __version__
+
+    lines = [f"howdah {__version__}"]
+    if detailed:
+        from howdah.native import compiled
+        from howdah.transfer.checksum import implementation, without_kernel
+
+        compiled.use()
+        lines += [
+            f"Python {sys.version.split()[0]}, {sys.executable}",
+            f"kernel: {without_kernel() or f'loaded, CRC32C by {implementation()}'}",
+            f"hot modules of a namenode: {compiled.state()}",
+        ]
+    return lines
+
+
 def usage() -> str:
     """The commands that there are, and those that are still to come."""
     width = max(map(len, COMMANDS))
@@ -237,6 +261,6 @@ def usage() -> str:
         "  -conf FILE    one more configuration file",
         "  -D key=value  one configuration value",
         "  -fs URI       the filesystem to work with",
-        "  --version     print the version",
+        "  --version     print the version; with --verbose, what of howdah is native here",
     ]
     return "\n".join(lines)

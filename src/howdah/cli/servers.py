@@ -235,7 +235,10 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
         roll_back_upgrade(conf)
     from howdah.namenode.process.server import run
+    from howdah.native import compiled
 
+    if compiled.state():
+        _log.info("hot modules: %s", compiled.state())
     return run(conf, options.ready_file)
 
 

@@ -17,7 +17,8 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from howdah.namenode.inodes.columns import MASK, SHIFT, Page, Table
+from howdah.namenode.inodes.columns import MASK, SHIFT, Table
+from howdah.namenode.inodes.pages import Page
 
 if TYPE_CHECKING:
     from howdah.namenode.blocks.datanodes import Storage

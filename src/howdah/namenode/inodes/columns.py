@@ -19,8 +19,9 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from howdah.namenode.inodes.pages import Page
 from howdah.native.loading import kernel
 
 SHIFT: Final = 6
@@ -32,22 +33,6 @@ _SET_SHIFT: Final = 12
 _SET_MASK: Final = (1 << _SET_SHIFT) - 1
 _PART_NUMBERS: Final = 1024
 """Numbers in one piece of a `PairQueue`."""
-
-
-if TYPE_CHECKING:
-    _Numbers = array[int]
-else:  # Until Python 3.12 an array's class has no brackets at run time.
-    _Numbers = array
-
-
-class Page(_Numbers):
-    """`ROWS` rows of signed 64-bit numbers. `names` is a string for each, where the
-    table has such."""
-
-    __slots__ = ("live", "names")
-
-    live: int
-    names: list[str]
 
 
 class Table:

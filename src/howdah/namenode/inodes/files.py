@@ -18,9 +18,10 @@ from typing import Final, NamedTuple, overload
 
 from howdah.namenode.inodes.block_table import LENGTH, Block, BlockTable
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
-from howdah.namenode.inodes.columns import MASK, SHIFT, Page, Table
+from howdah.namenode.inodes.columns import MASK, SHIFT, Table
 from howdah.namenode.inodes.directory import Directory, Files, INode
 from howdah.namenode.inodes.features import NO_FEATURES, Features
+from howdah.namenode.inodes.pages import Page
 
 # The numbers of a row.
 WIDTH: Final = 5

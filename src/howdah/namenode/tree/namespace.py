@@ -56,6 +56,7 @@ from howdah.namenode.tree.measuring import Measuring
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
 from howdah.namenode.tree.ways import Way, Ways
+from howdah.native.marks import mypyc_attr
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
 
@@ -64,6 +65,8 @@ def _nobody_listens(*told: object) -> None:
     """As in a replay: what follows is made from the namespace afterwards."""
 
 
+# Those who check histories note what it is after each edit.
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Namespace:
     """One namespace. `root` is there from the start; edits make the rest."""
 

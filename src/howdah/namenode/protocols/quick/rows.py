@@ -12,10 +12,11 @@ from typing import Final
 
 from howdah.namenode.inodes.block_table import LENGTH
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
-from howdah.namenode.inodes.columns import MASK, SHIFT, Page
+from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.directory import Directory, INode
 from howdah.namenode.inodes.features import NO_FEATURES, Features
 from howdah.namenode.inodes.files import ATIME, BLOCK, MTIME, TRAITS, WIDTH, FileTable, Traits
+from howdah.namenode.inodes.pages import Page
 from howdah.namenode.tree.ways import Way
 from howdah.native.loading import kernel
 from howdah.rpc.wire import varint
