@@ -107,6 +107,19 @@ class _Piece:
         return self._length
 
 
+def _parser() -> h11.Connection:
+    return h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+
+
+def _length(request: h11.Request) -> int | None:
+    """How many bytes its body says it has; the parser has looked at the number."""
+    headers = dict(request.headers)
+    if b"transfer-encoding" in headers:
+        return None
+    length = headers.get(b"content-length")
+    return None if length is None else int(length)
+
+
 class Channel:
     """A connection and, while one is answered, its request."""
 
@@ -131,7 +144,11 @@ class Channel:
         self._timeout_s = timeout_s
         self._patience = patience
         self._framing = framing
-        self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._h11 = _parser()
+        self._left_bytes: int | None = None
+        # Of a body that is received past the parser: the parser is not told, and a request behind
+        # it has another one.
+        self._is_past_parser = False
         self._is_first = True
         self._is_head = False
         self._is_broken_off = False
@@ -223,6 +240,7 @@ class Channel:
         self.added = {}
         self._is_first = False
         self._is_head = event.method == b"HEAD"
+        self._left_bytes = _length(event)
         self._socket.settimeout(self._timeout_s)
         request = request_of(event.method, event.target, event.headers, self.peer)
         if request is None:
@@ -234,6 +252,8 @@ class Channel:
         a body that is none."""
         if self._h11.they_are_waiting_for_100_continue and not self.has_begun:
             self._write(h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue"))
+        if self._is_past_parser:
+            return self._read_past_parser()
         while True:
             try:
                 event = self._parsed()
@@ -241,13 +261,32 @@ class Channel:
                 self.broken = self.has_begun
                 raise Gone(f"the body of a request: {error}") from error
             if isinstance(event, h11.Data):
+                if self._left_bytes is not None:
+                    self._left_bytes -= len(event.data)
                 return bytes(event.data)
             if isinstance(event, h11.EndOfMessage) or event is h11.PAUSED:
                 return b""
-            data = self._socket.recv(RECEIVE_BYTES)
-            if not data:
-                raise Gone("the connection ended within the body of a request")
-            self._h11.receive_data(data)
+            if self._left_bytes is not None:
+                return self._read_past_parser()
+            self._h11.receive_data(self._received(RECEIVE_BYTES))
+
+    def _read_past_parser(self) -> bytes:
+        """A body whose length is known takes no more than its bytes from the socket, and the
+        parser would copy them three times."""
+        assert self._left_bytes is not None, "only where a length was said"
+        self._is_past_parser = True
+        if not self._left_bytes:
+            return b""
+        data = self._received(min(RECEIVE_BYTES, self._left_bytes))
+        self._left_bytes -= len(data)
+        return data
+
+    def _received(self, most_bytes: int) -> bytes:
+        """Raises OSError, also for a body that is cut off."""
+        data = self._socket.recv(most_bytes)
+        if not data:
+            raise Gone("the connection ended within the body of a request")
+        return data
 
     @property
     def waits_to_send(self) -> bool:
@@ -338,6 +377,9 @@ class Channel:
             return False
         if self._h11.their_state is h11.SEND_BODY and not self._discard():
             return False
+        if self._h11.our_state is h11.DONE and self._is_past_parser:
+            self._h11, self._is_past_parser = _parser(), False
+            return True
         if self._h11.our_state is h11.DONE and self._h11.their_state is h11.DONE:
             self._h11.start_next_cycle()
             return True

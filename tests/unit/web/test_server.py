@@ -198,6 +198,60 @@ def test_body_in_chunks_is_joined(content: bytes, cuts: list[int]) -> None:
     assert found.partition(b"\r\n\r\n")[2] == content
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.binary(max_size=300), st.booleans()), min_size=1, max_size=5),
+    st.lists(st.integers(1, 1500), max_size=6, unique=True),
+)
+def test_bodies_of_a_known_length_may_be_cut_anywhere_and_have_requests_behind(
+    bodies: list[tuple[bytes, bool]], cuts: list[int]
+) -> None:
+    """A body is received past the parser from where its first part ends; some nobody reads."""
+    sent = b"".join(
+        b"PUT /%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+        % (b"read" if is_read else b"leave", len(body), body)
+        for body, is_read in bodies
+    )
+    at = [0, *sorted(cut for cut in cuts if cut < len(sent)), len(sent)]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.settimeout(20)
+
+        def send() -> None:
+            for start, end in pairwise(at):
+                theirs.sendall(sent[start:end])
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        channel = Channel(ours, "a peer", 20)
+        for body, is_read in bodies:
+            request = channel.next_request()
+            assert request is not None
+            assert request.path == ("/read" if is_read else "/leave")
+            if is_read:
+                assert b"".join(iter(channel.read, b"")) == body
+                assert channel.read() == b""
+            channel.respond(plain(200, "done"))
+            assert channel.finish()
+        sender.join()
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1\r\nConnection: close", b"HTTP/1.0"])
+def test_a_connection_that_its_client_wants_closed_is_closed_behind_a_long_body(
+    head: bytes,
+) -> None:
+    body = b"x" * (1 << 20)
+    with serving(echo) as port:
+        found = said(
+            port,
+            b"PUT / %s\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (head, len(body)),
+            body,
+            GET % b"/never",
+        )
+    assert found.count(b"HTTP/1.1 200") == 1
+    assert found.endswith(b"\r\n\r\n" + body)
+
+
 def test_one_connection_is_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loop in this process would wait for each of them."""
     parsing: list[int] = []
