@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import subprocess
 import sys
+import tomllib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -110,3 +112,24 @@ def test_a_program_that_must_run_compiled_modules_ends_where_there_are_none(
     assert ran.stderr.endswith(
         "ImportError: HOWDAH_COMPILED=on is set, but the sources run: no module is compiled\n"
     )
+
+
+def test_classes_of_compiled_modules_have_their_bases_there() -> None:
+    """mypyc wants a class's bases compiled with it, where they are ours; that costs a minute to
+    find out by the compiler (`test_compiled_build.py`)."""
+    root = Path(__file__).parents[3]
+    settings = tomllib.loads((root / "pyproject.toml").read_text())
+    modules = settings["tool"]["howdah"]["compiled"]
+    elsewhere = set()
+    for module in modules:
+        text = root.joinpath("src", *module.split(".")).with_suffix(".py").read_text()
+        homes = {}
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                homes |= {alias.asname or alias.name: node.module for alias in node.names}
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                homes_of_bases = {homes.get(ast.unparse(base), "") for base in node.bases}
+                ours = {home for home in homes_of_bases if home.startswith("howdah.")}
+                elsewhere |= {(f"{module}.{node.name}", home) for home in ours - set(modules)}
+    assert elsewhere == set()
