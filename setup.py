@@ -130,9 +130,11 @@ class Build(build_ext):
     def run(self) -> None:
         where = SOURCE if self.inplace else Path(self.build_lib)
         target = where / "howdah" / DIRECTORY
-        if COMPILE:
-            # Until the build is done nothing of it is to be found.
+        if COMPILE or not self.inplace:
+            # Until the build is done nothing of it is to be found, and what an earlier one has
+            # left is for no wheel that goes without.
             shutil.rmtree(target, ignore_errors=True)
+        if COMPILE:
             target.mkdir(parents=True)
         super().run()
         if COMPILE:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ from howdah.users.current import process_user
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
+
+log = logging.getLogger(__name__)
 
 _COPY_BYTES = 4 * 1024 * 1024
 Info = dict[str, Any]
@@ -289,10 +292,13 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             self._hdfs.mkdirs(target)
             return
         if self._hdfs.server_copies(self._hdfs).are_offered:
-            self._hdfs.copy_from(
-                self._hdfs, source, target, overwrite=True, check=CopyCheck.NOTHING
-            )
-            return
+            try:
+                self._hdfs.copy_from(
+                    self._hdfs, source, target, overwrite=True, check=CopyCheck.NOTHING
+                )
+                return
+            except errors.NotCopiedByServer as error:
+                log.info("%s is copied through this process: %s", path1, error)
         with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
             shutil.copyfileobj(reading, writing, _COPY_BYTES)
 

@@ -86,7 +86,7 @@ def _libraries(package: Path) -> dict[str, str] | str:
     directory = package / DIRECTORY
     try:
         lines = (directory / SOURCES).read_text().splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the latter in a zip
         return "no module is compiled"
     suffix = EXTENSION_SUFFIXES[0]
     found = {GROUP: str(directory / f"{GROUP}{suffix}")}

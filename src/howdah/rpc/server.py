@@ -598,7 +598,8 @@ class _Connection(asyncio.Protocol):
             out, self._out = self._out, []
             data = out[0] if len(out) == 1 else b"".join(out)
             self._unsent_bytes -= len(data)
-            if self._transport is not None:
+            # Behind the end nothing can be written; an answer that comes so late has no reader.
+            if self._transport is not None and self._parting is None:
                 self._figures.sent_bytes += len(data)
                 self._transport.write(data)
         if self._closing and not self._unsent_bytes:

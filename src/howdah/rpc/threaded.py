@@ -366,7 +366,10 @@ def _part(sock: socket.socket) -> None:
     end_s = time.monotonic() + LINGER_S
     while (left_s := end_s - time.monotonic()) > 0:
         sock.settimeout(left_s)
-        if not sock.recv(_RECEIVE_BYTES):
+        try:
+            if not sock.recv(_RECEIVE_BYTES):
+                return
+        except TimeoutError:
             return
 
 

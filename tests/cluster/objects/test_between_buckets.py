@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem, S3AFileSystem, S3FileSystem
-from howdah.fs.objects.store import ObjectInfo
+from howdah.fs.objects.store import ObjectInfo, Stored
 from howdah.options import CopyCheck
 from howdah.spark.copy.options import Options, attributes
 from howdah.sync import sync
@@ -139,6 +140,31 @@ def test_what_the_store_has_no_sum_of_is_not_copied_by_it_unless_the_length_is_e
     made = target.copy_from(source, "/parts", "/to", check=CopyCheck.LENGTH)
     assert made.verified_by == "length"
     assert target.read_bytes("/to") == LARGE
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_copy_that_turns_out_to_have_no_sum_is_not_left_for_a_verified_one(
+    store: StoreServer, source: S3AFileSystem, target: S3FileSystem
+) -> None:
+    """As where a store encrypts with keys of its own: then its ETags are no sums."""
+    client = store.client()
+    bucket = source._store.bucket
+    client.put_object(Bucket=bucket, Key="plain", Body=SMALL, ChecksumAlgorithm="SHA256")
+    look, copy = target._store.head, target._store.copy
+
+    def look_at_encrypted(key: str) -> ObjectInfo:
+        return replace(look(key), etag="own", crc32c=None)
+
+    def copy_encrypted(info: ObjectInfo, key: str) -> Stored:
+        copy(info, key)
+        return Stored("own")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(target._store, "head", look_at_encrypted)
+        patched.setattr(target._store, "copy", copy_encrypted)
+        with pytest.raises(errors.NotCopiedByServer, match="an ETag of its own"):
+            target.copy_from(source, "/plain", "/to")
+    assert not target.exists("/to")
 
 
 @pytest.mark.req("FS-190", "LM-056")

@@ -12,7 +12,7 @@ from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
 from howdah.testing.internal.objects.clouds import CloudServer
 from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Proxy
+from howdah.testing.internal.objects.trouble import Answer, Proxy
 
 SMALL = b"small"
 LARGE = bytes(range(256)) * (6 << 12)
@@ -99,6 +99,9 @@ def test_fsspec_has_files_copied_by_their_store(
     check_no_bytes_came_by(proxy)
     assert found(through, "/to") == FILES
     assert through.read_bytes("/there") == SMALL
+    proxy.plan(first=("PUT", Answer(403, "AccessDenied", "not to be copied")))
+    fs.cp_file("/src/small", "/through")
+    assert through.read_bytes("/through") == SMALL
 
 
 @pytest.mark.req("FS-190")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import subprocess
 import sys
 import tomllib
@@ -81,6 +82,13 @@ def test_without_a_build_the_sources_run(tmp_path: Path, package: Path) -> None:
     assert compiled.state() == "the sources run: no module is compiled"
 
 
+def test_out_of_a_zip_the_sources_run(tmp_path: Path, package: Path) -> None:
+    archive = tmp_path / "howdah.zip"
+    archive.touch()
+    assert not compiled.use(archive / "howdah")
+    assert compiled.state() == "the sources run: no module is compiled"
+
+
 def test_none_is_used_when_one_was_imported_before(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +120,25 @@ def test_a_program_that_must_run_compiled_modules_ends_where_there_are_none(
     assert ran.stderr.endswith(
         "ImportError: HOWDAH_COMPILED=on is set, but the sources run: no module is compiled\n"
     )
+
+
+def test_a_build_without_them_has_none_of_an_earlier_one(tmp_path: Path) -> None:
+    root = Path(__file__).parents[3]
+    left = tmp_path / "lib" / "howdah" / compiled.DIRECTORY / compiled.SOURCES
+    left.parent.mkdir(parents=True)
+    left.touch()
+    subprocess.run(
+        [
+            *(sys.executable, "setup.py", "--quiet", "build_ext"),
+            *("--build-lib", str(tmp_path / "lib"), "--build-temp", str(tmp_path / "temp")),
+        ],
+        cwd=root,
+        # The kernel is not wanted here, and may be missing.
+        env={**os.environ, "CC": "false", "HOWDAH_COMPILE": ""},
+        capture_output=True,
+        check=True,
+    )
+    assert not left.exists()
 
 
 def test_classes_of_compiled_modules_have_their_bases_there() -> None:

@@ -712,6 +712,37 @@ def test_a_client_that_does_not_go_is_left_after_a_moment(
     run(scenario)
 
 
+@pytest.mark.parametrize("how", ["settled", "in slices", "the server stops"])
+def test_an_answer_that_comes_when_its_connection_has_ended_is_dropped(how: str) -> None:
+    async def scenario(world: World) -> list[Any]:
+        implementation = world.implementation
+        failed: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(context))
+        client = await world.client()
+        if how == "in slices":
+            client.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/"))
+            await until(lambda: bool(implementation.slices))
+        else:
+            client.send("mkdirs", MKDIRS)
+            await until(lambda: bool(implementation.later))
+        client.writer.write(b"\x7f\xff\xff\xff")
+        header, _ = await client.answer()
+        assert header.status == Header.FATAL
+        assert await client.reader.read() == b""
+        # It is still there: the client has not gone.
+        (connection,) = world.server.connections
+        if how == "settled":
+            implementation.later.pop().settle(pb.MkdirsResponseProto(result=True))
+        elif how == "in slices":
+            implementation.enough = True
+            await until(lambda: bool(failed) or connection.is_idle(float("inf")))
+        else:
+            await world.server.stop()
+        return failed
+
+    assert run(scenario) == []
+
+
 def test_who_goes_while_the_rules_are_asked_is_forgotten() -> None:
     async def scenario(world: World) -> list[str]:
         rules = world.server.impersonation = Rules()

@@ -219,7 +219,7 @@ def test_a_client_that_sends_on_still_reads_why_its_connection_ended(
 
 
 def test_a_client_that_does_not_go_is_left_after_a_moment(
-    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("howdah.rpc.threaded.LINGER_S", 0.05)
     served = serve()
@@ -227,6 +227,8 @@ def test_a_client_that_does_not_go_is_left_after_a_moment(
         sock.sendall(b"garbage!" * 10)
         assert sock.recv(1000) == b""
         served.wait_idle()
+    assert "connection from 127.0.0.1 ended" in caplog.text
+    assert "did not say who is calling" not in caplog.text
 
 
 def test_a_defect_of_the_rules_refuses(serve: Callable[..., Served]) -> None:
