@@ -140,7 +140,10 @@ class Build(build_ext):
         if COMPILE:
             if sources() != Build.made_of:
                 raise SystemExit("a source was changed while the modules were compiled: once more")
-            (target / SOURCES).write_text(Build.made_of)
+            # At once or not at all: what it lists is taken for the whole build.
+            partial = target / f"{SOURCES}.part"
+            partial.write_text(Build.made_of)
+            partial.replace(target / SOURCES)
 
 
 setup(

@@ -91,6 +91,8 @@ def _libraries(package: Path) -> dict[str, str] | str:
     suffix = EXTENSION_SUFFIXES[0]
     found = {GROUP: str(directory / f"{GROUP}{suffix}")}
     for line in lines:
+        if line.count(" ") != 3:
+            return f"{directory / SOURCES} is cut off: build it again"
         kind, name, path, digest = line.split(" ")
         try:
             source = (package / path).read_bytes()

@@ -56,6 +56,13 @@ def test_a_fresh_build_is_found(package: Path) -> None:
     assert sys.meta_path.count(finder) == 1
 
 
+def test_a_list_of_sources_that_is_cut_off_is_not_believed(package: Path) -> None:
+    listed = package / compiled.DIRECTORY / compiled.SOURCES
+    listed.write_text("".join(listed.read_text().splitlines(keepends=True)[:1]) + "imported how")
+    assert not compiled.use(package)
+    assert "is cut off: build it again" in compiled.state()
+
+
 @pytest.mark.parametrize("name", ["made.py", "other.py"])
 def test_a_source_that_was_changed_is_not_shadowed(package: Path, name: str) -> None:
     (package / name).write_text("VALUE = 2\n")
