@@ -6,6 +6,7 @@ import logging
 import queue
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -390,13 +391,14 @@ def test_the_web_port_tells_of_the_session_and_of_the_elected(
 ) -> None:
     cluster = make_cluster()
     together = ZooKeeperCluster(cluster, zookeeper)
-    active = together.start()
-    for number in range(2):
-        running = cluster.zkfcs[number].server.running
-        wait_until(
-            lambda running=running: active_of(running.sight()) == f"nn{active}", timeout_s=60
-        )
-        standing = running.sight().standing
-        assert standing.is_reached
-        assert standing.said.startswith("session 0x")
-        assert together.parent in standing.place
+    with closing(together.session):
+        active = together.start()
+        for number in range(2):
+            running = cluster.zkfcs[number].server.running
+            wait_until(
+                lambda running=running: active_of(running.sight()) == f"nn{active}", timeout_s=60
+            )
+            standing = running.sight().standing
+            assert standing.is_reached
+            assert standing.said.startswith("session 0x")
+            assert together.parent in standing.place

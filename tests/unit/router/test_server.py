@@ -83,7 +83,8 @@ def test_a_store_that_hangs_ends_in_safe_mode_and_the_router_goes_on(tmp_path: P
         await router.reload()
         router._store = StoreBeside(store_at(tmp_path / "store"), limit_s=0.01)
         # As a directory of a file server that has gone: who opens the record waits.
-        os.mkfifo(tmp_path / "store" / "MountTable" / "0SLASH0n")
+        pipe = tmp_path / "store" / "MountTable" / "0SLASH0n"
+        os.mkfifo(pipe)
         router._read_at_s -= 1.0
         before = threading.active_count()
         for _ in range(3):
@@ -91,6 +92,12 @@ def test_a_store_that_hangs_ends_in_safe_mode_and_the_router_goes_on(tmp_path: P
         assert router.core.safe_mode.is_on
         assert list(router.core.table.entries) == ["/m"]
         assert threading.active_count() <= before + 1, "one thread waits, not one for each try"
+        # It comes back: its thread must not wait on beside the tests to come.
+        hung = [each for each in threading.enumerate() if each.name == "state-store"]
+        await asyncio.to_thread(lambda: pipe.open("wb").close())
+        for each in hung:
+            await asyncio.to_thread(each.join, 30)
+            assert not each.is_alive()
         await router.stop()
 
     asyncio.run(scene())
