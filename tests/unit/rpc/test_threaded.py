@@ -73,7 +73,7 @@ class Served:
             client.close()
 
     def wait_idle(self) -> None:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while self.server.active:
             assert time.monotonic() < deadline, "connections are left"
             time.sleep(0.002)
@@ -208,7 +208,7 @@ def test_a_client_that_sends_on_still_reads_why_its_connection_ended(
     serve: Callable[..., Served],
 ) -> None:
     served = serve()
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         sock.sendall(wire.preamble() + wire.encode_context(PROTOCOL, "joe", bytes(16), "hive"))
         assert b"not allowed to impersonate" in sock.recv(4096)
         # A closed end would reset the connection at the first of these.
@@ -223,7 +223,7 @@ def test_a_client_that_does_not_go_is_left_after_a_moment(
 ) -> None:
     monkeypatch.setattr("howdah.rpc.threaded.LINGER_S", 0.05)
     served = serve()
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         sock.sendall(b"garbage!" * 10)
         assert sock.recv(1000) == b""
         served.wait_idle()
@@ -245,7 +245,7 @@ def test_garbage_ends_the_connection_with_a_clear_line(
     serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
     served = serve()
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         sock.sendall(b"garbage!" * 10)
         assert sock.recv(1000) == b""
     served.wait_idle()
@@ -253,7 +253,7 @@ def test_garbage_ends_the_connection_with_a_clear_line(
 
 
 def test_an_http_request_gets_an_answer_that_can_be_read(serve: Callable[..., Served]) -> None:
-    with socket.create_connection(serve().address, timeout=5) as sock:
+    with socket.create_connection(serve().address, timeout=30) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
         assert b"404 Not Found" in sock.recv(1000)
 
@@ -262,7 +262,7 @@ def test_a_frame_that_is_too_long_is_refused_before_it_is_read(
     serve: Callable[..., Served],
 ) -> None:
     served = serve(max_frame_bytes=1000)
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         sock.sendall(wire.preamble() + (1 << 31).to_bytes(4, "big"))
         assert sock.recv(4096)
         assert sock.recv(4096) == b""
@@ -271,7 +271,7 @@ def test_a_frame_that_is_too_long_is_refused_before_it_is_read(
 
 def test_a_silent_connection_is_let_go(serve: Callable[..., Served]) -> None:
     served = serve(idle_timeout_s=0.05)
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         assert sock.recv(1) == b""
     served.wait_idle()
 
@@ -279,10 +279,10 @@ def test_a_silent_connection_is_let_go(serve: Callable[..., Served]) -> None:
 def connect(served: Served, *sent: bytes) -> socket.socket:
     """A connection that the server has accepted."""
     before = served.server.accepted
-    sock = socket.create_connection(served.address, timeout=5)
+    sock = socket.create_connection(served.address, timeout=30)
     for data in sent:
         sock.sendall(data)
-    wait_until(lambda: served.server.accepted > before, 5, "it is accepted")
+    wait_until(lambda: served.server.accepted > before, 30, "it is accepted")
     return sock
 
 
@@ -299,7 +299,7 @@ def ask(served: Served, client: RpcClient) -> int:
     bandwidth = client.call(
         "getBalancerBandwidth", request, pb.GetBalancerBandwidthResponseProto
     ).bandwidth
-    wait_until(lambda: not served.server.at_work, 5, "the call is over")
+    wait_until(lambda: not served.server.at_work, 30, "the call is over")
     return bandwidth
 
 
@@ -326,7 +326,7 @@ def test_the_caller_that_has_been_idle_for_longest_makes_room(
     assert ask(served, first) == 1
     third = caller(served)
     assert ask(served, third) == 1
-    wait_until(lambda: served.server.accepted == 3, 5, "the third is counted, too")
+    wait_until(lambda: served.server.accepted == 3, 30, "the third is counted, too")
     assert ask(served, first) == ask(served, third) == 1
     assert served.server.accepted == 3, "both kept their connections"
     for client in (first, second, third):
@@ -339,18 +339,18 @@ def test_nobody_at_work_makes_room(serve: Callable[..., Served]) -> None:
 
     def slow() -> Any:
         begun.set()
-        assert go_on.wait(5)
+        assert go_on.wait(30)
         return message(6)
 
     served.protocol.answer = slow
     results: list[int] = []
     at_work = threading.Thread(target=lambda: results.append(served.call()))
     at_work.start()
-    assert begun.wait(5)
-    with socket.create_connection(served.address, timeout=5) as second:
+    assert begun.wait(30)
+    with socket.create_connection(served.address, timeout=30) as second:
         assert second.recv(1) == b""
     go_on.set()
-    at_work.join(5)
+    at_work.join(30)
     assert results == [6]
 
 
@@ -372,12 +372,12 @@ def test_frames_in_part_are_bounded_for_all_connections_together(
     client = caller(served)
     announced = wire.preamble() + (50_000).to_bytes(4, "big")
     small = connect(served, announced, bytes(30_000))
-    wait_until(lambda: served.server.held_bytes == 30_004, 5, "the first one's is held")
+    wait_until(lambda: served.server.held_bytes == 30_004, 30, "the first one's is held")
     large = connect(served, announced, bytes(45_000))
-    wait_until(lambda: served.server.held_bytes == 75_008, 5, "the second one's, too")
+    wait_until(lambda: served.server.held_bytes == 75_008, 30, "the second one's, too")
     third = connect(served, announced, bytes(30_000))
     assert large.recv(1) == b""
-    wait_until(lambda: served.server.held_bytes == 60_008, 5, "two are left")
+    wait_until(lambda: served.server.held_bytes == 60_008, 30, "two are left")
     assert ask(served, client) == 1
     for each in (client, small, large, third):
         each.close()
@@ -385,7 +385,7 @@ def test_frames_in_part_are_bounded_for_all_connections_together(
 
 def test_closing_ends_every_connection_and_thread(serve: Callable[..., Served]) -> None:
     served = serve()
-    with socket.create_connection(served.address, timeout=5) as sock:
+    with socket.create_connection(served.address, timeout=30) as sock:
         served.call()
         served.server.close()
         assert sock.recv(1) == b""
@@ -408,12 +408,12 @@ def test_a_call_that_makes_the_server_close_is_answered(
 
     def close_meanwhile() -> Any:
         closing.start()
-        assert shut_down.wait(5)
+        assert shut_down.wait(30)
         return message(5)
 
     served.protocol.answer = close_meanwhile
     assert served.call() == 5
-    closing.join(5)
+    closing.join(30)
     assert not closing.is_alive()
 
 

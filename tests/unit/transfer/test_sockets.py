@@ -279,7 +279,7 @@ def test_shutdown_wakes_a_blocked_reader(pair: tuple[Connection, socket.socket])
     reader = threading.Thread(target=read)
     reader.start()
     connection.shutdown()
-    reader.join(5)
+    reader.join(30)
     assert len(failed) == 1
 
 

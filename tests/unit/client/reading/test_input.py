@@ -433,7 +433,7 @@ def test_a_pread_survives_a_connection_that_breaks(filled: FakeCluster) -> None:
 def test_a_silent_datanode_is_given_up(filled: FakeCluster) -> None:
     filled.datanodes[0].hang_reads = True
     filled.datanodes[0].let_acks_go.clear()
-    with filled.open(socket_timeout_s=0.3) as stream:
+    with filled.open(socket_timeout_s=1.0) as stream:
         assert stream.read() == DATA
 
 

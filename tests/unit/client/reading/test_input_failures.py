@@ -147,7 +147,7 @@ def test_a_silent_datanode_costs_a_positioned_read_one_timeout(
     filled: FakeCluster, attempts: Counter[tuple[str, int]]
 ) -> None:
     first = filled.datanodes[0]
-    with filled.open(socket_timeout_s=0.3) as stream:
+    with filled.open(socket_timeout_s=1.0) as stream:
         # A kept connection is no reason to wait for the same node again on a new one.
         assert stream.pread(0, 10) == DATA[:10]
         first.hang_reads = True

@@ -128,7 +128,7 @@ class FakeNamenode:
     def wait_for(self, name: str, count: int = 1) -> Any:
         """The request of the count-th call of this name."""
         with self.changed:
-            assert self.changed.wait_for(lambda: self.names().count(name) >= count, 5), (
+            assert self.changed.wait_for(lambda: self.names().count(name) >= count, 30), (
                 f"no {name} among {self.names()}"
             )
             return [request for kind, request in self.calls if kind == name][count - 1]

@@ -52,7 +52,7 @@ def test_a_datanode_registers_beats_and_reports_before_it_is_ready(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert namenode.names()[:4] == ["version", "register", "heartbeat", "report"]
     heartbeat = namenode.wait_for("heartbeat")
     assert heartbeat.reports[0].storage.storageUuid == subject.storage_id
@@ -94,7 +94,7 @@ def test_a_recovery_is_passed_on_with_the_name_of_who_ordered_it(
         )
     ]
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert replace(order, ordered_by=subject.actor.name) in subject.commands
 
 
@@ -103,7 +103,7 @@ def test_the_namenode_is_told_how_a_recovery_ended(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (NODE,), ("DS-1",), "nn"))
     told = namenode.wait_for("commit")
     assert ExtendedBlock.from_proto(told.block) == BLOCK
@@ -116,7 +116,7 @@ def test_the_end_of_a_recovery_is_told_again_to_a_namenode_that_was_away(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.failures["commit"] = errors.SafeMode("wait")
     subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
     assert namenode.wait_for("commit", 2).newLength == 70
@@ -126,7 +126,7 @@ def test_the_end_of_a_recovery_that_is_refused_is_not_told_again(
     namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.failures["commit"] = errors.RemoteError("another one was first")
     subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
     namenode.wait_for("commit")
@@ -140,7 +140,7 @@ def test_news_are_told_at_once_and_in_order(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     for event in (
         ReplicaOpened(BLOCK.with_length(0), subject.storage_id),
         ReplicaReceived(BLOCK, subject.storage_id),
@@ -171,7 +171,7 @@ def test_orders_of_a_heartbeat_are_passed_on(
         )
     ]
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert Invalidate((BLOCK,)) in subject.commands
 
 
@@ -179,7 +179,7 @@ def test_a_namenode_that_forgot_the_datanode_gets_it_back_with_a_full_report(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start(heartbeat_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     event = ReplicaReceived(BLOCK, subject.storage_id)
     subject.inventory.apply(event)
     namenode.orders = [pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.RegisterCommand)]
@@ -191,7 +191,7 @@ def test_an_unknown_datanode_that_has_news_registers_again(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.failures["news"] = errors.UnregisteredNode("who are you?")
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("register", 2)
@@ -202,7 +202,7 @@ def test_news_outlive_a_namenode_that_is_away(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.close()
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.restart()
@@ -217,7 +217,7 @@ def test_a_datanode_that_starts_first_waits_for_its_namenode(
     while "is away" not in caplog.text:
         assert not subject.ready.wait(0.01)
     namenode.restart()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert caplog.text.count("is away") == 1
 
 
@@ -225,7 +225,7 @@ def test_one_call_that_is_refused_is_made_good_by_a_full_report(
     namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
 ) -> None:
     subject = start(heartbeat_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.failures["news"] = errors.RemoteError("not now")
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("report", 2)
@@ -236,7 +236,7 @@ def test_a_bad_replica_that_is_refused_is_not_told_again_and_makes_no_report(
     namenode: FakeNamenode, start: Callable[..., Subject], caplog: pytest.LogCaptureFixture
 ) -> None:
     subject = start(heartbeat_s=0.02)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.always["bad"] = errors.RemoteError("who is that?")
     subject.actor.tell(CorruptFound(BLOCK, "", NODE, "torn"))
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
@@ -255,7 +255,7 @@ def test_news_that_are_refused_again_and_again_make_reports_rarer_and_heartbeats
 ) -> None:
     monkeypatch.setattr(report_schedule, "FIRST_PAUSE_S", 0.01)
     subject = start(heartbeat_s=0.01)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.always["news"] = namenode.always["report"] = errors.RemoteError("never")
     subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("report", 6)
@@ -272,7 +272,7 @@ def test_a_namenode_that_is_away_is_back_when_it_answers_and_is_called_less_and_
 ) -> None:
     caplog.set_level(logging.INFO)
     subject = start(heartbeat_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     pauses: list[float] = []
     paused = threading.Condition()
 
@@ -302,7 +302,7 @@ def test_a_datanode_reports_when_it_is_granted_a_lease_and_names_it(
     assert namenode.names().count("report") == 0
     assert not subject.ready.is_set()
     namenode.lease = 77
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert namenode.wait_for("report").context.leaseId == 77
     last = [request for name, request in namenode.calls if name == "heartbeat"][-1]
     namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 1)
@@ -315,7 +315,7 @@ def test_a_report_whose_lease_has_ended_waits_for_another_lease(
 ) -> None:
     namenode.failures["report"] = errors.InvalidReportLease("too late")
     subject = start(heartbeat_s=0.01)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     names = namenode.names()
     first = names.index("report")
     assert "heartbeat" in names[first : names.index("report", first + 1)]
@@ -325,7 +325,7 @@ def test_a_report_that_an_administrator_asks_for_needs_no_lease(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.lease = 0
     subject.actor.report_now(full=True)
     assert namenode.wait_for("report", 2).context.leaseId == 0
@@ -335,11 +335,11 @@ def test_a_namenode_of_another_cluster_stops_the_datanode(
     namenode: FakeNamenode, start: Callable[..., Subject], tmp_path: Path
 ) -> None:
     first = start()
-    assert first.ready.wait(5)
+    assert first.ready.wait(30)
     first.close()
     namenode.cluster = "CID-2"
     second = start()
-    assert second.ended.wait(5)
+    assert second.ended.wait(30)
     assert "Incompatible clusterIDs" in second.stopped[0][0]
     assert second.stopped[0][1] == 1
 
@@ -349,7 +349,7 @@ def test_a_datanode_that_may_not_register_stops(
 ) -> None:
     namenode.failures["register"] = errors.DisallowedDatanode("not you")
     subject = start()
-    assert subject.ended.wait(5)
+    assert subject.ended.wait(30)
     assert "not you" in subject.stopped[0][0]
 
 
@@ -357,7 +357,7 @@ def test_a_corrupt_replica_is_reported(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.actor.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
     assert namenode.wait_for("bad").blocks[0].b.blockId == 5
 
@@ -366,7 +366,7 @@ def test_a_failed_volume_is_told_with_a_heartbeat_at_once(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.inventory.apply(VolumeFailed(subject.storage_id, "dead"))
     subject.actor.volume_failed()
     assert namenode.wait_for("heartbeat", 2).reports[0].failed
@@ -376,7 +376,7 @@ def test_a_volume_that_looks_broken_is_to_prove_itself(
     namenode: FakeNamenode, start: Callable[..., Subject], tmp_path: Path
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     (tmp_path / "data").rename(tmp_path / "unplugged")
     subject.actor.report_now(full=False)
     assert namenode.wait_for("heartbeat", 2).reports[0].failed
@@ -388,7 +388,7 @@ def test_full_reports_come_again_after_each_interval(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start(heartbeat_s=0.02, report_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     namenode.wait_for("report", 4)
 
 
@@ -396,7 +396,7 @@ def test_a_report_is_sent_when_an_administrator_asks_for_it(
     namenode: FakeNamenode, start: Callable[..., Subject]
 ) -> None:
     subject = start()
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.actor.report_now(full=True)
     namenode.wait_for("report", 2)
 

@@ -61,7 +61,7 @@ def another_heartbeat(namenode: FakeNamenode) -> None:
 def test_block_pools_are_served_side_by_side(make_namenode: Make, start_with: Start) -> None:
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]})
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     assert {ServePool(POOL), ServePool(OTHER_POOL)} <= set(subject.commands)
     east.wait_for("report")
     assert west.wait_for("report").blockPoolId == OTHER_POOL
@@ -72,7 +72,7 @@ def test_news_of_a_replica_are_told_to_its_own_nameservice(
 ) -> None:
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]}, heartbeat_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
     subject.nameservices.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
     assert east.wait_for("news").blockPoolId == POOL
@@ -108,7 +108,7 @@ def test_a_nameservice_that_refuses_the_datanode_leaves_the_other_one_served(
         del west.always["version"]
     else:
         west.always["version"] = listening
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     wait_until(lambda: caplog.text.count("nameservice west is not served") >= 2)
     assert reason in caplog.text
     assert f"{west.address[1]}" in caplog.text
@@ -135,12 +135,12 @@ def test_a_datanode_that_is_refused_everywhere_ends_and_says_why(
 ) -> None:
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]}, heartbeat_s=0.05, refusal_pause_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     east.always["heartbeat"] = east.always["register"] = errors.DisallowedDatanode("not in east")
     wait_until(lambda: "nameservice east is not served" in caplog.text)
     assert subject.stopped == []
     west.always["heartbeat"] = west.always["register"] = errors.DisallowedDatanode("not in west")
-    assert subject.ended.wait(5)
+    assert subject.ended.wait(30)
     (reason, status), *_ = subject.stopped
     assert "not in east" in reason
     assert "not in west" in reason
@@ -167,7 +167,7 @@ def test_a_defect_in_one_actor_leaves_the_others(
 ) -> None:
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]}, heartbeat_s=0.05, refusal_pause_s=0.02)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     actor = subject.nameservices.all[1].actors[0]
 
     def fails(pool_id: str) -> None:
@@ -248,7 +248,7 @@ def test_a_namenode_has_no_say_about_the_blocks_of_another_nameservice(
 ) -> None:
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]}, heartbeat_s=0.02)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     west.orders = [invalidate(BLOCK)]
     another_heartbeat(west)
     assert Invalidate((BLOCK,)) not in subject.commands
@@ -268,7 +268,7 @@ def test_a_namenode_of_another_namespace_is_refused_in_this_nameservice(
     stranger = make_namenode(**difference)
     stranger.always["version"] = errors.RetriableError("wait")
     subject = start_with({"ha": [active, stranger]}, heartbeat_s=0.05)
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     del stranger.always["version"]
     wait_until(lambda: "nameservice ha is not served at namenode" in caplog.text)
     assert "register" not in stranger.names()
@@ -282,7 +282,7 @@ def test_a_standby_that_is_away_holds_up_neither_the_start_nor_the_active(
     active, standby = make_namenode(), make_namenode(is_active=False)
     standby.close()
     subject = start_with({"ha": [standby, active]})
-    assert subject.ready.wait(5)
+    assert subject.ready.wait(30)
     subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
     active.wait_for("news")
 

@@ -128,7 +128,7 @@ def test_a_datanode_that_says_nothing_costs_one_time_out(lab: Lab, nodes: list[D
             DatanodeAddress("127.0.0.1", "localhost", f"dumb-{n}", 1, 2, silent.getsockname()[1])
             for n in range(2)
         ]
-        primary = Datanode(nodes[0].node, DataSettings(socket_timeout_s=0.3))
+        primary = Datanode(nodes[0].node, DataSettings(socket_timeout_s=1.0))
         primary.worker.uuid = nodes[0].address.uuid
         result = primary.recover(order(lab, nodes[:2], *dumb))
         primary.close()

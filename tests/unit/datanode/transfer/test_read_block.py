@@ -237,7 +237,7 @@ def test_a_read_waits_for_bytes_that_are_on_their_way(lab: Lab) -> None:
     )
     reader.start()
     writer.send(512, DATA[512:1024])
-    reader.join(5)
+    reader.join(30)
     assert results == [DATA[:1024]]
 
 

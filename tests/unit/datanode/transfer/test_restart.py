@@ -78,7 +78,7 @@ def test_a_client_is_told_between_the_acks_and_hangs_up(
     thread = announced(node)
     assert writer.ack().out_of_band is Status.OOB_RESTART
     writer.close()
-    thread.join(5)
+    thread.join(30)
     assert len(node.store.writers) == 0
 
 
@@ -90,7 +90,7 @@ def test_a_client_goes_on_with_its_replica_after_the_restart(
     thread = announced(node)
     assert writer.ack().out_of_band is not None
     writer.close()
-    thread.join(5)
+    thread.join(30)
     node.close()
     again = lab.node(root=node.root)
     assert again.replicas.find(lab.POOL, 1).state is ReplicaState.RBW
@@ -149,7 +149,7 @@ def test_the_word_of_a_mirror_is_heard_though_it_is_gone(
 ) -> None:
     mirror = lab.node()
     writer = write_part(lab, node, mirror)
-    announced(mirror).join(5)
+    announced(mirror).join(30)
     mirror.close()
     writer.send(512, DATA[512:])
     assert writer.ack().replies == (Status.SUCCESS, Status.OOB_RESTART)
