@@ -97,6 +97,13 @@ class RemoteError(HowdahError, OSError):
     java_class = "java.io.IOException"
 
 
+class AcrossMountPoints(RemoteError):
+    """A rename from one mount point of a view to another, which would have to copy. It has the
+    `errno` of a rename between two devices; Hadoop says an IOException."""
+
+    errno_code = errno.EXDEV
+
+
 class AttributeNotFound(RemoteError):
     """A path has none of the extended attributes that were asked for."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import random
 import uuid
@@ -119,3 +120,72 @@ def test_ranges_are_put_together_and_each_is_within_what_is_read() -> None:
                 assert served[index][0] <= start < end <= served[index][1]
             else:
                 assert index not in served
+
+
+def _view_of_two(**more: str) -> HowdahFileSystem:
+    """A view with the mount points /a, /b and /same, which is where /a is."""
+    place = uuid.uuid4().hex[:12]
+    table = "fs.viewfs.mounttable.c.link./"
+    conf = {
+        f"{table}a": f"mem://one-{place}/",
+        f"{table}b": f"mem://two-{place}/",
+        f"{table}same": f"mem://one-{place}/",
+        **more,
+    }
+    fs = HowdahViewFileSystem("c", conf=conf, skip_instance_cache=True)
+    fs.pipe("/a/d/f", b"one")
+    fs.pipe("/a/d/e/g", b"two")
+    fs.makedirs("/a/d/none")
+    fs.makedirs("/b/there")
+    return fs
+
+
+def test_a_move_across_mount_points_copies_and_removes() -> None:
+    fs = _view_of_two()
+    fs.mv("/a/d/f", "/b/h")
+    fs.mv("/a/d", "/b/moved", recursive=True)
+    fs.mv("/b/h", "/a/there/")
+    assert fs.cat("/a/there/h") == b"one"
+    assert fs.cat("/b/moved/e/g") == b"two"
+    assert fs.isdir("/b/moved/none")
+    assert not fs.exists("/a/d")
+    assert not fs.exists("/b/h")
+
+
+def test_a_move_across_mount_points_goes_into_a_directory_and_replaces_a_file() -> None:
+    fs = _view_of_two()
+    fs.pipe("/b/there/f", b"before")
+    fs.mv("/a/d/f", "/b/there")
+    assert fs.cat("/b/there/f") == b"one"
+    assert not fs.exists("/a/d/f")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kind"),
+    [
+        ("/a/d", "/b/there", FileExistsError),  # b/there/d is there
+        ("/a/d", "/b/there/d/x", NotADirectoryError),
+        ("/a/none", "/b/there", FileNotFoundError),
+        ("/a/d/f", "/same/d/f", OSError),
+        ("/a/d", "/same/d/below", OSError),
+    ],
+)
+def test_a_move_across_mount_points_that_cannot_be_leaves_what_was_there(
+    source: str, target: str, kind: type[Exception]
+) -> None:
+    fs = _view_of_two()
+    fs.pipe("/b/there/d/x", b"three")
+    before = [(each, fs.isfile(each) and fs.cat(each)) for each in fs.find("/", withdirs=True)]
+    with pytest.raises(kind):
+        fs.mv(source, target, recursive=True)
+    assert before == [
+        (each, fs.isfile(each) and fs.cat(each)) for each in fs.find("/", withdirs=True)
+    ]
+
+
+def test_a_rename_across_mount_points_has_the_number_of_another_device() -> None:
+    """As os.rename has, which shutil goes by."""
+    fs = _view_of_two()
+    with pytest.raises(errors.RemoteError) as caught:
+        fs.hdfs.rename("/a/d/f", "/b/f")
+    assert caught.value.errno == errno.EXDEV

@@ -34,7 +34,7 @@ from howdah.fs import paths
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
-from howdah.fsspec import options
+from howdah.fsspec import moving, options
 from howdah.fsspec.files import CachedFile, UncommittedFile
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
 from howdah.options import CopyCheck
@@ -267,7 +267,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         maxdepth: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Rename, which moves no data; patterns and lists go through copy and delete."""
+        """Rename, which moves no data; patterns, lists and what is in another mount point of a
+        view are copied, and removed when all of it is there."""
         plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
         if not plain or has_magic(path1):
             super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
@@ -282,7 +283,13 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if path2.endswith("/") or self._hdfs.is_directory(target):
             self._hdfs.mkdirs(target)
             target = paths.join(target, paths.name_of(source))
-        self._hdfs.rename(source, target, overwrite=self._hdfs.is_file(target))
+        replaces = self._hdfs.is_file(target)
+        try:
+            self._hdfs.rename(source, target, overwrite=replaces)
+        except errors.AcrossMountPoints:
+            moving.check(self._hdfs, source, target, replaces=replaces)
+            self.copy(source, target, recursive=recursive, on_error="raise")
+            self.rm(source, recursive=recursive)
 
     def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
         """Copy a file, or make the directory `path2` if `path1` is one. An object store copies by

@@ -238,11 +238,11 @@ class ViewFileSystem(ViewAttributes):
         assert target.link is not None
         try:
             rename_rules.check(source.link, target.link, self._view.rename_strategy)
-        except errors.RemoteError as error:
+        except errors.AcrossMountPoints as error:
             raise error.about(*names) from None
         here, there = self._reach(source), self._reach(target)
         if here.fs is not there.fs:
-            raise errors.RemoteError(
+            raise errors.AcrossMountPoints(
                 f"Renames across Mount points not supported: {here.fs.uri} and {there.fs.uri}"
             ).about(*names)
         with renamed_errors({here.path: here.name, there.path: there.name}, *names):

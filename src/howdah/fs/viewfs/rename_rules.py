@@ -19,7 +19,7 @@ STRATEGIES: Final = (SAME_MOUNTPOINT, SAME_TARGET_URI, SAME_FILESYSTEM)
 
 
 def check(source: Link, target: Link, strategy: str) -> None:
-    """Raises RemoteError (an IOException) for a rename between links that `strategy` forbids."""
+    """Raises AcrossMountPoints (an IOException) for renames between links that are forbidden."""
     if source is target or (source.nfly is None and target.nfly is None and source == target):
         return
     if source.nfly is None and target.nfly is None:
@@ -29,7 +29,7 @@ def check(source: Link, target: Link, strategy: str) -> None:
         same = (one.scheme, one.authority.lower()) == (other.scheme, other.authority.lower())
         if strategy == SAME_FILESYSTEM and same:
             return
-    raise errors.RemoteError(
+    raise errors.AcrossMountPoints(
         "Renames across Mount points not supported: "
         f"{source.mount} is {source.target_text}, {target.mount} is {target.target_text} "
         f"(fs.viewfs.rename.strategy is {strategy})"

@@ -562,7 +562,7 @@ def test_below_its_mount_points_a_view_does_what_one_filesystem_does(
             assert attempt(view, step) in (
                 errors.AccessDenied,
                 errors.PathExists,
-                errors.RemoteError,
+                errors.AcrossMountPoints,
                 errors.PathNotFound,
             )
     for mount in MOUNTS:

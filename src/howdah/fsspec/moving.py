@@ -1,0 +1,41 @@
+"""What may be moved to another filesystem by a copy: what a rename refuses is refused before
+anything is written, and nobody copies a file onto itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from howdah import errors
+
+if TYPE_CHECKING:
+    from howdah.fs.api import FileSystem
+    from howdah.fs.status import FileStatus
+
+
+def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
+    """Raises if `source` must not be copied to `target`. `replaces` says that a file is there."""
+    moved = fs.get_file_status(source)
+    if moved.is_directory:
+        if replaces:
+            raise errors.PathIsNotDirectory(
+                f"{target} is a file; the directory {source} can't take its place"
+            ).about(source, target)
+        if fs.exists(target):
+            raise errors.PathExists(f"{target} exists").about(source, target)
+    (here, path), (there, other) = fs.resolve_path(source), fs.resolve_path(target)
+    # Two mount points may lead to one place, by one address of a namenode or by two.
+    same = here.uri == there.uri and path == other
+    if replaces and not moved.is_directory:
+        old = fs.get_file_status(target)
+        same |= bool(moved.file_id) and _identity(moved) == _identity(old)
+    below = here.uri == there.uri and other.startswith(path.rstrip("/") + "/")
+    if same or below:
+        raise errors.AcrossMountPoints(
+            f"{source} and {target} are one file"
+            if same
+            else f"{target} is below {source}, by another mount point"
+        ).about(source, target)
+
+
+def _identity(status: FileStatus) -> tuple[int, int, int]:
+    return status.file_id, status.modification_time_ms, status.length
