@@ -265,6 +265,7 @@ def test_hadoops_dfsrouteradmin_and_ours_say_the_same(
         own = capsys.readouterr()
         told = [each for each in complained.splitlines() if not each.startswith("log4j:")]
         ours = own_code & 255, own.out.splitlines(), own.err.splitlines()[:1]
+        said = said.replace("Usage: hdfs dfsrouteradmin ", "Usage: howdah routeradmin ")
         hadoops = int(code), said.splitlines(), told[:1]
         differ += [(line, ours, hadoops)] * (ours != hadoops)
     assert not differ

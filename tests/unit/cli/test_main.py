@@ -260,3 +260,15 @@ print(ours + [m for m in ("asyncio", "logging", "google") if m in sys.modules], 
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert run.stderr.strip() == "[]"
+
+
+# -- usage --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["cacheadmin", "routeradmin"])
+def test_a_usage_names_the_command_as_it_was_called(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command]) != 0
+    said = capsys.readouterr()
+    assert f"Usage: howdah {command}" in said.out + said.err

@@ -69,7 +69,7 @@ def shown(error: errors.HowdahError) -> str:
 
 
 def print_usage() -> None:
-    complain("Usage: bin/hdfs cacheadmin [COMMAND]")
+    complain("Usage: howdah cacheadmin [COMMAND]")
     for command in COMMANDS:
         complain(f"          {command.usage}")
     complain("")

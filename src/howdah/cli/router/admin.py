@@ -113,7 +113,7 @@ def main(argv: list[str], conf: Configuration) -> int:
 def usage(command: str | None = None) -> str:
     if command in USAGE:
         return f"\t{USAGE[command]}"
-    return "Usage: hdfs dfsrouteradmin :\n" + "\n".join(f"\t{each}" for each in USAGE.values())
+    return "Usage: howdah routeradmin :\n" + "\n".join(f"\t{each}" for each in USAGE.values())
 
 
 def _run(command: str, words: list[str], conf: Configuration) -> int:
