@@ -174,6 +174,18 @@ FS_S3A_CREATE_CONDITIONAL_ENABLED = boolean(
     "Whether the last request of a new file has the store make sure that there is none; without "
     "it the one look at the beginning counts, for stores that know no conditions.",
 )
+FS_S3A_CREATE_PERFORMANCE = boolean(
+    "fs.s3a.create.performance",
+    False,
+    "Whether a new file is not looked for at the beginning: a small one is one request then. "
+    "Without overwrite close tells of a file that is there, and nobody of such a directory.",
+)
+FS_S3A_PERFORMANCE_FLAGS = listing(
+    "fs.s3a.performance.flags",
+    "",
+    "Of `create`, `delete`, `mkdir` and `open`, or `*`: `create` is create.performance, the others "
+    "change nothing.",
+)
 FS_S3A_OBJECT_CONTENT_ENCODING = optional_string(
     "fs.s3a.object.content.encoding", "The Content-Encoding that new objects are said to have."
 )

@@ -122,6 +122,34 @@ def test_a_store_without_conditions_is_asked_for_none(
     assert not any("if-none-match" in each for each in proxy.headers)
 
 
+@pytest.mark.req("LM-055", "OS-174", "XC-012")
+@pytest.mark.parametrize(
+    "keys", [{"create_performance": "true"}, {"performance_flags": "delete,create"}], ids=str
+)
+def test_who_wants_to_is_told_of_another_file_by_close_and_a_small_file_is_one_request(
+    store: StoreServer, bucket: str, proxy: Proxy, keys: dict[str, str]
+) -> None:
+    with store.behind(proxy.port).connect(bucket, part_bytes=PART, **keys) as fs:
+        fs.write_bytes("/d/first", b"x")  # whether a file is above is asked once
+        proxy.plan()
+        with fs.create("/d/small") as out:
+            out.write(DATA[:10])
+        assert [each.split()[0] for each in proxy.seen] == ["PUT"]
+        for data in (DATA, DATA[:11]):
+            out = fs.create("/d/small")
+            out.write(data)
+            with pytest.raises(FileExistsError, match="/d/small was made by somebody else"):
+                out.close()
+            assert fs.read_bytes("/d/small") == DATA[:10]
+        assert fs.unfinished_uploads() == []
+        with pytest.raises(FileExistsError):
+            fs.copy_file("/d/first", "/d/small")  # a copy has no condition
+    # Where the store makes sure of nothing it is asked before.
+    unsure = {**keys, "create_conditional_enabled": "false"}
+    with store.connect(bucket, **unsure) as fs, pytest.raises(FileExistsError):
+        fs.create("/d/small")
+
+
 @pytest.mark.req("FS-190")
 def test_a_store_that_removes_one_object_at_a_time_is_asked_so(
     store: StoreServer, bucket: str, proxy: Proxy

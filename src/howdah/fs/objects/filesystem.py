@@ -121,7 +121,12 @@ class ObjectFileSystem(FileSystem):
         target = self.resolve(path)
         self._tally.add(Count.WRITE_OPS)
         with errors.about(target):
-            self._check_creatable(target, overwrite=overwrite, create_parent=create_parent)
+            self._check_creatable(
+                target,
+                overwrite=overwrite,
+                create_parent=create_parent,
+                looks=self._settings.looks_at_create,
+            )
         out = ObjectOutput(
             self._store,
             Target(
@@ -143,20 +148,26 @@ class ObjectFileSystem(FileSystem):
         self._tree.file_is_made(out.path)
         self._open.get().discard(out)
 
-    def _check_creatable(self, path: str, *, overwrite: bool, create_parent: bool) -> None:
+    def _check_creatable(
+        self, path: str, *, overwrite: bool, create_parent: bool, looks: bool = True
+    ) -> None:
         if path == paths.SEPARATOR:
             raise errors.PathExists(f"{path} already exists as a directory")
-        if not overwrite and (found := self._tree.kind(path)) is not Kind.NOTHING:
-            is_file = found is Kind.FILE
-            raise errors.PathExists(f"{path} already exists{'' if is_file else ' as a directory'}")
-        if overwrite and self._tree.is_prefix(path):
-            raise errors.PathExists(f"{path} already exists as a directory")
+        if looks:
+            self._check_nothing_there(path, overwrite=overwrite)
         if create_parent:
             self._tree.check_no_file_above(path)
             return
         parent = paths.parent_of(path) or paths.SEPARATOR
         if not self._tree.find(parent).is_directory:
             raise errors.ParentNotDirectory(f"{parent} is a file, and no directory")
+
+    def _check_nothing_there(self, path: str, *, overwrite: bool) -> None:
+        if not overwrite and (found := self._tree.kind(path)) is not Kind.NOTHING:
+            is_file = found is Kind.FILE
+            raise errors.PathExists(f"{path} already exists{'' if is_file else ' as a directory'}")
+        if overwrite and self._tree.is_prefix(path):
+            raise errors.PathExists(f"{path} already exists as a directory")
 
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         target = self.resolve(path)

@@ -186,6 +186,7 @@ def settings_of(conf: Configuration, bucket: str) -> Settings:
         and conf.get(keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED),
         with_checksums=conf.get(keys.FS_S3A_CREATE_CHECKSUM_ALGORITHM) != "NONE",
         manner=_manner(conf),
+        looks_at_create=_looks_at_create(conf),
     )
 
 
@@ -248,6 +249,13 @@ def _manner(conf: Configuration) -> Manner:
         f"{keys.FS_S3A_INPUT_FADVISE.name} = {said} is not supported; there are "
         f"{', '.join(_MANNERS)}"
     )
+
+
+def _looks_at_create(conf: Configuration) -> bool:
+    """A store without conditions is asked all the same: nobody would see an old file."""
+    flags = {each.lower() for each in conf.get(keys.FS_S3A_PERFORMANCE_FLAGS)}
+    is_hasty = conf.get(keys.FS_S3A_CREATE_PERFORMANCE) or not flags.isdisjoint(("create", "*"))
+    return not (is_hasty and conf.get(keys.FS_S3A_CREATE_CONDITIONAL_ENABLED))
 
 
 def _endpoint(text: str | None, secure: bool) -> str | None:

@@ -35,6 +35,8 @@ class Tuning:
     with_checksums: bool
     manner: Manner = Manner.LEARNT
     """How files are read."""
+    looks_at_create: bool = True
+    """Whether the store is asked what is there before a file is written."""
 
     @property
     def is_compared_by_store(self) -> bool:
