@@ -57,6 +57,17 @@ def test_listing_loads_no_other_command() -> None:
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.req("FS-192")
+def test_a_name_in_an_error_ends_no_line_and_moves_no_cursor(dfs: Any, tmp_path: Path) -> None:
+    hostile = "no\nrm: done\x1b2J"
+    there = "`/no\\nrm: done\\x1b2J': No such file or directory\n"
+    for command in ("-ls", "-cat", "-rm"):
+        assert dfs(command, f"/{hostile}").err == f"{command[1:]}: {there}"
+    local = f"{tmp_path}/{hostile}"
+    there = there.replace("/no", f"{tmp_path}/no")
+    assert dfs("-put", local, "/to").err == f"put: {there}"
+
+
 # -- machine-readable output -----------------------------------------------------------
 
 

@@ -1,10 +1,11 @@
 """What goes wrong in a command, and how it is said on stderr.
 
 FsShell says ``ls: `/x': No such file or directory``: the path as the user wrote
-it between a grave accent and a quote. `PathProblem` carries those parts. Everything
-that the filesystem raises is said in the words of the server, first line only
-(`describe`). A call that cannot be understood is a `UsageError`, which is followed by the
-usage and makes the exit code 255 instead of 1.
+it between a grave accent and a quote. `PathProblem` carries those parts. What would end the
+line or move the cursor is written as an escape, as nowhere in Hadoop. Everything that the
+filesystem raises is said in the words of the server, first line only (`describe`). A call that
+cannot be understood is a `UsageError`, which is followed by the usage and makes the exit code
+255 instead of 1.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import Self
 
 from howdah.errors import HowdahError
+from howdah.fs.paths import shown
 
 NO_SUCH_FILE = "No such file or directory"
 FILE_EXISTS = "File exists"
@@ -31,10 +33,10 @@ class PathProblem(CommandProblem):
     def __init__(
         self, path: str, text: str, *, target: str | None = None, full_path: str | None = None
     ) -> None:
-        subject = f"`{path}'" if target is None else f"`{path}' to `{target}'"
+        subject = f"`{shown(path)}'" if target is None else f"`{shown(path)}' to `{shown(target)}'"
         message = f"{subject}: {text}"
         if full_path is not None and full_path != path:
-            message += f": `{full_path}'"
+            message += f": `{shown(full_path)}'"
         super().__init__(message)
 
     @classmethod
@@ -66,4 +68,4 @@ def describe(error: OSError | HowdahError) -> str:
         return lines[0] if lines else type(error).__name__
     reason = error.strerror or str(error) or type(error).__name__
     named = error.filename if isinstance(error.filename, str) else None
-    return f"`{named}': {reason}" if named else reason
+    return f"`{shown(named)}': {reason}" if named else reason
