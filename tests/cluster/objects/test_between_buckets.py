@@ -14,7 +14,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem, S3AFileSystem, S3FileSystem
-from howdah.fs.objects.store import ObjectInfo, Stored
+from howdah.fs.objects.store import ObjectInfo, Part
 from howdah.options import CopyCheck
 from howdah.spark.copy.options import Options, attributes
 from howdah.sync import sync
@@ -150,21 +150,55 @@ def test_a_copy_that_turns_out_to_have_no_sum_is_not_left_for_a_verified_one(
     client = store.client()
     bucket = source._store.bucket
     client.put_object(Bucket=bucket, Key="plain", Body=SMALL, ChecksumAlgorithm="SHA256")
-    look, copy = target._store.head, target._store.copy
+    copy_part = target._store.copy_part
 
-    def look_at_encrypted(key: str) -> ObjectInfo:
-        return replace(look(key), etag="own", crc32c=None)
-
-    def copy_encrypted(info: ObjectInfo, key: str) -> Stored:
-        copy(info, key)
-        return Stored("own")
+    def copy_encrypted(*args: Any) -> Part:
+        return replace(copy_part(*args), etag="own")
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(target._store, "head", look_at_encrypted)
-        patched.setattr(target._store, "copy", copy_encrypted)
+        patched.setattr(target._store, "copy_part", copy_encrypted)
         with pytest.raises(errors.NotCopiedByServer, match="an ETag of its own"):
             target.copy_from(source, "/plain", "/to")
     assert not target.exists("/to")
+    assert target.unfinished_uploads() == []
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_bucket_whose_files_get_no_checksum_is_known_before_anything_is_copied(
+    store: StoreServer, source: S3AFileSystem, keys: dict[str, str], proxy: Proxy
+) -> None:
+    """The source's checksum could be compared with nothing, but a single part has an ETag."""
+    none = Configuration({**keys, "fs.s3a.create.checksum.algorithm": "NONE"})
+    with S3FileSystem(store.new_bucket(), none) as target:
+        assert target.copy_from(source, "/src/small", "/to/small").verified_by == "ETag"
+        proxy.plan()
+        with pytest.raises(errors.NotCopiedByServer, match="/src/d/large that its copy has"):
+            target.copy_from(source, "/src/d/large", "/to/large")
+        assert copied(proxy) == 0
+        assert found(target, "/to") == {"small": SMALL}
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_copy_that_is_put_together_of_parts_is_described_as_its_source(
+    store: StoreServer, source: S3AFileSystem, target: S3FileSystem
+) -> None:
+    client = store.client()
+    own, other = source._store.bucket, target._store.bucket
+    client.put_object(
+        Bucket=own,
+        Key="plain",
+        Body=SMALL,
+        ChecksumAlgorithm="SHA256",
+        ContentType="text/x-own",
+        Metadata={"a": "b"},
+        Tagging="team=a%20b&c=",
+    )
+    assert target.copy_from(source, "/plain", "/to").verified_by == "ETag"
+    told = client.head_object(Bucket=other, Key="to")
+    assert told["ContentType"] == "text/x-own"
+    assert told["Metadata"]["a"] == "b"
+    tags = client.get_object_tagging(Bucket=other, Key="to")["TagSet"]
+    assert {each["Key"]: each["Value"] for each in tags} == {"team": "a b", "c": ""}
 
 
 @pytest.mark.req("FS-190", "LM-056")

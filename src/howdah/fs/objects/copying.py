@@ -1,9 +1,14 @@
 """Copies at the store's side, what is compared of them, and renames made of them (shell).
 
 A copy is one request, or an upload of parts that the store copies; each says by its ETag which
-object it means. Afterwards the store tells of the copy what it told of the source: the length
-must be the same, and the CRC32C if it was computed for both, or else the ETag, where that is a
-sum of the bytes: then a copy in one request has the same.
+object it means. What is compared of a copy that is to be verified:
+
+1. The CRC32C, where the store computes it for copies. A copy that nobody came to compare (its
+   program was killed) has it as well: whoever compares checksums later finds a difference.
+2. Else the ETag, where it is a sum of the bytes. The object is copied as the only part of an
+   upload, which is completed if the part has the ETag of the source: so no copy has its name that
+   was not compared, and none could be found out later.
+3. Where there is neither, nothing is copied.
 
 A rename is a copy of every object and then the removal of the old ones: it costs as much as
 there are objects, and who looks meanwhile sees both. If it fails the old objects are all
@@ -12,11 +17,13 @@ there, and some of the new ones may be.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import uuid
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -45,7 +52,8 @@ BY_CRC: Final = "COMPOSITE-CRC32C"
 BY_ETAG: Final = "ETag"
 BY_LENGTH: Final = "length"
 _IN_PARTS: Final = "-"
-"""In the ETag of an object that was put together of parts."""
+"""In the ETag of an object that was put together of parts, before their number."""
+_OF_ONE_PART: Final = "-1"
 _NOT_REFUSED: Final = (
     errors.FileChanged,
     errors.PathNotFound,
@@ -71,28 +79,44 @@ class Copying:
         """Copy an object of this or another bucket; what was found to be the same of the copy.
         Raises `NotCopiedByServer` if the store refuses, or tells too little."""
         by_crc = source.crc32c is not None and self._store.sums_copies
-        by_etag = not by_crc and self._has_same_etag_in_one(source)
+        by_etag = not by_crc and self._has_etag_of_its_bytes(source)
         if check is CopyCheck.CHECKSUM and not (by_crc or by_etag):
             raise errors.NotCopiedByServer(
                 f"the store has no sum of {_named(source)} that its copy has as well"
             )
+        # Of nothing a store copies no part.
+        is_held_back = check is CopyCheck.CHECKSUM and by_etag and source.length > 0
         try:
-            made = self.copy(source, key, in_one=by_etag)
+            made = self._by_etag(source, key) if is_held_back else self.copy(source, key)
         except _NOT_REFUSED:
             raise
         except errors.HowdahError as error:
             raise errors.NotCopiedByServer(f"the store refuses: {error}") from error
+        if is_held_back:
+            return BY_ETAG
         if check is CopyCheck.NOTHING:
             return ""
         return self._compared(source, key, made, check)
 
-    def _has_same_etag_in_one(self, source: ObjectInfo) -> bool:
+    def _has_etag_of_its_bytes(self, source: ObjectInfo) -> bool:
         return (
             self._store.keeps_etags
             and not self._gives_own_etags
-            and _IN_PARTS not in source.etag
+            and (_IN_PARTS not in source.etag or source.etag.endswith(_OF_ONE_PART))
             and source.length <= MAX_COPY_BYTES
         )
+
+    def _by_etag(self, source: ObjectInfo, key: str) -> Stored:
+        def check(parts: Sequence[Part]) -> None:
+            if is_etag_of(source.etag, parts[0].etag):
+                return
+            self._gives_own_etags = True
+            raise errors.NotCopiedByServer(
+                f"the store gives the copy of {_named(source)} an ETag of its own, and no checksum"
+            )
+
+        with _naming(source):
+            return self._copy_in_parts(source, key, source.length, check)
 
     def _compared(self, source: ObjectInfo, key: str, made: Stored, check: CopyCheck) -> str:
         found = self._store.head(key)
@@ -111,39 +135,39 @@ class Copying:
             return BY_CRC
         if self._store.keeps_etags and found.etag == source.etag:
             return BY_ETAG
-        self._gives_own_etags = True
         if check is CopyCheck.CHECKSUM:
             # Whoever compares lengths and times later would take it for verified.
             self._store.delete(key)
             raise errors.NotCopiedByServer(
-                f"the store gives the copy of {_named(source)} an ETag of its own, and no checksum"
+                f"the store gives the copy of {_named(source)} no checksum"
             )
         return BY_LENGTH
 
-    def copy(self, source: ObjectInfo, key: str, *, in_one: bool = False) -> Stored:
-        """An object under another key, `in_one` request whatever its length; raises `FileChanged`
-        if it was replaced meanwhile."""
-        path = path_of(source.key)
-        try:
-            if source.length > self._settings.copy_threshold_bytes and not in_one:
-                return self._copy_in_parts(source, key)
+    def copy(self, source: ObjectInfo, key: str) -> Stored:
+        """An object under another key; raises `FileChanged` if it was replaced meanwhile."""
+        with _naming(source):
+            if source.length > self._settings.copy_threshold_bytes:
+                return self._copy_in_parts(source, key, self._settings.copy_part_bytes)
             return self._store.copy(source, key)
-        except NotAsExpected as error:
-            raise errors.FileChanged(f"{path} was replaced while it was copied") from error
-        except errors.PathNotFound as error:
-            # The store's own error names the copy.
-            raise errors.PathNotFound(f"File does not exist: {path}").about(path) from error
 
-    def _copy_in_parts(self, source: ObjectInfo, key: str) -> Stored:
+    def _copy_in_parts(
+        self,
+        source: ObjectInfo,
+        key: str,
+        part_bytes: int,
+        check: Callable[[Sequence[Part]], None] = lambda _: None,
+    ) -> Stored:
+        """`check` is called before the copy has its name."""
         # The mark of this copy, as of a stream: it may have to be known again.
         writer = uuid.uuid4().hex
         upload_id = self._store.begin_upload(key, exclusive=False, writer=writer, like=source)
         flying: list[Future[Part]] = []
         try:
-            for piece in pieces(source.length, self._settings.copy_part_bytes):
+            for piece in pieces(source.length, part_bytes):
                 where = source, key, upload_id, piece.number, piece.start, piece.end
                 flying.append(self._workers.submit(partial(self._store.copy_part, *where)))
             parts = [each.result() for each in flying]
+            check(parts)
             joined = joined_crc32c(parts)
             if None not in (joined, source.crc32c) and joined != source.crc32c:
                 raise errors.ChecksumMismatch(
@@ -225,6 +249,36 @@ class Copying:
             ready.set_result(self.copy(self._store.head(source.key), key))
             return ready
         return self._workers.submit(lambda: self.copy(source, key))
+
+
+def is_etag_of(etag: str, part_etag: str) -> bool:
+    """Whether an object with this ETag has the bytes of a part with the other one, as far as
+    ETags are made of bytes: an object in one part has the MD5 of its part's.
+
+    >>> is_etag_of("900150983cd24fb0d6963f7d28e17f72", "900150983cd24fb0d6963f7d28e17f72")
+    True
+    >>> is_etag_of("af5da9f45af7a300e3aded972f8ff687-1", "900150983cd24fb0d6963f7d28e17f72")
+    True
+    """
+    if not etag.endswith(_OF_ONE_PART):
+        return etag == part_etag
+    try:
+        raw = bytes.fromhex(part_etag)
+    except ValueError:
+        return False
+    return etag == hashlib.md5(raw, usedforsecurity=False).hexdigest() + _OF_ONE_PART
+
+
+@contextmanager
+def _naming(source: ObjectInfo) -> Iterator[None]:
+    path = path_of(source.key)
+    try:
+        yield
+    except NotAsExpected as error:
+        raise errors.FileChanged(f"{path} was replaced while it was copied") from error
+    except errors.PathNotFound as error:
+        # The store's own error names the copy.
+        raise errors.PathNotFound(f"File does not exist: {path}").about(path) from error
 
 
 def _named(source: ObjectInfo) -> str:

@@ -134,7 +134,7 @@ class S3Store:
 
     @property
     def sums_copies(self) -> bool:
-        return True
+        return self._settings.with_checksums
 
     @property
     def keeps_etags(self) -> bool:
@@ -395,8 +395,11 @@ class S3Store:
             if self._settings.content_encoding:
                 more["ContentEncoding"] = self._settings.content_encoding
         elif like.described is not None:
-            theirs = like.described.get("Metadata", {})
-            more = {**like.described, "Metadata": {**theirs, **more.get("Metadata", {})}}
+            theirs = dict(like.described)
+            if int(theirs.pop("TagCount", 0)):
+                theirs |= self._tagging(like)
+            own = {**theirs.get("Metadata", {}), **more.get("Metadata", {})}
+            more = {**theirs, "Metadata": own}
         if self._settings.with_checksums:
             more |= {"ChecksumAlgorithm": fields.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
         found = self._ask(
@@ -405,6 +408,11 @@ class S3Store:
             lambda s3: s3.create_multipart_upload(Bucket=self._bucket, Key=key, **more),
         )
         return str(found["UploadId"])
+
+    def _tagging(self, source: ObjectInfo) -> dict[str, str]:
+        where = self._source(source)
+        found = self._ask("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
+        return fields.tagging(found)
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)

@@ -154,12 +154,12 @@ class ObjectStore(Protocol):
     def bucket(self) -> str: ...
     @property
     def sums_copies(self) -> bool:
-        """Whether the CRC32C that is told of a copy is of its bytes, and not handed on with what
-        else describes the source."""
+        """Whether a CRC32C is told of a copy, of its bytes, and not handed on with what else
+        describes the source."""
 
     @property
     def keeps_etags(self) -> bool:
-        """Whether ETags are made of bytes, so that a copy in one request may have its source's."""
+        """Whether ETags are made of bytes, so that a copied part may have its source's."""
 
     def why_not_copied_from(self, other: ObjectStore) -> str | None:
         """What keeps the service from copying objects of another bucket to this one; None if

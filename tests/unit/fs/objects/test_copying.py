@@ -10,9 +10,10 @@ import pytest
 from howdah import errors
 from howdah.client.workers import Workers
 from howdah.config import Configuration
-from howdah.fs.objects.copying import Copying
+from howdah.fs.objects.copying import BY_CRC, BY_ETAG, BY_LENGTH, Copying
 from howdah.fs.objects.settings import settings_of
-from howdah.fs.objects.store import ObjectInfo, UploadLost
+from howdah.fs.objects.store import ObjectInfo, Part, UploadLost
+from howdah.options import CopyCheck
 from howdah.testing.internal.objects.in_memory import InMemoryStore
 
 DATA = b"0123456789"
@@ -144,3 +145,98 @@ def test_a_copy_in_parts_is_held_against_the_checksum_of_the_whole(store: InMemo
         copying(store).copy(damaged, "new")
     assert store.data("new") is None
     assert store.open == {}
+
+
+# --- copies that are to be verified -----------------------------------------------------------
+
+
+class Plain(InMemoryStore):
+    """A store of ETags that are made of bytes, and of no checksums."""
+
+    sums_copies = False
+    keeps_etags = True
+
+
+@pytest.fixture
+def plain() -> Plain:
+    made = Plain()
+    made.put("old", DATA, exclusive=False, writer="w")
+    made.requests.clear()
+    return made
+
+
+def verified(copies: Copying, source: ObjectInfo, check: CopyCheck = CopyCheck.CHECKSUM) -> str:
+    return copies.verified(source, "new", check)
+
+
+@pytest.mark.req("FS-190", "FS-194")
+@pytest.mark.parametrize("threshold", [PART, 100])
+def test_a_copy_has_its_name_when_its_etag_was_compared(plain: Plain, threshold: int) -> None:
+    """In one part, however large it is: parts have ETags of their own."""
+    assert verified(copying(plain, threshold), source(plain)) == BY_ETAG
+    assert plain.requests == ["begin new", "copy of a part new", "complete new"]
+    assert plain.data("new") == DATA
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_a_copy_in_one_part_is_copied_on_with_the_same_certainty(plain: Plain) -> None:
+    copies = copying(plain)
+    verified(copies, source(plain))
+    again = plain.objects["new"][0]
+    assert again.etag.endswith("-1")
+    assert copies.verified(again, "third", CopyCheck.CHECKSUM) == BY_ETAG
+    assert plain.data("third") == DATA
+
+
+@pytest.mark.req("FS-190", "FS-194", "FS-188")
+def test_a_copy_with_another_etag_never_has_its_name(plain: Plain) -> None:
+    """Who is killed at any request of it leaves nothing that a later run would take for a copy."""
+    seen: list[str] = []
+
+    def look(what: str, key: str) -> None:
+        seen.append(what)
+        assert plain.data("new") is None
+
+    plain.before = plain.behind = look
+    copies = copying(plain)
+    with pytest.MonkeyPatch.context() as patched:
+        copy_part = plain.copy_part
+
+        def with_another_etag(*args: object) -> Part:
+            return replace(copy_part(*args), etag="own")  # type: ignore[arg-type]
+
+        patched.setattr(plain, "copy_part", with_another_etag)
+        with pytest.raises(errors.NotCopiedByServer, match="/old an ETag of its own"):
+            verified(copies, source(plain))
+    assert seen[-1] == "abort"
+    assert plain.open == {}
+    # It is known now: nothing is copied for nothing.
+    plain.requests.clear()
+    with pytest.raises(errors.NotCopiedByServer, match="no sum of /old"):
+        verified(copies, source(plain))
+    assert plain.requests == []
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_what_could_not_be_compared_is_not_copied(plain: Plain) -> None:
+    """As where the source has a checksum, and copies get none."""
+    info, data = plain.objects["old"]
+    summed = replace(info, crc32c=1, etag=f"{info.etag}-2")
+    plain.objects["old"] = summed, data
+    with pytest.raises(errors.NotCopiedByServer, match="no sum of /old"):
+        verified(copying(plain), summed)
+    assert plain.requests == []
+    assert verified(copying(plain), summed, CopyCheck.LENGTH) == BY_LENGTH
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_an_empty_object_has_no_part_to_copy(plain: Plain) -> None:
+    plain.put("old", b"", exclusive=False, writer="w")
+    assert verified(copying(plain), source(plain)) == BY_ETAG
+    assert plain.data("new") == b""
+
+
+@pytest.mark.req("FS-190", "FS-194")
+def test_where_there_are_checksums_they_are_compared(store: InMemoryStore) -> None:
+    assert verified(copying(store, 100), source(store)) == BY_CRC
+    assert store.requests[-2:] == ["copy new", "head new"]

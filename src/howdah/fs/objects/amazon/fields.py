@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 WRITER: Final = "howdah-writer"
 """The metadata by which a stream knows its own object again."""
@@ -16,6 +17,7 @@ _DESCRIBED: Final = (
     "ContentLanguage",
     "ContentType",
     "Metadata",
+    "TagCount",
 )
 
 
@@ -32,6 +34,7 @@ _HEADERS: Final = {
     "ETag": "etag",
     "IfMatch": "if-match",
     "IfNoneMatch": "if-none-match",
+    "TagCount": "x-amz-tagging-count",
     "VersionId": "x-amz-version-id",
 }
 _TOLD: Final = {header: name for name, header in _HEADERS.items()}
@@ -87,6 +90,16 @@ def metadata(writer: str | None) -> dict[str, Any]:
 def described(found: Mapping[str, Any]) -> dict[str, Any]:
     """What a copy has of its source, as the store's own copies have it."""
     return {name: found[name] for name in _DESCRIBED if name in found}
+
+
+def tagging(found: Mapping[str, Any]) -> dict[str, str]:
+    """Tags of an object, for one that is to have them as well.
+
+    >>> tagging({"TagSet": [{"Key": "a b", "Value": "1&2"}, {"Key": "c", "Value": ""}]})
+    {'Tagging': 'a%20b=1%262&c='}
+    """
+    pairs = [(each["Key"], each["Value"]) for each in found.get("TagSet", ())]
+    return {"Tagging": urlencode(pairs, quote_via=quote)} if pairs else {}
 
 
 def sent(found: int | None) -> dict[str, str]:

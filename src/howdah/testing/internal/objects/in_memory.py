@@ -6,6 +6,7 @@ fail by a subclass, or by its `before` and `behind`, which are called around eac
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -74,6 +75,7 @@ class InMemoryStore:
 
     bucket = "b"
     sums_copies = True
+    """As it tells CRCs of copies it does of all else."""
     keeps_etags = False
     sorts_keys = True
 
@@ -89,13 +91,21 @@ class InMemoryStore:
         self.requests.append(f"{what} {key}")
         self.before(what, key)
 
-    def _made(self, key: str, data: bytes, writer: str | None) -> Stored:
+    def _crc(self, data: bytes) -> int | None:
+        return crc(ChecksumType.CRC32C, data) if self.sums_copies else None
+
+    def _etag(self, data: bytes) -> str:
+        if self.keeps_etags:
+            return hashlib.md5(data, usedforsecurity=False).hexdigest()
+        return f"{next(self._numbers):08x}"
+
+    def _made(self, key: str, data: bytes, writer: str | None, etag: str = "") -> Stored:
         info = ObjectInfo(
             key=key,
             length=len(data),
             modified_ms=1,
-            etag=f"{next(self._numbers):08x}",
-            crc32c=crc(ChecksumType.CRC32C, data),
+            etag=etag or self._etag(data),
+            crc32c=self._crc(data),
             writer=writer,
         )
         self.objects[key] = info, data
@@ -176,8 +186,7 @@ class InMemoryStore:
     def _take(self, key: str, upload_id: str, number: int, data: bytes) -> Part:
         with self.lock:
             upload = self._upload(key, upload_id)
-            etag = f"{next(self._numbers):08x}"
-            part = Part(number, etag, len(data), crc(ChecksumType.CRC32C, data))
+            part = Part(number, self._etag(data), len(data), self._crc(data))
             upload.parts[number] = part, data
         return part
 
@@ -208,7 +217,9 @@ class InMemoryStore:
             self._check(key, exclusive=exclusive)
             data = b"".join(upload.parts[each.number][1] for each in parts)
             del self.open[upload_id]
-            made = self._made(key, data, upload.writer)
+            raw = b"".join(bytes.fromhex(each.etag) for each in parts)
+            etag = f"{hashlib.md5(raw, usedforsecurity=False).hexdigest()}-{len(parts)}"
+            made = self._made(key, data, upload.writer, etag if self.keeps_etags else "")
         assert joined_crc32c(parts) == made.crc32c
         self.behind("complete", key)
         return made
