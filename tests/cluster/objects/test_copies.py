@@ -71,7 +71,7 @@ def test_a_mirror_goes_to_a_bucket_and_back_and_tells_how_it_was_verified(
         assert (counted.verified_by_checksum, counted.verified_by_length) == (len(FILES) - 1, 1)
         assert counted.entries_deleted == 1
         assert (
-            "files copied were verified: 3 by a CRC of all bytes, 1 by their lengths alone"
+            "files copied were verified: 3 by a checksum of all bytes, 1 by their lengths alone"
             in made.lines()
         )
         # The checksums of both sides are the same, so nothing is copied again.

@@ -8,7 +8,9 @@ object it means. What is compared of a copy that is to be verified:
 2. Else the ETag, where it is a sum of the bytes. The object is copied as the only part of an
    upload, which is completed if the part has the ETag of the source: so no copy has its name that
    was not compared, and none could be found out later.
-3. Where there is neither, nothing is copied.
+3. Else the MD5 that the store keeps of the source, where the store can hold what it copies
+   against that, before the copy has its name (Azure).
+4. Where there is none of these, nothing is copied.
 
 A rename is a copy of every object and then the removal of the old ones: it costs as much as
 there are objects, and who looks meanwhile sees both. If it fails the old objects are all
@@ -33,6 +35,7 @@ from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of, prefix_of
 from howdah.fs.objects.parts import MAX_COPY_BYTES, pieces
 from howdah.fs.objects.store import (
+    HoldsCopies,
     NotAsExpected,
     ObjectInfo,
     ObjectStore,
@@ -50,6 +53,7 @@ log = logging.getLogger(__name__)
 
 BY_CRC: Final = "COMPOSITE-CRC32C"
 BY_ETAG: Final = "ETag"
+BY_MD5: Final = "MD5"
 BY_LENGTH: Final = "length"
 _IN_PARTS: Final = "-"
 """In the ETag of an object that was put together of parts, before their number."""
@@ -80,20 +84,24 @@ class Copying:
         Raises `NotCopiedByServer` if the store refuses, or tells too little."""
         by_crc = source.crc32c is not None and self._store.sums_copies
         by_etag = not by_crc and self._has_etag_of_its_bytes(source)
-        if check is CopyCheck.CHECKSUM and not (by_crc or by_etag):
-            raise errors.NotCopiedByServer(
-                f"the store has no sum of {_named(source)} that its copy has as well"
-            )
-        # Of nothing a store copies no part.
-        is_held_back = check is CopyCheck.CHECKSUM and by_etag and source.length > 0
         try:
-            made = self._by_etag(source, key) if is_held_back else self.copy(source, key)
+            if check is CopyCheck.CHECKSUM and not by_crc:
+                if source.md5 is not None and isinstance(self._store, HoldsCopies):
+                    with _naming(source):
+                        self._store.copy_with_md5(source, key)
+                    return BY_MD5
+                if not by_etag:
+                    raise errors.NotCopiedByServer(
+                        f"the store has no sum of {_named(source)} that its copy has as well"
+                    )
+                if source.length:  # of nothing a store copies no part
+                    self._by_etag(source, key)
+                    return BY_ETAG
+            made = self.copy(source, key)
         except _NOT_REFUSED:
             raise
         except errors.HowdahError as error:
             raise errors.NotCopiedByServer(f"the store refuses: {error}") from error
-        if is_held_back:
-            return BY_ETAG
         if check is CopyCheck.NOTHING:
             return ""
         return self._compared(source, key, made, check)

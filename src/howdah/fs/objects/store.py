@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from howdah import errors
 from howdah.fs.objects.parts import Pieces
@@ -58,6 +58,8 @@ class ObjectInfo:
     bucket: str | None = None
     """Where it is, unless that is the bucket of the store that is asked."""
     described: Mapping[str, Any] | None = field(default=None, compare=False)
+    md5: str | None = None
+    """Of all its bytes, in Base64, where the store may hold a copy of it against that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +212,12 @@ class ObjectStore(Protocol):
     def delete(self, key: str) -> None: ...
     def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]: ...
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class HoldsCopies(Protocol):
+    """A store that can hold the bytes of a copy against a sum that is known."""
+
+    def copy_with_md5(self, source: ObjectInfo, key: str) -> Stored:
+        """Copy an object whose MD5 is known, if what arrives has it; else there is no copy.
+        Raises `NotCopiedByServer`."""

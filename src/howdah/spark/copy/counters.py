@@ -74,7 +74,7 @@ class Counters:
         none was."""
         said = []
         if self.verified_by_checksum:
-            said.append(f"{self.verified_by_checksum} by a CRC of all bytes")
+            said.append(f"{self.verified_by_checksum} by a checksum of all bytes")
         if self.verified_by_etag:
             said.append(f"{self.verified_by_etag} by their lengths and ETags")
         if self.verified_by_length:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from email.utils import formatdate
 from typing import Final
@@ -11,13 +12,15 @@ from howdah.errors import HowdahError
 from howdah.fs.objects.azure import documents, failures
 from howdah.fs.objects.azure.names import blob_of, encoded
 from howdah.fs.objects.azure.settings import AzureSettings
-from howdah.fs.objects.azure.signing import authorization, string_to_sign
+from howdah.fs.objects.azure.signing import authorization, shared_access, string_to_sign
 from howdah.fs.objects.rest import Answer, Request
 from howdah.fs.objects.store import Body
 from howdah.fs.paths import shown
 
 VERSION: Final = "2021-12-02"
 """Of the service's protocol."""
+_READABLE_S: Final = 3600
+"""How long a SAS of ours holds: a copy of what it is for takes less."""
 Query = Sequence[tuple[str, str]]
 
 
@@ -45,6 +48,16 @@ class Signer:
         return f"{place.scheme}://{place.header}{self.path(key, container)}" + (
             f"?{sas}" if sas else ""
         )
+
+    def readable_url(self, key: str, container: str | None, now_s: float) -> str:
+        """The same for requests that read with no key of an account: with a SAS of our own."""
+        secrets = self._settings.secrets
+        if secrets.key is None:
+            return self.url(key, container)
+        blob = f"{container or self._settings.container}/{blob_of(key)}"
+        expires = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now_s + _READABLE_S))
+        sas = shared_access(self._settings.account, secrets.key, blob, expires, VERSION)
+        return f"{self.url(key, container)}?{urlencode(sas, quote_via=quote, safe='')}"
 
     def request(
         self,

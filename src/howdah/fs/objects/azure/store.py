@@ -33,7 +33,7 @@ from howdah.fs.objects.azure.names import (
 from howdah.fs.objects.azure.requests import Query, Signer
 from howdah.fs.objects.azure.settings import AzureSettings
 from howdah.fs.objects.rest import Answer, Requests, check_range
-from howdah.fs.objects.retrying import Retrying
+from howdah.fs.objects.retrying import Damaged, Retrying
 from howdah.fs.objects.store import (
     Body,
     NotAsExpected,
@@ -56,6 +56,8 @@ from howdah.transfer.checksum import ChecksumType, crc
 T = TypeVar("T")
 _META: Final = "x-ms-meta-"
 _COPY_PAUSE_S: Final = 0.5
+_MOST_COMPARED_BYTES: Final = 256 << 20
+"""In a copy that the service holds against an MD5."""
 _NO_UPLOADS: Final = (
     "Azure has no list of uploads, and no way to end one: blocks that nobody committed go a week "
     "after the last of them was written"
@@ -134,14 +136,16 @@ class AzureStore:
         if is_folder(metadata) != is_marker(key):
             raise errors.PathNotFound(f"File does not exist: {self._signer.where(key)}")
         self._check_flat(answer.headers.get("x-ms-resource-type") == "directory")
+        length = int(answer.headers.get("content-length") or 0)
         return ObjectInfo(
             key=key,
-            length=int(answer.headers.get("content-length") or 0),
+            length=length,
             modified_ms=documents.milliseconds(answer.headers.get("last-modified")),
             etag=_etag(answer),
             version_id=answer.headers.get("x-ms-version-id"),
             crc32c=crc_of(metadata),
             writer=metadata.get(WRITER),
+            md5=answer.headers.get("content-md5") if length <= _MOST_COMPARED_BYTES else None,
         )
 
     def _check_flat(self, is_directory: bool) -> None:
@@ -251,7 +255,32 @@ class AzureStore:
             "x-ms-copy-source": self._signer.url(source.key, source.bucket),
             "x-ms-source-if-match": f'"{source.etag}"',
         }
-        answer = self._ask("COPY", "PUT", key, (), headers)
+        return self._copied(source, key, self._ask("COPY", "PUT", key, (), headers))
+
+    def copy_with_md5(self, source: ObjectInfo, key: str) -> Stored:
+        """`Copy Blob From URL`, which compares, and needs leave to read that its signature is
+        not. A refusal is none of the object: its MD5 is whatever its writer said."""
+        assert source.md5 is not None
+
+        def once() -> Answer:
+            headers = {
+                "x-ms-copy-source": self._signer.readable_url(
+                    source.key, source.bucket, time.time()
+                ),
+                "x-ms-requires-sync": "true",
+                "x-ms-source-content-md5": source.md5 or "",
+                "x-ms-source-if-match": f'"{source.etag}"',
+            }
+            request = self._signer.request("COPY", "PUT", key, (), headers)
+            answer = self._requests.ask(self._settings.place, request)
+            try:
+                return self._signer.raise_for(answer, key)
+            except (Damaged, errors.PathNotFound) as error:
+                raise errors.NotCopiedByServer(f"the store refuses: {error}") from error
+
+        return self._copied(source, key, self._again("COPY", key, once))
+
+    def _copied(self, source: ObjectInfo, key: str, answer: Answer) -> Stored:
         while answer.headers.get("x-ms-copy-status") == "pending":
             time.sleep(_COPY_PAUSE_S)
             answer = self._ask("HEAD", "HEAD", key)
