@@ -272,6 +272,9 @@ PURE = {
     "sync": {"options", "outcome"},
     "web": {
         "acl_text",
+        "admission.company",
+        "admission.heads",
+        "admission.pace",
         "configuration",
         "encoding",
         "http",
@@ -521,7 +524,7 @@ ROOMS = {
         "namespaces",
     ),
     "storage": ("edits", "image", "viewers"),
-    "web": ("webhdfs", "monitoring", "pages"),
+    "web": ("admission", "webhdfs", "monitoring", "pages"),
     # What users get, and on top what is for our own tests alone.
     "testing": ("contract", "simulator", "internal"),
 }

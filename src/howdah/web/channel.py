@@ -33,6 +33,7 @@ from howdah.tls.server import (
     shake_hands,
     shut_down,
 )
+from howdah.web.admission.heads import MAX_HEAD_LINES, HeadLines, pause_s, written
 from howdah.web.http import (
     MAX_HEAD_BYTES,
     Framing,
@@ -51,6 +52,8 @@ _HEAD_PIECE_BYTES: Final = 16 * 1024
 """Room that each connection takes while it waits for its head."""
 UNREAD_BYTES: Final = 1 << 20
 """So much of a body that nobody wants is read, that its sender sees the answer."""
+_UNREAD_PIECES: Final = 1024
+"""And in no more pieces than these, which may be of a byte each."""
 LINGER_S: Final = 2.0
 FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
@@ -168,8 +171,7 @@ class Channel:
         except NoHandshake as error:
             if error.is_plain:
                 said = plain(400, "this port speaks HTTPS: ask it with https://")
-                headers = {**said.headers, "Content-Length": str(len(said.body))}
-                send_plain(self._socket, self._head(said.status, headers) + said.body)
+                send_plain(self._socket, self._written(said))
                 self.linger()
             raise
 
@@ -191,6 +193,7 @@ class Channel:
         # What came behind the request before, which was sent without waiting for its answer.
         ahead, _ = self._h11.trailing_data
         received = ahead[:16]
+        lines, pieces = HeadLines(), 0
         begun, in_first_line = bool(ahead), b"\n" not in ahead
         if begun:
             self.head_since_s = now_s
@@ -198,13 +201,19 @@ class Channel:
         else:
             self.silent_since_s = now_s
         try:
+            if lines.are_too_many(ahead):
+                self._refuse_lines()
             while True:
                 event = self._parsed()
                 if isinstance(event, h11.Request):
                     return self._begun(event)
                 if isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
                     return None
+                # Bytes gather where they come one by one: to look at each costs a turn.
+                if pause := pause_s(pieces):
+                    self._pause(min(pause, deadline_s - time.monotonic()))
                 data = self._receive(deadline_s)
+                pieces += 1
                 if data and not begun:
                     begun, self.silent_since_s = True, None
                     self.head_since_s = time.monotonic()
@@ -213,6 +222,8 @@ class Channel:
                     received += data[:16]
                     if data and not may_be_request(received):
                         self._refuse(400, "this port speaks HTTP, and that was something else")
+                if lines.are_too_many(data):
+                    self._refuse_lines()
                 if in_first_line:
                     line, end, rest = data.partition(b"\n")
                     data = _BEYOND_ASCII.sub(_escaped, line) + end + rest
@@ -220,10 +231,20 @@ class Channel:
                 self._h11.receive_data(data)
         except TimeoutError:
             if begun:
-                log.info("%s sent no whole request within %g s", self.peer, patience.head_s)
+                raise Malformed(f"no whole request came within {patience.head_s:g} s") from None
             return None
         except h11.RemoteProtocolError as error:
             self._refuse(error.error_status_hint, str(error))
+
+    def _refuse_lines(self) -> NoReturn:
+        self._refuse(431, f"the head of this request has {MAX_HEAD_LINES} lines or more")
+
+    def _pause(self, time_s: float) -> None:
+        """Until then, or until the connection is broken off."""
+        if time_s > 0:
+            poll = select.poll()
+            poll.register(self._socket, 0)  # An end is told nevertheless.
+            poll.poll(1000 * time_s)
 
     def _parsed(self) -> object:
         """What comes next of what was received. Raises RemoteProtocolError."""
@@ -386,10 +407,20 @@ class Channel:
         self.linger()
         return False
 
-    def _head(self, status: int, headers: Mapping[str, str], words: str = "") -> bytes:
+    def _lines(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
         headers = self._framing.headers(headers)
         usual = (line for line in _ALWAYS if line[0] not in headers)
-        lines = [*headers.items(), *self.added.items(), *usual, ("Date", formatdate(usegmt=True))]
+        date = ("Date", formatdate(usegmt=True))
+        return [*headers.items(), *self.added.items(), *usual, date]
+
+    def _written(self, response: Response) -> bytes:
+        """A whole answer that ends the connection, past the parser: a quarter of its time."""
+        headers = {**response.headers, "Content-Length": str(len(response.body))}
+        body = b"" if self._is_head else response.body
+        return written(response.status, self._lines(headers), body)
+
+    def _head(self, status: int, headers: Mapping[str, str], words: str = "") -> bytes:
+        lines = self._lines(headers)
         # Who was to send a body, and was not told to, may send it nevertheless.
         if self._h11.they_are_waiting_for_100_continue:
             lines.append(("Connection", "close"))
@@ -411,7 +442,7 @@ class Channel:
         if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             with contextlib.suppress(OSError):
                 self._socket.settimeout(LINGER_S)
-                self.respond(plain(status, why))
+                self._socket.sendall(self._written(plain(status, why)))
                 self.linger()
         raise Malformed(why)
 
@@ -419,15 +450,16 @@ class Channel:
         """Read a body that nobody wanted; whether it came to its end."""
         if self.waits_to_send:
             return False
-        left_bytes = UNREAD_BYTES
+        left_bytes, left_pieces = UNREAD_BYTES, _UNREAD_PIECES
         # Whoever says nothing more for a while has had time to read the answer.
         self._socket.settimeout(LINGER_S)
         with contextlib.suppress(TimeoutError):
-            while left_bytes > 0:
+            while left_bytes > 0 and left_pieces > 0:
                 data = self.read()
                 if not data:
                     return True
                 left_bytes -= len(data)
+                left_pieces -= 1
         self.linger()
         return False
 
@@ -452,7 +484,7 @@ class Channel:
         """Answer before anything was asked, without waiting, and close."""
         with contextlib.suppress(OSError):
             self._socket.settimeout(0)
-            self.respond(response)
+            self._socket.sendall(self._written(response))
         self._socket.close()
 
     def break_off(self) -> None:

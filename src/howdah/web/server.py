@@ -16,7 +16,7 @@ A loop never reads, parses, compresses or sends for HTTP. Everything has a bound
 bytes and seconds, an idle connection in seconds, connections in number. Where there are too
 many, the one that has been silent for the longest makes room, then the one whose head is not whole
 for the longest; where all are at work, the new one is told to come again. What is no HTTP is
-answered once.
+answered once, and its address waits longer with the next one (`admission/company.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -34,7 +35,8 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from howdah import defects
 from howdah.tls.server import NoHandshake, ServerTls
-from howdah.web.arrivals import Arrival, Entrance, least_missed
+from howdah.web.admission.arrivals import Arrival, Entrance, least_missed
+from howdah.web.admission.company import Company, Visit
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Framing, Request, Response, plain
@@ -53,8 +55,9 @@ _LARGE_BYTES: Final = 64 * 1024
 LOOP_TIMEOUT_S: Final = 60.0
 """So long a request waits for the loop that is to answer it."""
 _ENDING_S: Final = 5.0
-"""So long no connection is taken where too many that made room have not ended. So long `stop`
-waits for a port to be free."""
+"""So long `stop` waits for a port to be free."""
+_ARRIVAL_S: Final = 0.0001
+"""What a connection costs beside its thread's work: to be accepted, waited for, and the thread."""
 _MAX_ENCODING: Final = 2
 """So many answers are compressed at once; others go out as they are."""
 _LOOK_S: Final = 1.0
@@ -212,6 +215,7 @@ class HttpServer:
         self._arrivals: OrderedDict[Arrival, None] = OrderedDict()
         """Those that have said nothing yet; the first one is silent for the longest."""
         self._connections: dict[Channel, None] = {}
+        self._company = Company()
         self._entrances: list[tuple[Entrance, threading.Thread]] = []
         self.bound: list[tuple[str, int]] = []
         """IP addresses and ports at which it listens."""
@@ -301,30 +305,49 @@ class HttpServer:
         """It counts no more."""
         with self._lock:
             self._arrivals.pop(arrival, None)
+            if arrival.visit is not None:
+                self._company.settle(arrival.visit, 0.0, time.monotonic())
 
-    def begin(self, arrival: Arrival) -> None:
-        """Serve it on a thread of its own, now that it has said something."""
-        channel = self._channel(arrival)
-        peer = arrival.peer
+    def wait_s(self, arrival: Arrival) -> float | None:
+        """How long it waits to be served, by what its address owes; None: it is dropped."""
         with self._lock:
-            if arrival not in self._arrivals or self._stopped:
-                self._arrivals.pop(arrival, None)
-                arrival.connection.close()
-                return
-            del self._arrivals[arrival]
-            self._connections[channel] = None
-        if not self._threads.acquire(timeout=_ENDING_S):
-            log.warning("%s is dropped: those that made room have not ended yet", peer)
-            self._close(channel)
-            return
+            arrival.visit = self._company.visit(arrival.peer, time.monotonic())
+        return arrival.visit.wait_s
+
+    def begin(self, arrival: Arrival) -> bool:
+        """Serve it on a thread of its own, now that it has said something; False where there is
+        none, for those that made room have not ended."""
+        assert arrival.visit is not None, "it is asked for how long to wait, and then begun"
+        if not self._threads.acquire(blocking=False):
+            return False
+        channel = self._channel(arrival)
+        with self._lock:
+            is_wanted = arrival in self._arrivals and not self._stopped
+            self._arrivals.pop(arrival, None)
+            if is_wanted:
+                self._connections[channel] = None
+        if not is_wanted:
+            self._threads.release()
+            self._settle(arrival.visit, 0.0)
+            arrival.connection.close()
+            return True
         try:
             threading.Thread(
-                target=self._serve, args=(channel, arrival.tls), name=f"http {peer}", daemon=True
+                target=self._serve,
+                args=(channel, arrival.tls, arrival.visit),
+                name=f"http {arrival.peer}",
+                daemon=True,
             ).start()
         except RuntimeError as error:
-            log.warning("%s is turned away: there is no thread for it: %s", peer, error)
+            log.warning("%s is turned away: there is no thread for it: %s", arrival.peer, error)
             self._threads.release()
+            self._settle(arrival.visit, 0.0)
             self._close(channel)
+        return True
+
+    def _settle(self, visit: Visit, took_s: float) -> None:
+        with self._lock:
+            self._company.settle(visit, took_s, time.monotonic())
 
     def _channel(self, arrival: Arrival) -> Channel:
         return Channel(
@@ -336,18 +359,24 @@ class HttpServer:
             self._connections.pop(channel, None)
         channel.close()
 
-    def _serve(self, channel: Channel, tls: ServerTls | None) -> None:
+    def _serve(self, channel: Channel, tls: ServerTls | None, visit: Visit) -> None:
         """One connection, on its thread."""
+        # Since when there is no request, by the time that this thread has computed.
+        since_s: float | None = time.thread_time() - _ARRIVAL_S
         try:
             if tls is not None:
                 channel.secure(tls)
             while not self._stopped:
                 request = channel.next_request()
+                since_s = None
+                if visit.reserved_s:
+                    self._settle(visit, 0.0)
                 if request is None:
                     return
                 self._answer(channel, request)
                 if not channel.finish():
                     return
+                since_s = time.thread_time()
         except Malformed as error:
             log.info("%s spoke no HTTP: %s", channel.peer, error)
         except NoHandshake as error:
@@ -357,6 +386,8 @@ class HttpServer:
         except Exception as error:  # noqa: BLE001 - other connections are served on
             defects.note("an HTTP connection", error, "it ends")
         finally:
+            if since_s is not None:
+                self._settle(visit, time.thread_time() - since_s)
             self._close(channel)
             self._threads.release()
 

@@ -28,7 +28,7 @@ from howdah.config import Configuration
 from howdah.testing.waiting import wait_until
 from howdah.web import channel as channel_module
 from howdah.web import server as server_module
-from howdah.web.channel import Channel, Patience
+from howdah.web.channel import Channel, Malformed, Patience
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.ports import WebKeys, listen
@@ -352,13 +352,16 @@ def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
         assert channel.next_request() is not None
         channel.respond(plain(200, "first"))
         assert channel.finish()
-        assert channel.next_request() is None
+        with pytest.raises(Malformed, match=r"within 0\.05 s"):
+            channel.next_request()
 
 
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
         (b"GET / HTTP/1.1\r\n" + b"X: yyyyyyyyy\r\n" * 10_000, b"431"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (GET % b"/" + b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200, b"200"),
         (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # no Host
         (b"hrpc\x09\x00\x00", b"400"),
         (b"\x16\x03\x01\x02\x00\x01", b"400"),
@@ -375,7 +378,10 @@ def test_what_is_no_request_is_answered_once(sent: bytes, status: bytes) -> None
     with serving(path_of) as port:
         found = said(port, sent)
     assert found.startswith(b"HTTP/1.1 " + status)
-    assert found.count(b"HTTP/1.1 ") == 1
+    assert found.count(b"HTTP/1.1 ") == 1 if status != b"200" else b"HTTP/1.1 431" in found
+    head, _, body = found.rpartition(b"\r\n\r\n")
+    assert b"\r\nContent-Length: %d\r\n" % len(body) in head
+    assert head.endswith(b"\r\nConnection: close") or status == b"501"
 
 
 @settings(max_examples=50, deadline=None)
