@@ -50,7 +50,7 @@ WORLD = {
 
 # In these packages a module, or all of a room, is pure unless it is named here as a shell.
 SHELLS = {
-    "doctor": {"certificates", "clock", "disks", "gathering", "ports"},
+    "doctor": {"build", "certificates", "clock", "disks", "gathering", "ports"},
     "failover": {
         "deaths",
         "graceful",

@@ -232,18 +232,11 @@ def version(*, detailed: bool) -> list[str]:
     """The lines of `howdah version`, or of `howdah version --verbose`: what runs here."""
     from howdah import __version__
 
-    lines = [f"howdah {__version__}"]
-    if detailed:
-        from howdah.native import compiled
-        from howdah.transfer.checksum import implementation, without_kernel
+    if not detailed:
+        return [f"howdah {__version__}"]
+    from howdah.doctor.build import build_here
 
-        compiled.use()
-        lines += [
-            f"Python {sys.version.split()[0]}, {sys.executable}",
-            f"kernel: {without_kernel() or f'loaded, CRC32C by {implementation()}'}",
-            f"hot modules of a namenode: {compiled.state()}",
-        ]
-    return lines
+    return build_here().lines()
 
 
 def usage() -> str:

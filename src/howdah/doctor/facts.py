@@ -15,7 +15,40 @@ NAMENODE: Final = "namenode"
 DATANODE: Final = "datanode"
 JOURNALNODE: Final = "journalnode"
 CONTROLLER: Final = "zkfc"
-ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE, CONTROLLER)
+ROUTER: Final = "router"
+GATEWAY: Final = "httpfs"
+ROLES: Final = (NAMENODE, DATANODE, JOURNALNODE, CONTROLLER, ROUTER, GATEWAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Which howdah runs here, and what of it is native."""
+
+    howdah: str
+    python: str
+    """Version and path."""
+    kernel: str
+    """Its revision, and how it computes CRC32C; empty where its twins in Python run."""
+    why_no_kernel: str
+    hot_modules: str
+    """Whether those of a namenode are compiled, or why the sources run."""
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [
+            f"howdah {self.howdah}, Python {self.python}",
+            f"kernel: {self.kernel or f'its twins in Python run: {self.why_no_kernel}'}",
+            f"hot modules of a namenode: {self.hot_modules}",
+        ]
+
+    def as_dict(self) -> dict[str, str | None]:
+        """As an object of JSON."""
+        return {
+            "howdah": self.howdah,
+            "python": self.python,
+            "kernel": self.kernel or None,
+            "hotModules": self.hot_modules,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +152,7 @@ class Facts:
 
     conf: Configuration
     roles: frozenset[str]
+    build: Build | None = None
     unreadable: tuple[str, ...] = ()
     missing_files: tuple[tuple[str, str], ...] = ()
     """Files that the configuration names and that cannot be used: the key, and path and reason."""

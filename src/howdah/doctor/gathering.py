@@ -19,12 +19,15 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.datanode.volumes.reserve import reserve_of
 from howdah.doctor import clock, disks, ports
+from howdah.doctor.build import build_here
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.facts import (
     CONTROLLER,
     DATANODE,
+    GATEWAY,
     JOURNALNODE,
     NAMENODE,
+    ROUTER,
     Directory,
     Facts,
     Host,
@@ -37,7 +40,7 @@ from howdah.exposure import is_loopback
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.journal_uri import JournalUri, is_journal_uri
-from howdah.kinds import Address, Key
+from howdah.kinds import Address, Key, parse_dir
 from howdah.nameservices import (
     namenode_ids,
     nameservices,
@@ -69,20 +72,24 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     those that the configuration says; without `asks` no other server is spoken to."""
     problems: list[str] = []
     conf = _readable(conf, problems)
-    places = _Places.of(conf, problems)
+    gateway = _gateway(conf, problems)
+    places = _Places.of(conf, gateway, problems)
     hosts = _each(_host, dict.fromkeys(places.hosts()))
     here = {host.name for host in hosts if host.is_here}
     mine = frozenset(roles) if roles is not None else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
     namenodes = places.ask() if asks else ()
+    if ROUTER in mine:
+        problems += _without_store(conf)
     return Facts(
         conf=conf,
         roles=mine,
+        build=build_here(),
         unreadable=tuple(dict.fromkeys(problems)),
         missing_files=tuple(_missing_files(conf)),
         nameservices=places.ids,
         hosts=tuple(hosts),
-        listeners=tuple(_each(_looked_at, _listeners(conf, mine, own))),
+        listeners=tuple(_each(_looked_at, _listeners(conf, gateway, mine, own))),
         namenodes=tuple(found for found, _ in namenodes),
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         shared_edits=places.shared_edits,
@@ -117,11 +124,32 @@ def _readable(conf: Configuration, problems: list[str]) -> Configuration:
     return conf.with_values(defaults, source="default") if defaults else conf
 
 
+def _gateway(conf: Configuration, problems: list[str]) -> Configuration:
+    """What a gateway would have, which reads a site file of its own."""
+    try:
+        return _readable(conf.with_own_site_file("httpfs-site.xml"), problems)
+    except InvalidConfiguration as error:
+        problems.append(str(error))
+        return conf
+
+
+def _without_store(conf: Configuration) -> Iterator[str]:
+    if _keeps_files(conf) and not conf.get(keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY):
+        key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
+        yield f"{key.name} is not set: a router needs a directory for its mount table"
+
+
+def _keeps_files(conf: Configuration) -> bool:
+    driver = conf.get(keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_CLASS)
+    return driver.rpartition(".")[2] == "StateStoreFileImpl"
+
+
 class _Places:
     """Where the servers are, as the configuration says."""
 
-    def __init__(self, conf: Configuration) -> None:
+    def __init__(self, conf: Configuration, gateway: Configuration) -> None:
         self._conf = conf
+        self._gateway = gateway
         self.ids: dict[str, tuple[str, ...]] = {}
         self._rpc: dict[tuple[str, str], Address] = {}
         self._http: dict[tuple[str, str], Place] = {}
@@ -129,8 +157,8 @@ class _Places:
         self.journals: dict[str, tuple[Address, ...]] = {}
 
     @classmethod
-    def of(cls, conf: Configuration, problems: list[str]) -> _Places:
-        found = cls(conf)
+    def of(cls, conf: Configuration, gateway: Configuration, problems: list[str]) -> _Places:
+        found = cls(conf, gateway)
         for name in nameservices(conf) or ("",):
             try:
                 found._add(name)
@@ -161,16 +189,32 @@ class _Places:
             self.journals[name] = tuple(nodes)
 
     def hosts(self) -> Iterator[str]:
-        """The hosts of namenodes and journal nodes, some of them twice."""
+        """The hosts of namenodes and journal nodes, some of them twice, and those at which this
+        configuration has a router and a gateway listen."""
         for host, _ in self._rpc.values():
             if host not in _WILDCARDS:
                 yield host
         for nodes in self.journals.values():
             yield from (host for host, _ in nodes)
+        for host in self._own.values():
+            if host not in _WILDCARDS:
+                yield host
+
+    @property
+    def _own(self) -> dict[str, str]:
+        """The hosts of a router and a gateway, where they are set: nobody but a machine that
+        runs one has a use for that."""
+        found = {}
+        if self._conf.is_set(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS):
+            found[ROUTER], _ = self._conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
+        gateway = self._gateway
+        if gateway.is_set(keys.HTTPFS_HTTP_PORT) or gateway.is_set(keys.HTTPFS_HTTP_HOSTNAME):
+            found[GATEWAY] = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        return found
 
     def roles(self, here: set[str]) -> frozenset[str]:
-        """What this machine runs: namenodes and journal nodes by their addresses, a datanode
-        where directories are named for one."""
+        """What this machine runs: a datanode where directories are named for one, the others by
+        their addresses."""
         found = set()
         if self.namenodes_at(here):
             found.add(NAMENODE)
@@ -178,6 +222,7 @@ class _Places:
             found.add(JOURNALNODE)
         if self._conf.is_set(keys.DFS_DATANODE_DATA_DIR):
             found.add(DATANODE)
+        found |= {role for role, host in self._own.items() if host in here or host in _WILDCARDS}
         return frozenset(found)
 
     def namenodes_at(self, here: set[str]) -> list[tuple[str, str]]:
@@ -247,7 +292,10 @@ def _host(name: str) -> Host:
 
 
 def _listeners(
-    conf: Configuration, roles: frozenset[str], own: list[tuple[str, str]]
+    conf: Configuration,
+    gateway: Configuration,
+    roles: frozenset[str],
+    own: list[tuple[str, str]],
 ) -> Iterator[Listener]:
     for name, namenode in own:
         mine = specialise(conf, name or None, namenode or None)
@@ -314,6 +362,37 @@ def _listeners(
             *((keys.DFS_DATANODE_HTTPS_ADDRESS,) if is_https_served(conf) else ()),
         ):
             yield Listener(key.name, DATANODE, *conf.get(key))
+    if ROUTER in roles:
+        has_http = conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE)
+        for is_served, its_key, bind in (
+            (
+                True,
+                keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST,
+            ),
+            (
+                conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE),
+                keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST,
+            ),
+            (
+                has_http and is_http_served(conf),
+                keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
+            ),
+            (
+                has_http and is_https_served(conf),
+                keys.DFS_FEDERATION_ROUTER_HTTPS_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
+            ),
+        ):
+            host, port = conf.get(its_key)
+            if is_served:
+                yield Listener(its_key.name, ROUTER, conf.get(bind) or host, port)
+    if GATEWAY in roles:
+        port_key = keys.HTTPFS_HTTP_PORT
+        host = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        yield Listener(port_key.name, GATEWAY, host, gateway.get(port_key))
 
 
 def _looked_at(given: Listener) -> Listener:
@@ -356,6 +435,10 @@ def _directories(
         for kind, path in conf.get(keys.DFS_DATANODE_DATA_DIR):
             if kind != "PROVIDED":
                 yield _volume(conf, kind, path)
+    shared_key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
+    shared = conf.get(shared_key)
+    if ROUTER in roles and shared and _keeps_files(conf):
+        yield disks.look(shared_key.name, ROUTER, parse_dir(shared))
 
 
 def _volume(conf: Configuration, kind: str, path: Path) -> Directory:

@@ -21,11 +21,22 @@ _NAME_SPACE_BYTES: Final = 1 << 30
 
 
 def check(facts: Facts) -> Iterator[Finding]:
+    yield from _build(facts)
     yield from _limits(facts)
     yield from _clock(facts)
     for each in facts.directories:
         yield from _directory(each)
     yield from _same_device(facts)
+
+
+def _build(facts: Facts) -> Iterator[Finding]:
+    if facts.build is not None and facts.build.why_no_kernel:
+        yield warning(
+            "kernel",
+            f"howdah's kernel does not run here: {facts.build.why_no_kernel}; its twins in Python "
+            "take a server about twice the time",
+            "install a C compiler, and howdah anew",
+        )
 
 
 def _limits(facts: Facts) -> Iterator[Finding]:

@@ -19,7 +19,10 @@ _CLASSES: Final = {
     _PACKAGE + "server.datanode.SecureDataNodeStarter": "datanode",
     _PACKAGE + "qjournal.server.JournalNode": "journalnode",
     _PACKAGE + "tools.DFSZKFailoverController": "zkfc",
+    _PACKAGE + "server.federation.router.DFSRouter": "router",
+    "org.apache.hadoop.fs.http.server.HttpFSServerWebServer": "httpfs",
 }
+_OTHER_NAMES: Final = {"dfsrouter": "router"}
 _WITH_VALUE: Final = frozenset(("--conf", "-conf", "-D", "-fs", "--config", "--loglevel"))
 """Options before a command that take the next word."""
 _LAUNCHER: Final = "howdah.testing.launcher"
@@ -34,7 +37,8 @@ def roles_of(words: Sequence[str]) -> frozenset[str]:
         if word in _CLASSES:
             return frozenset((_CLASSES[word],))
         if word.rpartition("/")[2] in ("howdah", "hdfs") and _is_program(words, number):
-            return frozenset((_command(words[number + 1 :]),))
+            command = _command(words[number + 1 :])
+            return frozenset((_OTHER_NAMES.get(command, command),))
     return frozenset()
 
 

@@ -68,8 +68,20 @@ def use(package: Path | None = None) -> bool:
         _state = _WITHOUT + f"{loaded[0]} was imported before"
         return False
     sys.meta_path.insert(0, Finder(found))
-    _state = f"{len(found) - 1} modules are compiled"
+    _state = _compiled(found)
     return True
+
+
+def _compiled(found: dict[str, str]) -> str:
+    return f"{len(found) - 1} modules are compiled"
+
+
+def fresh(package: Path | None = None) -> str:
+    """What a program would find that calls `use` when it begins, in a line."""
+    if os.environ.get("HOWDAH_COMPILED", "").lower() == "off":
+        return _WITHOUT + "HOWDAH_COMPILED=off is set"
+    found = _libraries(package or Path(__file__).parents[1])
+    return _WITHOUT + found if isinstance(found, str) else _compiled(found)
 
 
 def is_used() -> bool:

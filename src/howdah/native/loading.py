@@ -16,14 +16,34 @@ REVISION: Final = 7
 @functools.cache
 def kernel() -> ModuleType | None:
     """`howdah._kernel`; None where it could not be built, or `HOWDAH_KERNEL=off` is set."""
-    if os.environ.get("HOWDAH_KERNEL", "").lower() == "off":
+    if _is_off():
         return None
-    found: ModuleType | None
+    found = _built()
+    return found if getattr(found, "REVISION", None) == REVISION else None
+
+
+def why_none() -> str:
+    """Why `kernel` is None; empty if it is not."""
+    if kernel() is not None:
+        return ""
+    if _is_off():
+        return "HOWDAH_KERNEL=off is set"
+    found = _built()
+    if found is None:
+        return "it is not built for this Python"
+    was = getattr(found, "REVISION", "unknown")
+    return f"it was built of other sources (its revision is {was}, and not {REVISION})"
+
+
+def _is_off() -> bool:
+    return os.environ.get("HOWDAH_KERNEL", "").lower() == "off"
+
+
+@functools.cache
+def _built() -> ModuleType | None:
     try:
         from howdah import _kernel
-
-        found = _kernel
     except ImportError:
         # Not built on this machine, or it is in a zip.
-        found = packed.load()
-    return found if getattr(found, "REVISION", None) == REVISION else None
+        return packed.load()
+    return _kernel

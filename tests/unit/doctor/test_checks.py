@@ -10,8 +10,11 @@ from howdah.config import Configuration
 from howdah.doctor.checks import examine
 from howdah.doctor.facts import (
     DATANODE,
+    GATEWAY,
     JOURNALNODE,
     NAMENODE,
+    ROUTER,
+    Build,
     Directory,
     Facts,
     Holder,
@@ -336,3 +339,27 @@ def test_a_finding_is_one_line() -> None:
     finding = Finding(Level.WARNING, "clock", "it is late", "wind it up")
     assert finding.line() == "warning: it is late: wind it up [clock]"
     assert finding.as_dict()["level"] == "warning"
+
+
+def test_a_kernel_that_is_not_used_is_told_with_the_reason() -> None:
+    (finding,) = examine(facts(build=Build("1", "3.11.0", "", "it is not built", "none")))
+    assert (finding.level, finding.check) == (Level.WARNING, "kernel")
+    assert "it is not built" in finding.line()
+    assert examine(facts(build=Build("1", "3.11.0", "revision 7", "", "none"))) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "role"),
+    [
+        (("java", "org.apache.hadoop.hdfs.server.federation.router.DFSRouter"), ROUTER),
+        (("java", "org.apache.hadoop.fs.http.server.HttpFSServerWebServer"), GATEWAY),
+        (("howdah", "dfsrouter"), ROUTER),
+        (("python3", "/usr/bin/howdah", "router"), ROUTER),
+        (("howdah", "--conf", "/etc/howdah", "httpfs"), GATEWAY),
+    ],
+)
+def test_routers_and_gateways_are_known_by_their_command_lines(
+    words: tuple[str, ...], role: str
+) -> None:
+    port = Listener("k", role, "10.0.0.1", 8888, Holder(7, words))
+    assert "port taken" not in [check for _, check in found(facts(listeners=(port,)))]

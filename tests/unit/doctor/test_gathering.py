@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from howdah import __version__
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.doctor import clock, disks, ports
-from howdah.doctor.facts import DATANODE, JOURNALNODE, NAMENODE
+from howdah.doctor.facts import DATANODE, GATEWAY, JOURNALNODE, NAMENODE, ROUTER
 from howdah.doctor.gathering import gather
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place
@@ -97,6 +98,59 @@ def test_roles_follow_from_the_configuration() -> None:
     named = {each.key for each in facts.listeners}
     assert "dfs.namenode.rpc-address.ns.a" in named
     assert "dfs.namenode.rpc-address.ns.b" not in named
+
+
+def test_a_router_and_a_gateway_follow_from_their_addresses(tmp_path: Path) -> None:
+    conf = Configuration(
+        {
+            "dfs.federation.router.rpc-address": "127.0.0.1:1",
+            "dfs.federation.router.admin-bind-host": "0.0.0.0",
+            "dfs.federation.router.store.driver.file.directory": str(tmp_path),
+            "httpfs.http.port": "2",
+        }
+    )
+    facts = gather(conf, asks=False)
+    assert {ROUTER, GATEWAY} <= facts.roles
+    listening = {each.key: (each.role, each.host, each.port) for each in facts.listeners}
+    assert listening["dfs.federation.router.rpc-address"] == (ROUTER, "127.0.0.1", 1)
+    assert listening["dfs.federation.router.admin-address"] == (ROUTER, "0.0.0.0", 8111)
+    assert listening["dfs.federation.router.http-address"] == (ROUTER, "127.0.0.1", 50071)
+    assert listening["httpfs.http.port"] == (GATEWAY, "127.0.0.1", 2)
+    assert [each.path for each in facts.directories if each.role == ROUTER] == [str(tmp_path)]
+    elsewhere = {
+        "dfs.federation.router.rpc-address": "192.0.2.1:1",
+        "httpfs.http.hostname": "192.0.2.1",
+    }
+    assert not gather(Configuration(elsewhere), asks=False).roles & {ROUTER, GATEWAY}
+
+
+def test_a_gateway_has_its_own_site_file(tmp_path: Path) -> None:
+    (tmp_path / "httpfs-site.xml").write_text(
+        "<configuration><property><name>httpfs.http.port</name><value>3</value></property>"
+        "</configuration>"
+    )
+    facts = gather(Configuration.load(tmp_path), asks=False)
+    assert [each.port for each in facts.listeners if each.role == GATEWAY] == [3]
+
+
+def test_a_router_without_a_place_for_its_mount_table_is_told() -> None:
+    facts = gather(Configuration(), [ROUTER], asks=False)
+    assert any(
+        "a router needs a directory for its mount table" in each for each in facts.unreadable
+    )
+
+
+def test_the_build_is_told_in_words_and_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["doctor", "--offline", "-D", "fs.defaultFS=hdfs://127.0.0.1:1"]
+    main(words)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"howdah {__version__}, Python ")
+    assert lines[1].startswith("kernel: ")
+    assert lines[2].startswith("hot modules of a namenode: ")
+    main([*words, "--json"])
+    told = json.loads(capsys.readouterr().out)["build"]
+    assert told["howdah"] == __version__
+    assert told.keys() == {"howdah", "python", "kernel", "hotModules"}
 
 
 def test_values_that_make_no_sense_are_told_and_the_rest_is_judged() -> None:

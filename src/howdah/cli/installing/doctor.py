@@ -1,4 +1,5 @@
-"""`howdah doctor`: what is wrong with this installation, in a line each, and what to do.
+"""`howdah doctor`: which build this is, what is wrong with this installation, in a line each, and
+what to do.
 
 It looks at the configuration that a server here would have, at this machine, and at the
 namenodes. Run it on each machine, as the user that runs the servers, before they start and
@@ -52,12 +53,15 @@ def main(argv: list[str], conf: Configuration) -> int:
     code = exit_code(findings, strict=options.strict)
     if options.json:
         told = {
+            "build": None if facts.build is None else facts.build.as_dict(),
             "roles": sorted(facts.roles),
             "findings": [each.as_dict() for each in findings],
             "exitCode": code,
         }
         print(json.dumps(told))
         return code
+    for line in [] if facts.build is None else facts.build.lines():
+        print(line)
     for each in findings:
         print(each.line())
     if not findings:
