@@ -189,3 +189,16 @@ def test_a_rename_across_mount_points_has_the_number_of_another_device() -> None
     with pytest.raises(errors.RemoteError) as caught:
         fs.hdfs.rename("/a/d/f", "/b/f")
     assert caught.value.errno == errno.EXDEV
+
+
+def test_a_file_that_is_copied_onto_itself_stays() -> None:
+    """To begin a copy is to cut off what is there, of which a datanode keeps the bytes for some
+    seconds."""
+    fs = _view_of_two()
+    before = fs.hdfs.get_file_status("/a/d/f")
+    fs.cp_file("/a/d/f", "/a/d/f/")
+    fs.cp_file("/a/d/f", "/same/d/f")
+    assert fs.hdfs.get_file_status("/a/d/f") == before
+    assert fs.cat("/a/d/f") == b"one"
+    with pytest.raises(FileNotFoundError):
+        fs.cp_file("/a/none", "/a/none")

@@ -298,6 +298,9 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if self._hdfs.is_directory(source):
             self._hdfs.mkdirs(target)
             return
+        if moving.are_one(self._hdfs, source, target):
+            self._hdfs.get_file_status(source)
+            return
         if self._hdfs.server_copies(self._hdfs).are_offered:
             try:
                 self._hdfs.copy_from(

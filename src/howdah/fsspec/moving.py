@@ -1,5 +1,5 @@
-"""What may be moved to another filesystem by a copy: what a rename refuses is refused before
-anything is written, and nobody copies a file onto itself."""
+"""What may be copied, and moved to another filesystem by a copy: what a rename refuses is refused
+before anything is written, and nobody copies a file onto itself."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
             ).about(source, target)
         if fs.exists(target):
             raise errors.PathExists(f"{target} exists").about(source, target)
-    (here, path), (there, other) = fs.resolve_path(source), fs.resolve_path(target)
     # Two mount points may lead to one place, by one address of a namenode or by two.
-    same = here.uri == there.uri and path == other
+    same = are_one(fs, source, target)
     if replaces and not moved.is_directory:
         old = fs.get_file_status(target)
         same |= bool(moved.file_id) and _identity(moved) == _identity(old)
+    (here, path), (there, other) = fs.resolve_path(source), fs.resolve_path(target)
     below = here.uri == there.uri and other.startswith(path.rstrip("/") + "/")
     if same or below:
         raise errors.AcrossMountPoints(
@@ -35,6 +35,12 @@ def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
             if same
             else f"{target} is below {source}, by another mount point"
         ).about(source, target)
+
+
+def are_one(fs: FileSystem, source: str, target: str) -> bool:
+    """Whether two names lead to one path, so that a copy would begin by cutting off its source."""
+    (here, path), (there, other) = fs.resolve_path(source), fs.resolve_path(target)
+    return here.uri == there.uri and path == other
 
 
 def _identity(status: FileStatus) -> tuple[int, int, int]:
