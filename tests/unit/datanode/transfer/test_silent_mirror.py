@@ -172,8 +172,9 @@ def test_each_node_of_a_pipeline_waits_longer_than_the_one_behind_it(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So much later than the second node the first one gives up: a busy machine may need it.
-    monkeypatch.setattr(mirror, "TIMEOUT_EXTENSION_S", 3.0)
-    settings = DataSettings(socket_timeout_s=0.5, write_timeout_s=600)
+    monkeypatch.setattr(mirror, "TIMEOUT_EXTENSION_S", 2.5)
+    # And so long may a beat of the client be late.
+    settings = DataSettings(socket_timeout_s=1.5, write_timeout_s=600)
     first, second = lab.node(settings), lab.node(settings)
     gone = Vanishing(0)
     writer = lab.Writer(first, lab.write_request(lab.block(), second, gone))
