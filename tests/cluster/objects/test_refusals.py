@@ -202,6 +202,7 @@ def closed_port() -> int:
         ("http://127.0.0.1:{port}", errors.Unreachable, "onnection refused"),
         ("http://no-such-host.invalid:9000", errors.UnknownHost, "no address is known for http://"),
         ("https://127.0.0.1:{store}", errors.RemoteError, "no TLS with https://127.0.0.1:"),
+        ("127.0.0.1:{store}", errors.RemoteError, "; if it speaks plain HTTP, say http:// in fs"),
     ],
 )
 def test_an_endpoint_that_cannot_be_reached_is_named(

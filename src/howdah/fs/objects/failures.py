@@ -51,6 +51,8 @@ _WRONG_REGION: Final = frozenset(
 )
 _CONNECTION: Final = re.compile(r"^.*(?:>|\w+Connection\([^()]*\)): ", re.DOTALL)
 """What urllib3 puts before its reason, in two manners."""
+_PLAIN: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+"""How OpenSSL names an answer that is none of TLS."""
 _FAILED_WITH_4XX: Final = frozenset(
     ("RequestTimeout", "ConditionalRequestConflict", "OperationAborted")
 )
@@ -75,7 +77,11 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
         return errors.CallTimeout(f"{where}: {settings.place} did not answer in time")
     if isinstance(error, exceptions.SSLError):
         # A certificate that is refused now is refused the next time.
-        return errors.RemoteError(f"{where}: no TLS with {settings.place}: {_inner(error)}")
+        said = _inner(error)
+        hint = ""
+        if settings.endpoint is not None and any(each in said for each in _PLAIN):
+            hint = "; if it speaks plain HTTP, say http:// in fs.s3a.endpoint"
+        return errors.RemoteError(f"{where}: no TLS with {settings.place}: {said}{hint}")
     if isinstance(error, exceptions.EndpointConnectionError | exceptions.HTTPClientError):
         if _is_unknown_host(error):
             hint = ""
