@@ -10,7 +10,10 @@ import textwrap
 import pytest
 
 from howdah.cli.main import main
+from howdah.config import Configuration
 from howdah.fs.objects.filesystem import S3FileSystem
+from howdah.spark.copy.options import Options
+from howdah.sync import sync
 from howdah.testing.internal.objects.store import StoreServer
 
 Capture = pytest.CaptureFixture[str]
@@ -76,6 +79,39 @@ def test_the_shell_removes_what_a_killed_writer_left(
     assert json.loads(run("--json", f"{root}/d/killed [1]*")) == [record | {"aborted": True}]
     assert fs.unfinished_uploads() == []
     assert json.loads(run("--json", "-age", "0", f"{root}/")) == []
+
+
+@pytest.mark.req("FS-191", "FS-194")
+def test_a_copy_whose_program_is_killed_before_it_was_compared_is_no_file_for_the_next_run(
+    store: StoreServer, bucket: str, fs: S3FileSystem
+) -> None:
+    client, source = store.client(), store.new_bucket()
+    client.put_object(Bucket=source, Key="src/plain", Body=b"plain", ChecksumAlgorithm="SHA256")
+    code = f"""
+        import os, signal
+        from howdah.testing.internal.objects.store import StoreServer
+        store = StoreServer({store.port})
+        here, there = store.connect({source!r}), store.connect({bucket!r})
+        copy_part = there._store.copy_part
+        def copy_and_die(*args):
+            copy_part(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+        there._store.copy_part = copy_and_die
+        there.copy_from(here, "/src/plain", "/to/plain")
+    """
+    died = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=100, check=False)
+    assert died.returncode == -9
+    assert not fs.exists("/to/plain")
+    assert [each.path for each in fs.unfinished_uploads()] == ["/to/plain"]
+    made = sync(
+        f"s3://{source}/src",
+        f"{fs.uri}/to",
+        processes=1,
+        conf=Configuration(store.keys()),
+        options=Options(update=True),
+    )
+    assert (made.counters.files_copied, made.counters.verified_by_etag) == (1, 1)
+    assert fs.read_bytes("/to/plain") == b"plain"
 
 
 def test_an_upload_that_was_removed_is_no_file_of_its_writer(
