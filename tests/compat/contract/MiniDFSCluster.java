@@ -58,6 +58,9 @@ public class MiniDFSCluster implements AutoCloseable {
   private final List<URI> uris = new ArrayList<>();
 
   private final List<String> https = new ArrayList<>();
+  /** Addresses of HTTP over TLS; empty where there is none. */
+  private final List<String> secure = new ArrayList<>();
+
   private final String directory;
   private final Map<String, String> dataAddresses = new TreeMap<>();
   private final Map<Integer, NameNode> inside = new TreeMap<>();
@@ -78,6 +81,7 @@ public class MiniDFSCluster implements AutoCloseable {
     for (JsonNode namenode : made.get("namenodes")) {
       uris.add(URI.create(namenode.get("uri").asText()));
       https.add(namenode.get("http").asText());
+      secure.add(namenode.get("https").asText());
     }
     directory = made.get("dir").asText();
     made.get("datanodes")
@@ -89,7 +93,13 @@ public class MiniDFSCluster implements AutoCloseable {
     if (uris.size() == 1) {
       FileSystem.setDefaultUri(conf, getURI());
       conf.set("dfs.namenode.rpc-address", getURI().getAuthority());
-      conf.set("dfs.namenode.http-address", URI.create(getHttpUri(0)).getAuthority());
+      String http = URI.create(getHttpUri(0)).getAuthority();
+      if (http != null) {
+        conf.set("dfs.namenode.http-address", http);
+      }
+      if (!secure.get(0).isEmpty()) {
+        conf.set("dfs.namenode.https-address", secure.get(0));
+      }
     }
     // A connection to a server that was restarted fails its next call: none is kept for long.
     conf.setInt(KEPT_CONNECTION, KEPT_CONNECTION_MS);
@@ -288,14 +298,14 @@ public class MiniDFSCluster implements AutoCloseable {
 
   public NameNode getNameNode(int nameNode) throws IOException {
     if (!inside.containsKey(nameNode)) {
-      InetSocketAddress address =
-          NetUtils.createSocketAddr(URI.create(getHttpUri(nameNode)).getAuthority());
+      String http = URI.create(getHttpUri(nameNode)).getAuthority();
+      String tls = secure.get(nameNode).isEmpty() ? http : secure.get(nameNode);
       inside.put(
           nameNode,
           RemoteNameNode.of(
               () -> (DistributedFileSystem) getNewFileSystemInstance(nameNode),
-              address,
-              address,
+              NetUtils.createSocketAddr(http == null ? tls : http),
+              NetUtils.createSocketAddr(tls),
               inherits -> setPosixInheritance(nameNode, inherits)));
     }
     return inside.get(nameNode);

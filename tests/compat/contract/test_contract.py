@@ -101,6 +101,9 @@ SUITES: dict[str, frozenset[str]] = {
     f"{WEB}TestWebHdfsWithMultipleNameNodes": frozenset(),
     f"{WEB}TestWebHdfsWithRestCsrfPreventionFilter": frozenset(),
     "org.apache.hadoop.fs.TestWebHdfsFileContextMainOperations": frozenset(),
+    # And over TLS alone.
+    f"{WEB}TestHttpsFileSystem": frozenset(),
+    "org.apache.hadoop.fs.TestSWebHdfsFileContextMainOperations": frozenset(),
     "org.apache.hadoop.hdfs.tools.TestWebHDFSStoragePolicyCommands": frozenset(),
     f"{NAMENODE}web.resources.TestWebHdfsCreatePermissions": frozenset(),
     # It makes other users the one who runs it, so it comes last.
@@ -169,6 +172,8 @@ PROVES = {
     "TestWebHDFS": ("FS-216", "FS-218"),
     "TestWebHDFSAcl": ("FS-216",),
     "TestWebHDFSXAttr": ("FS-216",),
+    "TestHttpsFileSystem": ("FS-216", "FS-291"),
+    "org.apache.hadoop.fs.TestSWebHdfsFileContextMainOperations": ("FS-216", "FS-291"),
     "TestWebHdfsWithRestCsrfPreventionFilter": ("FS-256",),
 }
 
@@ -179,6 +184,7 @@ LONG = {
     "org.apache.hadoop.fs.TestSymlinkHdfsFileSystem",
     "org.apache.hadoop.fs.TestSymlinkHdfsDisable",
     "org.apache.hadoop.fs.TestWebHdfsFileContextMainOperations",
+    "org.apache.hadoop.fs.TestSWebHdfsFileContextMainOperations",
     # They start a cluster for each test.
     "org.apache.hadoop.hdfs.tools.TestStoragePolicyCommands",
     "org.apache.hadoop.hdfs.tools.TestWebHDFSStoragePolicyCommands",
@@ -236,7 +242,7 @@ def outcomes(
     with ClusterServer(scratch, conf) as clusters:
         return run_suites(
             wanted,
-            os.pathsep.join([str(classes), jars]),
+            os.pathsep.join([str(classes), str(clusters.tls_dir), jars]),
             scratch,
             resources={"contract/hdfs.xml": OPTIONS},
             properties={"howdah.clusters": clusters.address},

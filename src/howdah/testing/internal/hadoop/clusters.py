@@ -7,6 +7,9 @@ JSON object a line, each answered by one: `{"call": "start", "conf": {...},
 
 Starting a cluster takes a second, and there are many tests. So one that is closed
 as it was started is kept, and handed out again, emptied, to who wants the like.
+
+Those that are to answer HTTP over TLS (`dfs.http.policy`) all have the certificates of `tls_dir`,
+where Java's tests find whom to believe.
 """
 
 from __future__ import annotations
@@ -20,11 +23,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from howdah.errors import HowdahError, IllegalArgument
+from howdah.local import certificates
 from howdah.local.layout import role_of
+from howdah.local.ports import datanode_hosts
 from howdah.testing.minicluster import MiniCluster
+
+_DATANODES: Final = 16
+"""So many at most have a certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,11 @@ class Wanted:
     namespaces: int = 1
     volumes: tuple[str, ...] = ("DISK",)
     """The types of the storages of each datanode."""
+
+    @property
+    def https(self) -> bool:
+        """Whether its servers answer HTTP over TLS."""
+        return dict(self.conf).get("dfs.http.policy", "HTTP_ONLY") != "HTTP_ONLY"
 
     @classmethod
     def of(cls, call: Mapping[str, Any]) -> Wanted:
@@ -76,6 +89,8 @@ class ClusterServer:
         """`conf` is for every cluster; what a test sets wins."""
         self._scratch = scratch
         self._conf = dict(conf)
+        # Java looks for directories of its class path when it starts, and never again.
+        self.tls_dir.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self._lent: dict[int, _Lent] = {}
         self._kept: _Lent | None = None
@@ -85,6 +100,11 @@ class ClusterServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._accept, name="clusters", daemon=True)
         self._thread.start()
+
+    @property
+    def tls_dir(self) -> Path:
+        """Of the certificates of all clusters; with `ssl-client.xml`, for Java's class path."""
+        return self._scratch / "tls"
 
     @property
     def address(self) -> str:
@@ -150,6 +170,8 @@ class ClusterServer:
             if directory is None:
                 self._remove_last()
                 directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
+                if wanted.https:
+                    self._lay_certificates(directory)
             lent = _Lent(
                 MiniCluster(
                     datanodes=wanted.datanodes or 1,
@@ -158,6 +180,7 @@ class ClusterServer:
                     nameservices=wanted.nameservices,
                     conf={**self._conf, **dict(wanted.conf)},
                     dir=directory,
+                    https=wanted.https,
                 ),
                 wanted,
             )
@@ -172,7 +195,9 @@ class ClusterServer:
             "namenodes": [
                 {
                     "uri": f"hdfs://{server.addresses['rpc']}",
-                    "http": f"http://{server.addresses['http']}",
+                    # One of both may be missing.
+                    "http": _uri("http", server.addresses.get("http")),
+                    "https": server.addresses.get("https", ""),
                 }
                 for server in cluster.processes
                 if role_of(server.name) == "namenode"
@@ -184,6 +209,11 @@ class ClusterServer:
                 if role_of(server.name) == "datanode" and wanted.datanodes
             },
         }
+
+    def _lay_certificates(self, directory: Path) -> None:
+        """The cluster takes what it finds there for its own."""
+        certificates.make(self.tls_dir, datanode_hosts(_DATANODES))
+        shutil.copytree(self.tls_dir, directory / "tls")
 
     def _on_server(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         lent = self._lent.get(call["cluster"])
@@ -228,6 +258,10 @@ class ClusterServer:
         if self._last_dir is not None:
             shutil.rmtree(self._last_dir, ignore_errors=True)
             self._last_dir = None
+
+
+def _uri(scheme: str, address: str | None) -> str:
+    return f"{scheme}://{address}" if address else ""
 
 
 def _is_emptied(lent: _Lent) -> bool:
