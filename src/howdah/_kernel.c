@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 7 };
+enum { REVISION = 8 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -699,8 +699,8 @@ static PyMethodDef methods[] = {
      "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
      "is lacking"},
     {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
-     "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts) -> "
-     "(position, how many, ids, counts)"},
+     "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts, "
+     "takes_orphaned) -> (position, how many, ids, counts, orphaned)"},
     {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
      "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
     {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,

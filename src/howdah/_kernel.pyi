@@ -74,8 +74,9 @@ def take_reported(
     exceptions: tuple[Container[int], ...],
     touched: dict[int, bytearray],
     parts: dict[int, array[int]],
+    takes_orphaned: bool,
     /,
-) -> tuple[int, int, bytes, bytes]: ...
+) -> tuple[int, int, bytes, bytes, bytes]: ...
 def exchange(
     socket: HasFileno, request: bytes, wait_ns: int, limit: int, /
 ) -> bytes | tuple[int, int, bytes]: ...

@@ -2,7 +2,8 @@
  * Part of howdah._kernel: replicas of a block report that hold no surprise.
  *
  * Nearly all replicas of nearly all reports are good replicas of complete blocks:
- * counted already, or to be counted now. In Python each costs 2 to 4 microseconds.
+ * counted already, or to be counted now. Others are of blocks that were deleted, by the
+ * thousand. In Python each costs 2 to 4 microseconds.
  *
  *     take_reported   from the bytes of a report to the rows of the block table
  *
@@ -23,10 +24,12 @@ enum { STORAGE_BITS = 21, MOST_INLINE = 3, SET_SHIFT = 12 };
 #define ROWS (1 << SHIFT)
 #define SET_SIZE (1 << SET_SHIFT)
 #define FINALIZED 0
+#define LAST_STATE 4
 /* What is below the generation stamp of a complete block that is there. */
 #define COMPLETE 5
 #define MOST_STAMP ((uint64_t)1 << 60)
 enum { MOST_SIBLINGS = 64, MOST_EXCEPTIONS = 8 };
+enum { IS_THERE = 1 };
 
 typedef struct {
     int64_t block_id;
@@ -260,22 +263,64 @@ cross_out(remaining *of, int64_t block_id)
 
 /* ---- take_reported ---------------------------------------------------------- */
 
+/* What is told of the replicas that were taken; as many of each as were asked for at most. */
+typedef struct {
+    /* The blocks with one more replica, and how many each has with it. */
+    int64_t *ids;
+    uint8_t *counts;
+    /* Ids and generation stamps of replicas that belong to no block; NULL where these are not
+     * taken. */
+    uint64_t *orphaned;
+    Py_ssize_t added, orphans;
+} taking;
+
+/* Whether the replica is one that is taken, and not left to others; -1 with an error. */
+static int
+take(const replica *told, block_rows *rows, const storage *at, taking *to)
+{
+    int64_t *row = row_of(rows, told->block_id);
+    if (row == NULL && PyErr_Occurred())
+        return -1;
+    const int is_known = row != NULL && row[STAMP] & IS_THERE;
+    if (!is_known && (to->orphaned == NULL || told->state > LAST_STATE))
+        return 0;
+    const int is_else = is_exception(at, told->block_id);
+    if (is_else != 0)
+        return is_else < 0 ? -1 : 0;
+    if (!is_known) {
+        to->orphaned[2 * to->orphans] = (uint64_t)told->block_id;
+        to->orphaned[2 * to->orphans + 1] = told->stamp;
+        to->orphans++;
+        return 1;
+    }
+    const int count = count_replica(row, told, at);
+    if (count < 0)
+        return 0;
+    if (count > 0) {
+        to->ids[to->added] = told->block_id;
+        to->counts[to->added++] = (uint8_t)count;
+    }
+    return 1;
+}
+
 /*
  * take_reported(report, position, most, pages, number, siblings, exceptions, touched,
- *               parts) -> (position, how many, ids, counts)
+ *               parts, takes_orphaned) -> (position, how many, ids, counts, orphaned)
  *
  * From `position` of a report's bytes on, at most `most` replicas, as long as each is
  * a good replica of a complete block, and no exception: it is counted in its row, if it
  * was not, and crossed out. `ids` are those of the blocks that have one more, 8 bytes
- * each, and `counts` how many each of them has now, a byte each. It ends before the
- * first replica that is anything else, or no replica.
+ * each, and `counts` how many each of them has now, a byte each. With `takes_orphaned`
+ * also replicas that belong to no block, in whatever state: they are crossed out, and
+ * `orphaned` has the id and the generation stamp of each, 8 bytes each. It ends before
+ * the first replica that is anything else, or no replica.
  */
 PyObject *
 howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (nargs != 9) {
-        PyErr_Format(PyExc_TypeError, "take_reported takes 9 arguments, not %zd", nargs);
+    if (nargs != 10) {
+        PyErr_Format(PyExc_TypeError, "take_reported takes 10 arguments, not %zd", nargs);
         return NULL;
     }
     if (!PyBytes_Check(args[0]) || !PyDict_Check(args[3]) || !PyDict_Check(args[7]) ||
@@ -292,35 +337,27 @@ howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
                      size);
         return NULL;
     }
+    const int takes_orphaned = PyObject_IsTrue(args[9]);
     storage at;
-    if (open_storage(args[4], args[5], args[6], &at) < 0)
+    if (takes_orphaned < 0 || open_storage(args[4], args[5], args[6], &at) < 0)
         return NULL;
     block_rows rows = {.pages = args[3], .page = {.obj = NULL}};
     remaining left = {.touched = args[7], .parts = args[8]};
-    /* The ids of what is new, and how many replicas their blocks have with it. */
-    int64_t *ids = PyMem_Malloc((size_t)(most ? most : 1) * (sizeof(int64_t) + 1));
-    if (ids == NULL)
+    const size_t room = (size_t)(most ? most : 1);
+    uint64_t *made = PyMem_Malloc(room * ((takes_orphaned ? 3 : 1) * sizeof(uint64_t) + 1));
+    if (made == NULL)
         return PyErr_NoMemory();
-    uint8_t *counts = (uint8_t *)(ids + most);
+    taking to = {.ids = (int64_t *)made,
+                 .orphaned = takes_orphaned ? made + room : NULL,
+                 .counts = (uint8_t *)(made + (takes_orphaned ? 3 : 1) * room)};
     const uint8_t *begin = (const uint8_t *)PyBytes_AsString(args[0]);
     const uint8_t *from = begin + position, *end = begin + size;
-    Py_ssize_t taken = 0, added = 0;
+    Py_ssize_t taken = 0;
     while (taken < most && from < end) {
         replica told;
         const uint8_t *next = get_replica(from, end, &told);
-        if (next == NULL)
-            break;
-        int64_t *row = row_of(&rows, told.block_id);
-        if (row == NULL || is_exception(&at, told.block_id) != 0)
-            break;
-        const int count = count_replica(row, &told, &at);
-        if (count < 0)
-            break;
-        if (count > 0) {
-            ids[added] = told.block_id;
-            counts[added++] = (uint8_t)count;
-        }
-        if (cross_out(&left, told.block_id) < 0)
+        if (next == NULL || take(&told, &rows, &at, &to) != 1 ||
+            cross_out(&left, told.block_id) < 0)
             break;
         from = next;
         taken++;
@@ -328,8 +365,11 @@ howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     close_page(&rows);
     PyObject *result = NULL;
     if (!PyErr_Occurred())
-        result = Py_BuildValue("nny#y#", (Py_ssize_t)(from - begin), taken, (const char *)ids,
-                               (Py_ssize_t)(added * sizeof(int64_t)), (const char *)counts, added);
-    PyMem_Free(ids);
+        result = Py_BuildValue(
+            "nny#y#y#", (Py_ssize_t)(from - begin), taken, (const char *)to.ids,
+            (Py_ssize_t)(to.added * sizeof(int64_t)), (const char *)to.counts, to.added,
+            takes_orphaned ? (const char *)to.orphaned : "",
+            (Py_ssize_t)(to.orphans * 2 * sizeof(uint64_t)));
+    PyMem_Free(made);
     return result;
 }

@@ -9,7 +9,7 @@ from typing import Final
 
 from howdah.native import packed
 
-REVISION: Final = 7
+REVISION: Final = 8
 """What a kernel has to be; one that was built from earlier sources is left alone."""
 
 

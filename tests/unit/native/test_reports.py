@@ -89,6 +89,7 @@ def siblings(place: int) -> tuple[int, ...]:
     exceptions=st.sets(IDS, max_size=2),
     expected=st.sets(IDS),
     most=st.integers(0, 12),
+    takes_orphaned=st.booleans(),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_replicas_are_taken_as_one_by_one(
@@ -100,11 +101,12 @@ def test_replicas_are_taken_as_one_by_one(
     exceptions: set[int],
     expected: set[int],
     most: int,
+    takes_orphaned: bool,
 ) -> None:
     mine, twin = table(blocks, before), table(blocks, before)
     left, twins_left = IdSet(expected).remaining(), IdSet(expected).remaining()
     report = block_lists.decode(*block_lists.encode(listed))
-    position, count, ids, counts = native.take_reported(
+    position, count, ids, counts, orphaned = native.take_reported(
         report.buffer,
         0,
         most,
@@ -114,12 +116,19 @@ def test_replicas_are_taken_as_one_by_one(
         ({}, exceptions),
         left.touched,
         left.parts,
+        takes_orphaned,
     )
     added: list[tuple[int, int]] = []
+    twins_orphaned: list[int] = []
     taken = 0
     for replica in listed[:most]:
         found = None
-        if replica.state == 0 and replica.block_id not in exceptions:
+        if replica.block_id in exceptions:
+            break
+        if takes_orphaned and replica.block_id not in twin and replica.state <= 4:
+            twins_orphaned += [replica.block_id % (1 << 64), replica.generation_stamp]
+            found = 0
+        elif replica.state == 0:
             found = twin.take_replica(*replica[:3], PLACES[place])
         if found is None:
             break
@@ -129,6 +138,7 @@ def test_replicas_are_taken_as_one_by_one(
         taken += 1
     assert count == taken
     assert list(zip(array("q", ids), counts, strict=True)) == added
+    assert list(array("Q", orphaned)) == twins_orphaned
     report.passed(position, count)
     assert list(report) == listed[taken:]
     assert {block_id: mine[block_id].replicas for block_id in blocks} == {
@@ -137,23 +147,24 @@ def test_replicas_are_taken_as_one_by_one(
     assert set(left) == set(twins_left)
 
 
-@given(data=st.binary(max_size=60))
+@given(data=st.binary(max_size=60), takes_orphaned=st.booleans())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_left_alone_where_they_are_no_replica(
-    native: ModuleType, data: bytes
+    native: ModuleType, data: bytes, takes_orphaned: bool
 ) -> None:
     blocks = table({1: (1, 1, BlockState.COMPLETE)}, [])
     left = IdSet([1]).remaining()
-    position, count, ids, counts = native.take_reported(
-        data, 0, 100, blocks.rows.pages, 1, (), (), left.touched, left.parts
+    position, count, ids, counts, orphaned = native.take_reported(
+        data, 0, 100, blocks.rows.pages, 1, (), (), left.touched, left.parts, takes_orphaned
     )
     assert 0 <= position <= len(data)
     assert len(ids) == 8 * len(counts)
-    assert count >= len(counts)
+    assert count >= len(counts) + len(orphaned) // 16
 
 
 GOOD = block_lists.decode(*block_lists.encode([ListedReplica(1, 1, 1, 0)])).buffer
-TAKE: list[Any] = [GOOD, 0, 9, {}, 1, (2,), ({3},), {}, {0: array("H", [1])}]
+UNKNOWN = block_lists.decode(*block_lists.encode([ListedReplica(9, 1, 1, 0)])).buffer
+TAKE: list[Any] = [GOOD, 0, 9, {}, 1, (2,), ({3},), {}, {0: array("H", [1])}, True]
 BAD: list[Any] = [
     None,
     -1,
@@ -192,12 +203,13 @@ def test_what_does_not_fit_is_refused_or_taken_and_harms_nothing(
 @pytest.mark.parametrize(
     "arguments",
     [
-        lambda pages: [GOOD, 0, 9, pages, 0, (), (), {}, {}],
-        lambda pages: [GOOD, len(GOOD) + 1, 9, pages, 1, (), (), {}, {}],
-        lambda pages: [GOOD, 0, 9, {0: array("q", [0])}, 1, (), (), {}, {}],
-        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {0: bytearray(7)}, {}],
-        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {0: array("Q", [1])}],
+        lambda pages: [GOOD, 0, 9, pages, 0, (), (), {}, {}, False],
+        lambda pages: [GOOD, len(GOOD) + 1, 9, pages, 1, (), (), {}, {}, False],
+        lambda pages: [GOOD, 0, 9, {0: array("q", [0])}, 1, (), (), {}, {}, False],
+        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {0: bytearray(7)}, {}, False],
+        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {0: array("Q", [1])}, False],
         lambda pages: [GOOD, 0, 9, pages, 1, (), ()],
+        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {}],
     ],
 )
 def test_bad_arguments_are_refused(
@@ -215,7 +227,8 @@ def test_references_are_given_back(native: ModuleType) -> None:
     counts = list(map(sys.getrefcount, held))
     for _ in range(50):
         touched: dict[int, bytearray] = {}
-        native.take_reported(GOOD, 0, 9, pages, 1, (), exceptions, touched, {0: array("H", [1, 2])})
+        parts = {0: array("H", [1, 2])}
+        native.take_reported(GOOD + UNKNOWN, 0, 9, pages, 1, (), exceptions, touched, parts, True)
         flags = touched.pop(0)
         references = sys.getrefcount(flags)
         assert (flags.find(1), references) == (2, 2)

@@ -76,7 +76,12 @@ class BlockMap(KnownReplicas):
     # Reports.
 
     def full_report(
-        self, storage: Storage, replicas: Iterable[ReportedReplica], *, is_asked_for: bool = True
+        self,
+        storage: Storage,
+        replicas: Iterable[ReportedReplica],
+        *,
+        is_asked_for: bool = True,
+        shows_orphaned: bool = False,
     ) -> Generator[None, None, None]:
         """A full report: the storage has these replicas, and no others.
 
@@ -88,6 +93,9 @@ class BlockMap(KnownReplicas):
         `is_asked_for`: this namenode has told the datanode to report now, in its present
         role. Only such a report ends what a change of roles left open: its datanode had heard
         who is active before it made the report, and obeys no earlier active any more.
+
+        `shows_orphaned`: `replicas` wants to make each one that belongs to no block, since it
+        looks at them. Otherwise those of a report as bytes are taken by the thousand.
         """
         node, term = storage.node, self._term
         has_reported = storage.reported
@@ -95,13 +103,16 @@ class BlockMap(KnownReplicas):
         registrations = node.registrations
         missing = storage.block_ids.remaining()
         invalidated_ids = self.invalidation.at(storage)
-        for others in (storage.corrupt, invalidated_ids, self._unsettled_at(storage)):
-            for block_id in others:
+        for ids in (storage.corrupt, invalidated_ids, self._unsettled_at(storage)):
+            for block_id in ids:
                 missing.add(block_id)
         exceptions = (node.invalidated, self._awaited, self.postponed, self.blocks.extras)
         plain = PlainReplicas.of(replicas, self.blocks, storage, missing, exceptions)
         work = 0
-        for replica in replicas if plain is None else self._not_plain(storage, replicas, plain):
+        others: Iterable[ReportedReplica | None] = replicas
+        if plain is not None:
+            others = self._not_plain(storage, replicas, plain, shows_orphaned=shows_orphaned)
+        for replica in others:
             if replica is None:
                 work += SLICE_REPLICAS
             else:
@@ -122,17 +133,26 @@ class BlockMap(KnownReplicas):
         self.invalidation.storage_reported(node)
 
     def _not_plain(
-        self, storage: Storage, replicas: Iterable[ReportedReplica], plain: PlainReplicas
+        self,
+        storage: Storage,
+        replicas: Iterable[ReportedReplica],
+        plain: PlainReplicas,
+        *,
+        shows_orphaned: bool,
     ) -> Iterator[ReportedReplica | None]:
         """The replicas of a report, but for those that are taken by the thousand between them;
         None after as many of those as are a slice."""
         single = iter(replicas)
         while True:
-            count, ids, counts = plain.take(SLICE_PLAIN)
+            # A standby may yet read of their blocks.
+            takes_orphaned = self._is_active and not shows_orphaned
+            count, ids, counts, orphaned = plain.take(SLICE_PLAIN, takes_orphaned=takes_orphaned)
             if ids:
                 storage.block_ids.update(ids)
                 self.redundancy.changed.update(ids)
                 self.safe_count += sum(count == self.min_replication for count in counts)
+            if orphaned:
+                self.invalidation.invalidate_all_orphaned(storage, orphaned)
             if count == SLICE_PLAIN:
                 yield None
                 continue

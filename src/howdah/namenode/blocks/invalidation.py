@@ -25,6 +25,7 @@ checks. There may be millions of them, so the queue holds two numbers for each.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import Final
 
@@ -69,10 +70,9 @@ class Invalidation:
 
         Not of a storage that is out of reach: its node could never report that it is done, and
         would get no other replica of the block."""
-        node = storage.node
-        is_there = node.storages.get(storage.storage_id) is storage and not storage.failed
-        if not self.is_ordering or not is_there:
+        if not self._takes_orders(storage):
             return
+        node = storage.node
         if block_id not in self._blocks:
             self._end(node, block_id)
             node.orphaned.add(block_id & _UNSIGNED, generation_stamp & _UNSIGNED)
@@ -111,6 +111,19 @@ class Invalidation:
         """A replica was reported whose block belongs to no file."""
         if len(storage.node.orphaned) < MAX_QUEUED_BY_REPORTS:
             self.invalidate(storage, block_id, generation_stamp)
+
+    def invalidate_all_orphaned(self, storage: Storage, replicas: array[int]) -> None:
+        """The same of many: their block ids and generation stamps in turn, as unsigned numbers.
+        None of them has an order."""
+        queue = storage.node.orphaned
+        room = MAX_QUEUED_BY_REPORTS - len(queue)
+        if room > 0 and self._takes_orders(storage):
+            queue.extend(replicas[: 2 * room])
+
+    def _takes_orders(self, storage: Storage) -> bool:
+        """Whether an order to delete a replica there is made, and can be carried out."""
+        is_there = storage.node.storages.get(storage.storage_id) is storage and not storage.failed
+        return self.is_ordering and is_there
 
     # Step 2.
 

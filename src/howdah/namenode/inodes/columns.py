@@ -155,6 +155,18 @@ class PairQueue:
         self._parts[-1].extend((first, second))
         self._count += 1
 
+    def extend(self, pairs: array[int]) -> None:
+        """Add the pairs whose numbers, unsigned ones of 64 bits, follow each other."""
+        at = 0
+        while at < len(pairs):
+            if not self._parts or len(self._parts[-1]) == _PART_NUMBERS:
+                self._parts.append(array("Q"))
+            last = self._parts[-1]
+            room = _PART_NUMBERS - len(last)
+            last.extend(pairs[at : at + room])
+            at += room
+        self._count += len(pairs) // 2
+
     def pop(self) -> tuple[int, int]:
         """The oldest. Raises IndexError if there is none."""
         part, at = self._parts[0], self._at

@@ -2,8 +2,9 @@
 
 Nearly all replicas of nearly all reports are good replicas of complete blocks: counted
 before, or new since the namenode was started. The kernel takes them from the report's
-bytes to the rows of the block table. `BlockMap.reported` has every other one, and all of
-them where there is no kernel.
+bytes to the rows of the block table. Others belong to no block, since their files were
+deleted: where these are to be deleted anyhow, the kernel makes them a list.
+`BlockMap.reported` has every other replica, and all of them where there is no kernel.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MOST_SIBLINGS: Final = 64
 """Other storages of a node, beyond which all replicas go one by one."""
 MOST_SINGLES: Final = 32
 """So many are taken one by one at the most until the kernel is asked again."""
+_NO_IDS: Final = array("q")
+_NO_PAIRS: Final = array("Q")
 
 
 class PlainReplicas:
@@ -76,15 +79,17 @@ class PlainReplicas:
             return None
         return cls(native, replicas, blocks, storage, siblings, missing, exceptions)
 
-    def take(self, most: int) -> tuple[int, array[int], bytes]:
+    def take(self, most: int, *, takes_orphaned: bool) -> tuple[int, array[int], bytes, array[int]]:
         """Count the next replicas in the rows of their blocks, and cross them out; `most` at
-        the most, until one that is not plain. How many there were, the ids of the blocks that
-        have one more by that, and how many each of those has now."""
+        the most, until one that is not plain. With `takes_orphaned` those that belong to no
+        block are plain, too. How many there were, the ids of the blocks that have one more by
+        that, and how many each of those has now; then ids and generation stamps, as unsigned
+        numbers in turn, of those that belong to no block."""
         if self._singles < self._pause:
             self._singles += 1
-            return 0, array("q"), b""
+            return 0, _NO_IDS, b"", _NO_PAIRS
         listed, missing = self._listed, self._missing
-        position, count, ids, counts = self._native.take_reported(
+        position, count, ids, counts, orphaned = self._native.take_reported(
             listed.buffer,
             listed.position,
             most,
@@ -94,8 +99,9 @@ class PlainReplicas:
             self._exceptions,
             missing.touched,
             missing.parts,
+            takes_orphaned,
         )
         listed.passed(position, count)
         self._singles = 0
         self._pause = 0 if count else min(2 * self._pause + 1, MOST_SINGLES)
-        return count, array("q", ids), counts
+        return count, array("q", ids), counts, array("Q", orphaned)

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
+from howdah.namenode.blocks import invalidation
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.settings import Settings
+from howdah.namenode.inodes import plain_replicas
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
-from howdah.testing.in_memory import POOL_ID, InMemoryDatanode
+from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, Replica
 
 Nodes = list[InMemoryDatanode]
 INVALIDATE = dn.BlockCommandProto.INVALIDATE
@@ -335,6 +337,36 @@ def test_what_reports_name_does_not_fill_the_memory(client: Any, nodes: Nodes) -
     nodes[0].replicas[nodes[0].first_storage] = {}
     nodes[0].store(77, 1001, 4)
     assert len(orphaned) == MAX_QUEUED_BY_REPORTS
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_full_report_of_replicas_that_no_file_has_has_them_deleted(
+    client: Any, nodes: Nodes, block: Block, monkeypatch: pytest.MonkeyPatch, native: bool
+) -> None:
+    if not native:
+        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+    node = nodes[0]
+    replicas = node.replicas[node.first_storage]
+    unknown = {number: Replica(number, 4) for number in range(1, 3000)}
+    unknown[7].finalized = False
+    replicas.update(unknown)
+    node.report()
+    assert sorted(node.known.orphaned) == [(number, number) for number in unknown]
+    assert node.uuid in counted(block)
+    assert told(node)[:5] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_a_full_report_does_not_fill_the_memory_with_what_no_file_has(
+    client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch, native: bool
+) -> None:
+    if not native:
+        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+    monkeypatch.setattr(invalidation, "MAX_QUEUED_BY_REPORTS", 5)
+    node = nodes[0]
+    node.replicas[node.first_storage].update({number: Replica(1001, 4) for number in range(1, 9)})
+    node.report()
+    assert [block_id for block_id, _ in node.known.orphaned] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("number", [(1 << 63), (1 << 64) - 1])

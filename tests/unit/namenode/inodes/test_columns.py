@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.namenode.inodes import columns
-from howdah.namenode.inodes.columns import MASK, ROWS, IdSet, Table
+from howdah.namenode.inodes.columns import MASK, ROWS, IdSet, PairQueue, Table
 
 IDS = st.integers(0, 3 * ROWS) | st.integers(-ROWS, 1 << 20)
 CHANGES = st.lists(st.tuples(st.booleans(), IDS), max_size=60)
@@ -97,3 +97,37 @@ def test_many_rows_are_taken_as_one_by_one(ids: list[int], native: bool) -> None
     assert table.names_of(array("q", ids)) == [f"name {row_id}" for row_id in ids]
     with pytest.raises(KeyError):
         table.take(array("q", [1 << 40]))
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1)))
+        | st.integers(0, 5)
+    )
+)
+def test_pairs_come_out_in_order_whether_they_were_added_one_by_one_or_together(
+    steps: list[list[tuple[int, int]] | int],
+) -> None:
+    queue, expected = PairQueue(), list[tuple[int, int]]()
+    for step in steps:
+        if isinstance(step, int):
+            taken = [queue.pop() for _ in range(min(step, len(queue)))]
+            assert taken == expected[: len(taken)]
+            del expected[: len(taken)]
+        elif len(step) == 1:
+            queue.add(*step[0])
+            expected += step
+        else:
+            queue.extend(array("Q", [number for pair in step for number in pair]))
+            expected += step
+        assert len(queue) == len(expected)
+        assert list(queue) == expected
+
+
+def test_thousands_of_pairs_are_added_together() -> None:
+    queue = PairQueue()
+    queue.add(1, 1)
+    queue.extend(array("Q", [number for number in range(2, 2000) for _ in range(2)]))
+    queue.extend(array("Q", [2000, 2000]))
+    assert [queue.pop() for _ in range(2000)] == [(number, number) for number in range(1, 2001)]
+    assert not queue

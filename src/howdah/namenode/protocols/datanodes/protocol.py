@@ -258,7 +258,9 @@ class DatanodeProtocol:
                 report.blocksBuffers,
                 self._noting_future if notes else told.reported_replica,
             )
-            yield from self._core.blocks.full_report(storage, listed, is_asked_for=is_asked_for)
+            yield from self._core.blocks.full_report(
+                storage, listed, is_asked_for=is_asked_for, shows_orphaned=notes
+            )
         is_asked_for = self._report_leases.is_of_this_term(context.leaseId)
         if context.curRpc + 1 >= context.totalRpcs:
             node.reported_registration = registration
