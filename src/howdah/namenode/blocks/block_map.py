@@ -369,25 +369,31 @@ class BlockMap(KnownReplicas):
     def _settled(self, block: Block) -> None:
         """An edit set the final length of a block that was under construction. Replicas of
         another length are corrupt; with enough good ones the block is complete."""
-        self._known_pipelines.discard(block.block_id)
+        block_id = block.block_id
+        self._known_pipelines.discard(block_id)
         if self._is_active:
-            self.postponed.take(block.block_id)  # No edit follows that names their stamps.
-        early = self._open_reports.pop(block.block_id, {})
-        for storage in list(block.replicas):
-            if early.get(storage, block.length_bytes) != block.length_bytes:
-                block.remove_replica(storage)
-                storage.block_ids.discard(block.block_id)
-                self._add_corrupt(storage, block, CorruptReplica(block.generation_stamp))
+            self.postponed.take(block_id)  # No edit follows that names their stamps.
+        early = self._open_reports.pop(block_id, None)
+        replicas = block.replicas
+        if early is not None:
+            length_bytes = block.length_bytes
+            for storage in replicas:
+                if early.get(storage, length_bytes) != length_bytes:
+                    block.remove_replica(storage)
+                    storage.block_ids.discard(block_id)
+                    self._add_corrupt(storage, block, CorruptReplica(block.generation_stamp))
+            replicas = block.replicas
         due = {storage.node for storage in block.expected if storage.node.alive}
-        due.difference_update(storage.node for storage in block.replicas)
+        for storage in replicas:
+            due.discard(storage.node)
         if due:
-            self._awaited[block.block_id] = due
+            self._awaited[block_id] = due
         if block.state is BlockState.COMPLETE:
             block.expected = ()
-            self.safe_count += len(block.replicas) >= self.min_replication
+            self.safe_count += len(replicas) >= self.min_replication
             self.note_change(block)
         else:
-            block.expected = tuple(block.replicas)
+            block.expected = tuple(replicas)
             self._complete_if_safe(block)
 
     def _removed(self, block: Block) -> None:

@@ -115,7 +115,7 @@ class Placement:
         favored: Sequence[Datanode] = (),
         excluded: Collection[str] = (),
         present: Sequence[Datanode] = (),
-        avoid: Callable[[Datanode], bool] = lambda node: False,
+        avoid: Callable[[Datanode], bool] | None = None,
     ) -> list[Storage]:
         """Up to `count` storages, in pipeline order; fewer if there are not enough nodes.
 
@@ -142,7 +142,7 @@ class Placement:
         removable: Sequence[Datanode],
         kinds: Sequence[int] = (),
         excluded: Collection[str] = (),
-        avoid: Callable[[Datanode], bool] = lambda node: False,
+        avoid: Callable[[Datanode], bool] | None = None,
     ) -> Storage | None:
         """Where another replica makes a badly placed block a better placed one, once one of the
         `removable` is deleted, if there are any. None if there is no such place."""
@@ -180,13 +180,14 @@ class _Choice:
         fallbacks: Sequence[int],
         present: Sequence[Datanode],
         excluded: Collection[str],
-        avoid: Callable[[Datanode], bool],
+        avoid: Callable[[Datanode], bool] | None,
     ) -> None:
         self._placement = placement
         self._block_size_bytes = block_size_bytes
-        self._has_kinds = bool(kinds)
         self._wanted = list(kinds)
-        self._fallbacks = fallbacks
+        # What `_wanted` has, each once; and the same of the fallbacks.
+        self._kinds: Sequence[int | None] = _each_once(kinds) if kinds else _ANY_KIND
+        self._fallbacks: Sequence[int | None] = _each_once(fallbacks) if kinds else ()
         self._excluded = excluded
         self._avoid = avoid
         self._holders = list(present)
@@ -206,32 +207,31 @@ class _Choice:
         near = writer.location if writer is not None else writer_location
         if spare_writer and writer is not None:
             self._excluded = {*self._excluded, writer.identity.uuid}
-        most = policy.most_on_a_rack(replicas, network)
         for node in favored:
+            most = policy.most_on_a_rack(replicas, network)
             on_racks = Counter(holder.location for holder in self._holders)
             if len(self.storages) < count and on_racks[node.location] < most:
                 self._take_favored(node)
-        while len(self.storages) < count:
+        for _ in range(count - len(self.storages)):
             own = writer if not self._holders else None
             scopes = policy.scopes(self._holders, replicas, near, network)
-            if not any(
-                self._take(own, scopes, allowed)
-                for allowed in (self._wanted, self._fallbacks)
-                if allowed or not self._has_kinds
+            if not (
+                self._take(own, scopes, self._kinds) or self._take(own, scopes, self._fallbacks)
             ):
                 break
 
     def _take_favored(self, node: Datanode) -> None:
-        for kind in self._kinds(self._wanted):
+        for kind in self._kinds:
             storage = self._fits(node, kind)
-            if storage is not None and not self._avoid(node) and not self._is_busy(node, kind):
+            if storage is not None and not any(self._demerits(node, kind)):
                 self._add(storage)
                 return
 
-    def _take(self, own: Datanode | None, scopes: Sequence[Scope], allowed: Sequence[int]) -> bool:
-        """One more replica, on a storage of a type that is allowed, and in the first scope that
+    def _take(
+        self, own: Datanode | None, scopes: Sequence[Scope], kinds: Sequence[int | None]
+    ) -> bool:
+        """One more replica, on a storage of one of these types, and in the first scope that
         has one; on the writer's own node if that can be."""
-        kinds = self._kinds(allowed)
         if own is not None:
             for kind in kinds:
                 storage = self._fits(own, kind)
@@ -246,15 +246,14 @@ class _Choice:
                     return True
         return False
 
-    def _kinds(self, allowed: Sequence[int]) -> Sequence[int | None]:
-        return list(dict.fromkeys(allowed)) if self._has_kinds else (None,)
-
     def _add(self, storage: Storage) -> None:
         self.storages[storage.node] = storage
         self._holders.append(storage.node)
         if self._wanted:
             kind = storage.storage_type
             self._wanted.remove(kind if kind in self._wanted else self._wanted[0])
+            if len(self._kinds) > 1 or not self._wanted:
+                self._kinds = _each_once(self._wanted)
 
     def _emptier(self, own: Storage, kind: int | None) -> Storage:
         """The writer's own, or one on its rack if the policy prefers nodes with more room."""
@@ -271,53 +270,63 @@ class _Choice:
         self,
         scope: Scope,
         kind: int | None,
-        suits: Callable[[Datanode], bool] = lambda node: True,
+        suits: Callable[[Datanode], bool] | None = None,
     ) -> Storage | None:
         """A storage on a random node of the scope."""
         placement = self._placement
         pool = placement.network.pool(kind)
+        room = placement.policy.room
         domains = {domain_of(holder) for holder in self._holders} if scope.new_domain else ()
-        enough = 1 if placement.policy.room is None else 2
-        good: list[Storage] = []
-        makeshift: tuple[tuple[bool, bool], Storage] | None = None
+        first: Storage | None = None
+        makeshift: Storage | None = None
+        least: tuple[bool, bool] | None = None
         for node in pool.draw(placement.dice, rack=scope.rack, outside=scope.outside):
             placement.looks += 1
             storage = self._fits(node, kind)
-            if storage is None or (domains and domain_of(node) in domains) or not suits(node):
+            if storage is None or (domains and domain_of(node) in domains):
                 continue
-            demerits = self._avoid(node), self._is_busy(node, kind)
-            if any(demerits):
-                if makeshift is None or demerits < makeshift[0]:
-                    makeshift = demerits, storage
+            if suits is not None and not suits(node):
                 continue
-            good.append(storage)
-            if len(good) == enough:
-                break
-        if len(good) == 2 and placement.policy.room is not None:
-            first, second = good
-            chosen = placement.policy.room.chosen(first.node, second.node, placement.dice)
-            return first if chosen is first.node else second
-        if good:
-            return good[0]
-        return makeshift[1] if makeshift is not None else None
+            demerits = self._demerits(node, kind)
+            if demerits != _NO_DEMERITS:
+                if least is None or demerits < least:
+                    makeshift, least = storage, demerits
+            elif room is None:
+                return storage
+            elif first is None:
+                first = storage
+            else:
+                chosen = room.chosen(first.node, node, placement.dice)
+                return first if chosen is first.node else storage
+        return makeshift if first is None else first
 
     def _fits(self, node: Datanode, kind: int | None) -> Storage | None:
         """The node's storage for a replica, if it can take one."""
         if (
-            not node.alive
+            node in self._holders
+            or not node.alive
             or not node.in_service
-            or node.identity.uuid in self._excluded
-            or node in self._holders
+            or (self._excluded and node.identity.uuid in self._excluded)
         ):
             return None
         return usable_storage(node, self._block_size_bytes, kind)
 
-    def _is_busy(self, node: Datanode, kind: int | None) -> bool:
-        rule, network = self._placement.load, self._placement.network
-        if rule is None:
-            return False
-        mean = network.pool(kind if rule.by_kind else None).mean_load
-        return node.xceivers > rule.factor * mean + 1
+    def _demerits(self, node: Datanode, kind: int | None) -> tuple[bool, bool]:
+        """Whether the node is to be avoided, and whether it is busy."""
+        avoid, rule = self._avoid, self._placement.load
+        is_avoided = avoid is not None and avoid(node)
+        if rule is None or not node.xceivers:
+            return is_avoided, False
+        mean = self._placement.network.pool(kind if rule.by_kind else None).mean_load
+        return is_avoided, node.xceivers > rule.factor * mean + 1
+
+
+_ANY_KIND: Final[Sequence[int | None]] = (None,)
+_NO_DEMERITS: Final = (False, False)
+
+
+def _each_once(kinds: Sequence[int]) -> Sequence[int]:
+    return tuple(dict.fromkeys(kinds))
 
 
 def why_fewer(
@@ -374,6 +383,8 @@ def _pipeline_order(nodes: list[Datanode], writer: Datanode | None) -> list[Data
     start = remaining[0] if writer is None or writer not in remaining else writer
     remaining.remove(start)
     ordered = [start]
+    if all(node.location == start.location for node in remaining):
+        return ordered + remaining  # Each is as close as any other.
     while remaining:
         last = ordered[-1]
         nearest = min(

@@ -231,7 +231,6 @@ def located_block(
 ) -> types_pb2.LocatedBlockProto:
     """A block with its places, in the order given; `cached_on` are datanodes. `into` is the
     empty field of an answer, to be filled in place."""
-    cached = set(cached_on)
     located = types_pb2.LocatedBlockProto() if into is None else into
     named = located.b
     named.poolId = settings.block_pool_id
@@ -242,7 +241,10 @@ def located_block(
     located.corrupt = is_corrupt
     located.blockToken.CopyFrom(NO_TOKEN)
     located.locs.extend([shown_datanode(storage.node) for storage in places])
-    located.isCached.extend([storage.node in cached for storage in places])
+    cached = set(cached_on) if cached_on else ()
+    located.isCached.extend(
+        [storage.node in cached for storage in places] if cached else [False] * len(places)
+    )
     # The stubs want the enum; at run time a number is one.
     located.storageTypes.extend(
         [storage.storage_type for storage in places]  # type: ignore[misc]

@@ -53,6 +53,21 @@ def test_every_node_is_as_likely_as_any_other() -> None:
     assert max(drawn.values()) < 1.25 * min(drawn.values())
 
 
+@pytest.mark.parametrize("racks", [1, 3])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 9, 40])
+def test_a_draw_is_a_shuffle_by_throws_of_randrange(count: int, racks: int) -> None:
+    pool, nodes = Pool(), [node(f"n{number}", f"/r{number % racks}") for number in range(count)]
+    nodes.sort(key=lambda each: each.location)
+    for each in nodes:
+        pool.add(each, each.location, 0)
+    for seed in range(50):
+        dice, shuffled = random.Random(seed), list(nodes)
+        for at in range(count):
+            other = at + dice.randrange(count - at)
+            shuffled[at], shuffled[other] = shuffled[other], shuffled[at]
+        assert list(pool.draw(random.Random(seed))) == shuffled
+
+
 def test_a_node_that_is_dead_or_leaves_is_in_no_pool() -> None:
     network = Network()
     dead, leaves, stays = node("a", "/a", 1), node("b", "/b", 1), node("c", "/c", 1)

@@ -160,6 +160,20 @@ def test_load_can_be_left_out_of_account() -> None:
     assert first == {"busy", "idle"}
 
 
+@pytest.mark.req("FS-137", "FS-138")
+def test_beside_the_writer_each_pair_of_nodes_is_as_likely_as_any_other() -> None:
+    nodes = cluster([10])
+    placing = placement(nodes, 11)
+    pairs: Counter[frozenset[str]] = Counter()
+    for _ in range(36 * 200):
+        own, *others = placing.choose(3, block_size_bytes=BLOCK, writer=nodes[4])
+        assert own.node is nodes[4]
+        pairs[frozenset(target.node.identity.uuid for target in others)] += 1
+    assert len(pairs) == 36
+    deviation = sum((count - 200) ** 2 / 200 for count in pairs.values())
+    assert deviation < 66.6, "of 35 degrees of freedom, one of a thousand even ones"
+
+
 @pytest.mark.req("LM-023")
 def test_over_many_blocks_the_load_is_spread_evenly() -> None:
     nodes = cluster([3, 3, 3, 3])
