@@ -46,6 +46,7 @@ KERNEL = Extension(
     depends=[
         "src/howdah/_kernel_calls.h",
         "src/howdah/_kernel_messages.h",
+        "src/howdah/_kernel_packets.h",
         "src/howdah/_kernel_reads.h",
         "src/howdah/_kernel_relay.h",
     ],

@@ -9,30 +9,18 @@
  * signal's handlers run as they would in Python, and what they raise ends the call; nobody knows
  * then what was sent, so the connection is of no use any more. Every wait has an end.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "_kernel_calls.h"
+#include "_kernel_packets.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <time.h>
-
-#include "_kernel_calls.h"
 
 PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel.c. */
-Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
-                                  const void *sums);
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* Python ignores SIGPIPE */
-#endif
 
 /* Why it is over; howdah.native.line has the same. RAISED is never told: there is an exception. */
 enum { WHOLE = 0, ODD, SILENT, STUCK, BROKEN, RAISED };
@@ -42,11 +30,7 @@ enum {
     FIRST_ROOM = 4096,     /* most answers fit; nobody has said yet how long this one is */
     MOST_FRAME = 1 << 20,  /* one that says that it is longer is gathered as it comes */
     MOST_ROOM = 1 << 20,
-    LENGTHS = 6,
-    PRELUDE = LENGTHS + 25,
-    SUM_BYTES = 4,
     MOST_CHUNK = 16 << 20,
-    MOST_STATUS = 16,
 };
 
 /* ---- a socket that is waited for ------------------------------------------------ */
@@ -55,14 +39,6 @@ typedef struct {
     int fd, code;
     PyThreadState *thread;
 } line;
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Somebody may have pressed Ctrl-C. */
 static int
@@ -82,7 +58,7 @@ wait_for(line *self, short what, int64_t end_ns)
     for (;;) {
         int left_ms = -1;
         if (end_ns) {
-            const int64_t left_ns = end_ns - now_ns();
+            const int64_t left_ns = end_ns - howdah_now_ns();
             if (left_ns <= 0)
                 return SILENT;
             const int64_t whole_ms = (left_ns + 999999) / 1000000;
@@ -152,21 +128,6 @@ receive_some(line *self, uint8_t *to, size_t room, int64_t end_ns, size_t *have)
     }
 }
 
-static uint32_t
-load_big_endian(const uint8_t *from)
-{
-    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-}
-
-static int64_t
-load_little_endian(const uint8_t *from, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--)
-        value = value << 8 | from[i];
-    return (int64_t)value;
-}
-
 static int
 as_number(PyObject *object, int64_t least, int64_t most, const char *what, int64_t *found)
 {
@@ -201,7 +162,7 @@ hear_frame(line *self, uint8_t *first, uint8_t **into, size_t *have, int64_t end
         return why;
     if (*have < FRAME_LENGTH)
         return ODD;
-    const uint32_t length = load_big_endian(first);
+    const uint32_t length = howdah_load_big_endian(first);
     const size_t total = (size_t)length + FRAME_LENGTH;
     if ((int64_t)total > limit || total > MOST_FRAME || *have > total)
         return ODD;
@@ -237,7 +198,7 @@ howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     uint8_t first[FIRST_ROOM], *into = first;
     size_t have = 0;
     self.thread = PyEval_SaveThread();
-    const int64_t end_ns = now_ns() + wait_ns;
+    const int64_t end_ns = howdah_now_ns() + wait_ns;
     int why = send_whole(&self, (const uint8_t *)request, (size_t)request_bytes, end_ns);
     if (why == WHOLE)
         why = hear_frame(&self, first, &into, &have, end_ns, limit);
@@ -323,16 +284,16 @@ read_packet(const heard *self, size_t at, int64_t offset, size_t room, int64_t *
     const size_t have = self->have - at;
     if (have < PRELUDE)
         return IN_PART;
-    const int64_t payload = (int64_t)load_big_endian(p) - 4;
+    const int64_t payload = (int64_t)howdah_load_big_endian(p) - 4;
     if (p[4] != 0 || p[5] != PRELUDE - LENGTHS || payload < 0 || payload > (int64_t)(room - at) - PRELUDE)
         return ODD;
     if (p[6] != 0x09 || p[15] != 0x11 || p[24] != 0x18 || p[26] != 0x25)
         return ODD;
-    *length = (int32_t)load_little_endian(p + 27, 4);
+    *length = (int32_t)howdah_load_little_endian(p + 27, 4);
     const int is_last = offset >= self->end;
     if (is_last != p[25] || (is_last ? *length != 0 : *length <= 0))
         return ODD;
-    if (!is_last && load_little_endian(p + 7, 8) != offset)
+    if (!is_last && howdah_load_little_endian(p + 7, 8) != offset)
         return ODD;
     const int64_t sums = (*length + self->chunk - 1) / self->chunk * SUM_BYTES;
     if (payload != sums + *length)
@@ -415,7 +376,7 @@ howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     int is_told = 0;
     self.thread = PyEval_SaveThread();
     int why = send_whole(&self, (const uint8_t *)request, (size_t)request_bytes,
-                         silence_ns ? now_ns() + silence_ns : 0);
+                         silence_ns ? howdah_now_ns() + silence_ns : 0);
     if (why == WHOLE)
         why = IN_PART;
     while (why == IN_PART) {
@@ -424,7 +385,7 @@ howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
             break;
         }
         why = receive_some(&self, data + found.have, (size_t)room - found.have,
-                           silence_ns ? now_ns() + silence_ns : 0, &found.have);
+                           silence_ns ? howdah_now_ns() + silence_ns : 0, &found.have);
         if (why == WHOLE)
             why = read_packets(&found, (size_t)room, 0, &begin);
     }
@@ -433,7 +394,7 @@ howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     if (why == WHOLE) {
         /* Whether it is told or not: the bytes are here and right. */
         const int told = send_whole(&self, (const uint8_t *)status, (size_t)status_bytes,
-                                    silence_ns ? now_ns() + silence_ns : 0);
+                                    silence_ns ? howdah_now_ns() + silence_ns : 0);
         is_told = told == WHOLE;
         if (told == RAISED)
             why = RAISED;

@@ -20,42 +20,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
-
-/* In _kernel.c. */
-Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
-                                  const void *sums);
-
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* Python ignores SIGPIPE */
-#endif
 
 typedef struct {
     int64_t seqno, length;
     const uint8_t *sums, *data;
     size_t sums_bytes, stride;
 } packet;
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static int64_t
-load_little_endian(const uint8_t *from, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--)
-        value = value << 8 | from[i];
-    return (int64_t)value;
-}
 
 static int
 would_block(int code)
@@ -73,8 +46,7 @@ look(const relay *self, size_t at, int64_t offset, packet *found)
     const size_t have = self->end - at;
     if (have < LENGTHS)
         return IN_PART;
-    const int64_t payload =
-        (int64_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]) - 4;
+    const int64_t payload = (int64_t)howdah_load_big_endian(p) - 4;
     const int64_t header = (int64_t)p[4] << 8 | p[5], total = LENGTHS + header + payload;
     if (header != PRELUDE - LENGTHS || payload < 0 || payload + 4 + header > self->limit ||
         total > (int64_t)self->room)
@@ -83,9 +55,9 @@ look(const relay *self, size_t at, int64_t offset, packet *found)
         return IN_PART;
     if (p[6] != 0x09 || p[15] != 0x11 || p[24] != 0x18 || p[25] != 0 || p[26] != 0x25)
         return ODD;
-    found->seqno = load_little_endian(p + 16, 8);
-    found->length = (int32_t)load_little_endian(p + 27, 4);
-    if (load_little_endian(p + 7, 8) != offset || found->seqno < 0 || found->length <= 0 ||
+    found->seqno = howdah_load_little_endian(p + 16, 8);
+    found->length = (int32_t)howdah_load_little_endian(p + 27, 4);
+    if (howdah_load_little_endian(p + 7, 8) != offset || found->seqno < 0 || found->length <= 0 ||
         found->length % self->chunk || offset > MOST_OFFSET)
         return ODD;
     const int64_t sums = found->length / self->chunk * SUM_BYTES;
@@ -140,7 +112,7 @@ send_acks(relay *self)
                                   self->out_end - self->out_start, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent >= 0) {
             self->out_start += (size_t)sent;
-            self->out_since = now_ns();
+            self->out_since = howdah_now_ns();
         } else if (would_block(errno)) {
             if (self->out_start) {
                 memmove(self->out, self->out + self->out_start, self->out_end - self->out_start);
@@ -198,7 +170,7 @@ take_acks(relay *self)
         const ssize_t came = recv(self->mirror, self->in + self->in_end, room, MSG_DONTWAIT);
         if (came > 0) {
             self->in_end += (size_t)came;
-            self->ack_since = now_ns();
+            self->ack_since = howdah_now_ns();
             if ((size_t)came < room)
                 return match_acks(self);
         } else if (came < 0 && would_block(errno)) {
@@ -261,7 +233,7 @@ pass_on(relay *self, size_t span)
             reason = INTERRUPTED;
         if (reason != GOING_ON)
             return reason;
-        const int64_t now = now_ns();
+        const int64_t now = howdah_now_ns();
         if (!since)
             since = now;
         if (is_over(since, self->take_silence_ns, now)) {
@@ -334,13 +306,13 @@ take_packets(relay *self)
         }
         if (!count)
             return kind == ODD ? ODD_PACKET : GOING_ON;
-        const int64_t began = now_ns();
+        const int64_t began = howdah_now_ns();
         int64_t passed = began;
         if (self->mirror >= 0) {
             const int reason = pass_on(self, at - self->start);
             if (reason != GOING_ON)
                 return reason;
-            passed = now_ns();
+            passed = howdah_now_ns();
             self->sends++;
             self->send_ns += (uint64_t)(passed - began);
         }
@@ -350,7 +322,7 @@ take_packets(relay *self)
             self->code = errno;
             return DISK_FAILED;
         }
-        const int64_t done = now_ns();
+        const int64_t done = howdah_now_ns();
         self->writes++;
         self->write_ns += (uint64_t)(done - passed);
         self->taken_bytes += (uint64_t)(end - offset);
@@ -442,7 +414,7 @@ wait_for_more(relay *self, int takes, int64_t now)
 int
 howdah_relay_packets(relay *self)
 {
-    const int64_t began = now_ns();
+    const int64_t began = howdah_now_ns();
     const uint64_t before = self->writes;
     uint64_t writes = before;
     self->front_since = self->ack_since = self->out_since = began;
@@ -465,7 +437,7 @@ howdah_relay_packets(relay *self)
         }
         if (reason != GOING_ON)
             return reason;
-        const int64_t now = now_ns();
+        const int64_t now = howdah_now_ns();
         if (!had_acks)
             self->out_since = now;
         if (self->writes != before && now - began >= self->tick_ns)

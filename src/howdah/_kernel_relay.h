@@ -5,14 +5,9 @@
 #ifndef HOWDAH_KERNEL_RELAY_H
 #define HOWDAH_KERNEL_RELAY_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "_kernel_packets.h"
 
 enum {
-    LENGTHS = 6,
-    PRELUDE = LENGTHS + 25,
-    SUM_BYTES = 4,
     MOST_PACKETS = 256, /* written together: less than half of IOV_MAX */
     MOST_DUE = 1024,    /* written and not acknowledged; then nothing more is taken in */
     MOST_TAIL = 64,

@@ -6,6 +6,7 @@
  * One thread runs it, once it is made, until `run` says why it has ended; then `rest` has what came
  * and was not taken. Meanwhile others may ask `written_bytes` and `acked_bytes`, or interrupt it.
  */
+#include "_kernel_calls.h"
 #include "_kernel_relay.h"
 
 #include <errno.h>
@@ -14,15 +15,6 @@
 #include <unistd.h>
 
 PyObject *howdah_packet_relay(PyObject *module);
-
-static int
-has_count(const char *name, Py_ssize_t wanted, Py_ssize_t found)
-{
-    if (found == wanted)
-        return 1;
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", name, wanted, found);
-    return 0;
-}
 
 static void
 dealloc(relay *self)
@@ -105,7 +97,7 @@ static PyObject *
 run(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!has_count("run", 0, nargs))
+    if (howdah_wrong_count("run", 0, nargs))
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs already");
@@ -126,7 +118,7 @@ static PyObject *
 interrupt(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!has_count("interrupt", 0, nargs))
+    if (howdah_wrong_count("interrupt", 0, nargs))
         return NULL;
     __atomic_store_n(&self->interrupted, 1, __ATOMIC_RELEASE);
     const uint64_t one = 1;
@@ -142,7 +134,7 @@ static PyObject *
 figures(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!has_count("figures", 0, nargs))
+    if (howdah_wrong_count("figures", 0, nargs))
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs");
@@ -165,7 +157,7 @@ static PyObject *
 rest(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!has_count("rest", 0, nargs))
+    if (howdah_wrong_count("rest", 0, nargs))
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs");
