@@ -94,7 +94,7 @@ def test_threads_that_make_it_at_the_same_time_get_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     both = threading.Barrier(2)
-    made = []
+    made: list[Value] = []
 
     def make() -> Value:
         if made:

@@ -6,6 +6,7 @@ import errno
 import itertools
 import random
 import uuid
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,9 @@ from howdah.users.names import real_user_of
     ],
 )
 def test_an_unknown_option_is_named_with_the_nearest_known_one(option: str, said: str) -> None:
+    unknown: dict[str, Any] = {option: "x"}
     with pytest.raises(TypeError, match=f"HowdahFileSystem takes no {option!r}.*{said}"):
-        HowdahFileSystem("nn", 8020, **{option: "x"})
+        HowdahFileSystem("nn", 8020, **unknown)
 
 
 @pytest.mark.parametrize("user", ["hive", None])

@@ -10,9 +10,8 @@ from types import ModuleType
 import pytest
 
 from howdah import __version__
-from howdah.cli import main as program
 from howdah.cli.arguments.generic import GenericOptions
-from howdah.cli.arguments.usage import UsageError
+from howdah.cli.arguments.usage import EXIT_BROKEN_PIPE, UsageError
 from howdah.cli.main import COMMANDS, Command, main
 from howdah.config import Configuration
 from howdah.errors import PathNotFound
@@ -28,7 +27,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], Configuration
         return 7
 
     module = ModuleType("probe_module")
-    module.run = run
+    monkeypatch.setattr(module, "run", run, raising=False)
     monkeypatch.setitem(sys.modules, "probe_module", module)
     monkeypatch.setitem(COMMANDS, "probe", Command("", "probe_module:run"))
     monkeypatch.setitem(COMMANDS, "early", Command("", "probe_module:run", False))
@@ -40,7 +39,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     module = ModuleType("failing_module")
-    module.run = run
+    monkeypatch.setattr(module, "run", run, raising=False)
     monkeypatch.setitem(sys.modules, "failing_module", module)
     monkeypatch.setitem(COMMANDS, "probe", Command("", "failing_module:run"))
 
@@ -171,7 +170,7 @@ def test_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
             timeout=60,
         )
     assert run.stderr == b""
-    assert run.returncode == program.EXIT_BROKEN_PIPE
+    assert run.returncode == EXIT_BROKEN_PIPE
 
 
 # -- options that every command knows -------------------------------------------------

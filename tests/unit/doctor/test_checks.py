@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ DISK = Directory(
 )
 
 
-def facts(values: dict[str, str] | None = None, **changes: object) -> Facts:
+def facts(values: dict[str, str] | None = None, **changes: Any) -> Facts:
     sound = Facts(
         conf=Configuration({"net.topology.table.file.name": "/racks", **(values or {})}),
         roles=frozenset({DATANODE}),
@@ -175,7 +176,7 @@ def test_values_that_do_not_fit(values: dict[str, str], level: str, check: str, 
         ),
     ],
 )
-def test_what_is_seen_of_machines(changes: dict[str, object], expected: tuple[str, str]) -> None:
+def test_what_is_seen_of_machines(changes: dict[str, Any], expected: tuple[str, str]) -> None:
     assert found(facts(**changes)) == [expected]
 
 
@@ -241,7 +242,7 @@ def test_the_holder_of_a_port_is_shown_in_a_line() -> None:
     assert len(finding.line()) < 300
 
 
-def several(**changes: object) -> Facts:
+def several(**changes: Any) -> Facts:
     values = {
         "dfs.nameservices": "ns",
         "dfs.ha.namenodes.ns": "a,b",
@@ -273,7 +274,7 @@ def several(**changes: object) -> Facts:
     ],
 )
 def test_the_log_of_several_namenodes(
-    changes: dict[str, object], expected: list[tuple[str, str]]
+    changes: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     assert found(several(**changes)) == expected
 

@@ -157,7 +157,7 @@ def test_classes_of_compiled_modules_have_their_bases_there() -> None:
     elsewhere = set()
     for module in modules:
         text = root.joinpath("src", *module.split(".")).with_suffix(".py").read_text()
-        homes = {}
+        homes: dict[str, str] = {}
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 homes |= {alias.asname or alias.name: node.module for alias in node.names}

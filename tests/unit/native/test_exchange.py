@@ -31,7 +31,10 @@ REQUEST = b"give me that"
 STATUS = b"\x02\x08\x06"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 8)
 ROOM = 700
-CALLS = [("exchange", exchange_here), ("read_short", read_short_here)]
+CALLS: list[tuple[str, Callable[..., Any]]] = [
+    ("exchange", exchange_here),
+    ("read_short", read_short_here),
+]
 WAYS = [pytest.param(True, id="kernel"), pytest.param(False, id="python")]
 
 

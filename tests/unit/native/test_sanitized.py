@@ -62,7 +62,7 @@ def test_the_kernel_reads_and_writes_nothing_that_is_not_its_own(tmp_path: Path)
             *(compiler, "-shared", "-fPIC", "-g", "-O1", "-fno-omit-frame-pointer"),
             "-DPy_LIMITED_API=0x030B0000",
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"),
-            *(f"-I{sysconfig.get_path('include')}", "-o", built, *SOURCES),
+            *(f"-I{sysconfig.get_path('include')}", "-o", str(built), *map(str, SOURCES)),
         ],
         check=True,
     )

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 
 
-def call(address: tuple[str, int], **settings: float) -> None:
+def call(address: tuple[str, int], **settings: Any) -> None:
     RpcClient(address, PROTOCOL, user="anna", **settings).call(
         "getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto
     )

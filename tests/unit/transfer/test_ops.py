@@ -373,6 +373,6 @@ def test_an_answer_with_something_behind_it_is_what_protobuf_reads(
         found = BlockOpResponse.decode(body)
     except errors.ProtocolViolation:
         return  # a status or a checksum that there is not
-    assert found.status == proto.status
+    assert int(found.status) == proto.status
     assert found.read_checksum is not None
     assert found.read_checksum.chunk_offset == proto.readOpChecksumInfo.chunkOffset

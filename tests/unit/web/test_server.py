@@ -38,7 +38,7 @@ GET = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 @contextmanager
-def serving(handler: Handler, **options: float) -> Iterator[int]:
+def serving(handler: Handler, **options: Any) -> Iterator[int]:
     timeout_s = options.pop("timeout_s", 10.0)
     server = HttpServer(handler, timeout_s=timeout_s, **options)
     port = server.start("127.0.0.1", 0)

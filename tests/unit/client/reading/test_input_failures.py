@@ -34,11 +34,11 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
     counted: Counter[tuple[str, int]] = Counter()
     connect = sockets.connect
 
-    def counting(address: tuple[str, int], **timeouts: float) -> sockets.Connection:
+    def counting(address: tuple[str, int], **settings: Any) -> sockets.Connection:
         counted[address] += 1
-        return connect(address, **timeouts)
+        return connect(address, **settings)
 
-    monkeypatch.setattr(block_reader.sockets, "connect", counting)
+    monkeypatch.setattr(sockets, "connect", counting)
     return counted
 
 

@@ -249,7 +249,7 @@ def test_two_of_three_nodes_fail_at_once_and_the_write_succeeds(cluster: FakeClu
             # The second one must be away when the first one is missed.
             cluster.datanodes[1].refuse_connections()
             cluster.datanodes[0].stop()
-        return header.seqno >= 10
+        return bool(header.seqno >= 10)
 
     cluster.datanodes[0].on_packet = both
     write(cluster)
@@ -403,7 +403,7 @@ def test_a_source_that_cannot_be_reached_is_dropped_as_well(cluster: FakeCluster
             # The second one must be away when the first one is missed.
             cluster.datanodes[1].refuse_connections()
             cluster.datanodes[0].stop()
-        return header.seqno >= 10
+        return bool(header.seqno >= 10)
 
     cluster.datanodes[0].on_packet = both
     write(cluster, replacement=ALWAYS)

@@ -319,7 +319,7 @@ def test_what_there_is_not_is_not_refreshed(client: Any) -> None:
 # Safe mode.
 
 
-def safe_mode(client: Any, action: int) -> bool:
+def safe_mode(client: Any, action: pb.SafeModeActionProto) -> bool:
     return bool(client.call("setSafeMode", pb.SetSafeModeRequestProto(action=action)).result)
 
 

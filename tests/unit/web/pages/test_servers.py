@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ DATANODE = DatanodeFacts(
     ],
 )
 @pytest.mark.req("FS-280")
-def test_a_datanode_says_whether_its_volumes_work(more: dict[str, object], expected: str) -> None:
+def test_a_datanode_says_whether_its_volumes_work(more: dict[str, Any], expected: str) -> None:
     assert level(datanode.overview(replace(DATANODE, **more))) == expected
 
 
@@ -84,7 +85,7 @@ JOURNAL = JournalFacts("east", 90, 90, 0, 2, 2, True, "", 1000, 90, 0)
     ],
 )
 @pytest.mark.req("FS-280")
-def test_a_journal_node_says_how_its_journals_are(more: dict[str, object], expected: str) -> None:
+def test_a_journal_node_says_how_its_journals_are(more: dict[str, Any], expected: str) -> None:
     body = journalnode.overview([replace(JOURNAL, **more)], 5000)
     assert level(body) == expected
     assert "<script" not in joined(body)
@@ -99,7 +100,7 @@ def test_a_journal_that_lags_shows_by_how_much() -> None:
 # -- router ----------------------------------------------------------------------------
 
 
-def router_facts(**more: object) -> RouterFacts:
+def router_facts(**more: Any) -> RouterFacts:
     namenodes = [
         Namenode("east", "nn1", ("e1", 8020), State.ACTIVE, contact_s=5.0),
         Namenode("east", "nn2", ("e2", 8020), State.STANDBY, contact_s=5.0),
@@ -126,7 +127,7 @@ def router_facts(**more: object) -> RouterFacts:
     ],
 )
 @pytest.mark.req("FS-280")
-def test_a_router_says_which_namespaces_it_reaches(more: dict[str, object], expected: str) -> None:
+def test_a_router_says_which_namespaces_it_reaches(more: dict[str, Any], expected: str) -> None:
     body = router_page(router_facts(**more), BAD)
     assert level(body) == expected
     assert "<script" not in joined(body)
