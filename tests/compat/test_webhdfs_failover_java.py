@@ -1,7 +1,7 @@
 """Java's client of WebHDFS under a logical name, while our namenodes fail over: over HTTP and over
 TLS, at once.
 
-Hadoop's TestWebHDFSForHA says the same of Hadoop's servers, whose state it sets from within.
+Hadoop's TestWebHDFSForHA, which is among the suites of `contract`, sets their states by hand.
 """
 
 from __future__ import annotations

@@ -62,6 +62,9 @@ public class MiniDFSCluster implements AutoCloseable {
   private final List<String> secure = new ArrayList<>();
 
   private final String directory;
+  /** Of namenodes that take each other's place; null for any others. */
+  private final String nameservice;
+
   private final Map<String, String> dataAddresses = new TreeMap<>();
   private final Map<Integer, NameNode> inside = new TreeMap<>();
   private final List<DataNodeProperties> running = new ArrayList<>();
@@ -74,7 +77,8 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("datanodes", wanted.dataNodes);
     call.put("racks", wanted.racks);
     call.put("storages", wanted.storages);
-    call.put("namespaces", wanted.nameNodes);
+    call.put("namespaces", wanted.nameservice == null ? wanted.nameNodes : 1);
+    call.put("namenodes", wanted.nameservice == null ? 1 : wanted.nameNodes);
     call.put("format", wanted.format);
     JsonNode made = control.ask(call);
     id = made.get("cluster").asInt();
@@ -99,6 +103,16 @@ public class MiniDFSCluster implements AutoCloseable {
       }
       if (!secure.get(0).isEmpty()) {
         conf.set("dfs.namenode.https-address", secure.get(0));
+      }
+    }
+    nameservice = wanted.nameservice;
+    if (nameservice != null) {
+      conf.set("dfs.ha.namenodes." + nameservice, String.join(",", wanted.ids));
+      for (int index = 0; index < uris.size(); index++) {
+        String suffix = "." + nameservice + "." + wanted.ids.get(index);
+        conf.set("dfs.namenode.rpc-address" + suffix, getURI(index).getAuthority());
+        String http = URI.create(getHttpUri(index)).getAuthority();
+        conf.set("dfs.namenode.http-address" + suffix, http);
       }
     }
     // A connection to a server that was restarted fails its next call: none is kept for long.
@@ -127,6 +141,8 @@ public class MiniDFSCluster implements AutoCloseable {
     private final Configuration conf;
     private int dataNodes = 1;
     private int nameNodes = 1;
+    private String nameservice;
+    private final List<String> ids = new ArrayList<>();
     private String[] racks;
     private String[] storages;
     private boolean format = true;
@@ -144,10 +160,14 @@ public class MiniDFSCluster implements AutoCloseable {
       return this;
     }
 
-    /** Namespaces over the same datanodes; none of them is highly available. */
+    /** Namespaces over the same datanodes, or one with several namenodes. */
     public Builder nnTopology(MiniDFSNNTopology topology) {
       if (topology.isHA()) {
-        throw new UnsupportedOperationException("no high availability for Hadoop's tests");
+        if (topology.getNameservices().size() > 1) {
+          throw new UnsupportedOperationException("a single nameservice with several namenodes");
+        }
+        nameservice = topology.getNameservices().get(0).getId();
+        topology.getNameservices().get(0).getNNs().forEach(each -> ids.add(each.getNnId()));
       }
       nameNodes = topology.countNameNodes();
       return this;
@@ -240,6 +260,31 @@ public class MiniDFSCluster implements AutoCloseable {
     }
   }
 
+  /** A namenode of several; it has its address. */
+  public static class NameNodeInfo {
+    public NameNode nameNode;
+
+    NameNodeInfo(NameNode nameNode) {
+      this.nameNode = nameNode;
+    }
+  }
+
+  public NameNodeInfo[] getNameNodeInfos(int nameservice) throws IOException {
+    NameNodeInfo[] found = new NameNodeInfo[uris.size()];
+    for (int index = 0; index < found.length; index++) {
+      found[index] = new NameNodeInfo(getNameNode(index));
+    }
+    return found;
+  }
+
+  public void transitionToActive(int index) {
+    tell("active", nameOf(index));
+  }
+
+  public void transitionToStandby(int index) {
+    tell("standby", nameOf(index));
+  }
+
   // Where it is.
 
   public URI getURI() {
@@ -304,6 +349,7 @@ public class MiniDFSCluster implements AutoCloseable {
           nameNode,
           RemoteNameNode.of(
               () -> (DistributedFileSystem) getNewFileSystemInstance(nameNode),
+              NetUtils.createSocketAddr(getURI(nameNode).getAuthority()),
               NetUtils.createSocketAddr(http == null ? tls : http),
               NetUtils.createSocketAddr(tls),
               inherits -> setPosixInheritance(nameNode, inherits)));

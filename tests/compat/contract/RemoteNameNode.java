@@ -43,6 +43,7 @@ public class RemoteNameNode {
 
   public static NameNode of(
       Connect connect,
+      InetSocketAddress rpc,
       InetSocketAddress http,
       InetSocketAddress https,
       Consumer<Boolean> setPosixInheritance)
@@ -52,6 +53,7 @@ public class RemoteNameNode {
     FSNamesystem namesystem = remote.namesystem();
     answer(namenode, call -> namesystem).getNamesystem();
     answer(namenode, call -> remote.protocols()).getRpcServer();
+    answer(namenode, call -> rpc).getNameNodeAddress();
     answer(namenode, call -> http).getHttpAddress();
     answer(namenode, call -> https).getHttpsAddress();
     return namenode;

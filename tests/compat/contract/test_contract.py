@@ -98,6 +98,7 @@ SUITES: dict[str, frozenset[str]] = {
         ("testDefaultAclNewSymlinkIntermediate",)
     ),
     f"{WEB}TestWebHDFSXAttr": frozenset(),
+    f"{WEB}TestWebHDFSForHA": frozenset(),
     f"{WEB}TestWebHdfsWithMultipleNameNodes": frozenset(),
     f"{WEB}TestWebHdfsWithRestCsrfPreventionFilter": frozenset(),
     "org.apache.hadoop.fs.TestWebHdfsFileContextMainOperations": frozenset(),
@@ -122,6 +123,8 @@ SUITES: dict[str, frozenset[str]] = {
 LACKING = {
     "testFcDelegationToken": "delegation tokens",
     "testGetDelegationTokens": "delegation tokens",
+    "testSecureHAToken": "delegation tokens",
+    "testClientFailoverWhenStandbyNNHasStaleCredentials": "delegation tokens",
     "testGetDelegationTokensWithCredentials": "delegation tokens",
     "testEnclosingRootWrapped": "encryption zones",
     "testEnclosingRootsBase": "encryption zones",
@@ -140,6 +143,7 @@ LOOKS_INSIDE = {
     "testDeDuplication": "how often a list is kept",
     "testFsserverDefaultsBackwardsCompatible": "an older namenode, made out of a spied one",
     "testRaceWhileNNStartup": "a namenode whose calls are taken away",
+    "testRetryWhileNNStartup": "the same, of several namenodes",
 }
 # Tests whose claim is not ours.
 OTHERWISE = {
@@ -172,6 +176,7 @@ PROVES = {
     "TestWebHDFS": ("FS-216", "FS-218"),
     "TestWebHDFSAcl": ("FS-216",),
     "TestWebHDFSXAttr": ("FS-216",),
+    "TestWebHDFSForHA": ("FS-216", "FS-218", "FS-057"),
     "TestHttpsFileSystem": ("FS-216", "FS-291"),
     "org.apache.hadoop.fs.TestSWebHdfsFileContextMainOperations": ("FS-216", "FS-291"),
     "TestWebHdfsWithRestCsrfPreventionFilter": ("FS-256",),

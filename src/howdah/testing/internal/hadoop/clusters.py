@@ -29,6 +29,7 @@ from howdah.errors import HowdahError, IllegalArgument
 from howdah.local import certificates
 from howdah.local.layout import role_of
 from howdah.local.ports import datanode_hosts
+from howdah.testing.internal.failover.trouble import haadmin
 from howdah.testing.minicluster import MiniCluster
 
 _DATANODES: Final = 16
@@ -46,6 +47,8 @@ class Wanted:
     namespaces: int = 1
     volumes: tuple[str, ...] = ("DISK",)
     """The types of the storages of each datanode."""
+    namenodes: int = 1
+    """Of the one namespace: more are made active and standby by who has the cluster."""
 
     @property
     def https(self) -> bool:
@@ -61,7 +64,13 @@ class Wanted:
             None if racks is None else tuple(racks),
             int(call["namespaces"]),
             tuple(call.get("storages") or ("DISK",)),
+            int(call.get("namenodes", 1)),
         )
+
+    @property
+    def of_several(self) -> dict[str, str]:
+        """What a cluster needs of which each namenode's state is set by hand."""
+        return {"dfs.ha.automatic-failover.enabled": "false"} if self.namenodes > 1 else {}
 
     @property
     def nameservices(self) -> list[str] | None:
@@ -178,15 +187,17 @@ class ClusterServer:
                     racks=wanted.racks,
                     volumes=wanted.volumes,
                     nameservices=wanted.nameservices,
-                    conf={**self._conf, **dict(wanted.conf)},
+                    conf={**self._conf, **dict(wanted.conf), **wanted.of_several},
                     dir=directory,
+                    namenodes=wanted.namenodes,
                     https=wanted.https,
                 ),
                 wanted,
             )
             if not wanted.datanodes:
                 lent.cluster.stop("datanode0")
-                lent.cluster.restart("namenode")
+                if wanted.namenodes == 1:
+                    lent.cluster.restart("namenode")
         self._ids += 1
         self._lent[self._ids] = lent
         cluster = lent.cluster
@@ -235,6 +246,9 @@ class ClusterServer:
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
                 lent.cluster.start(call["server"])
+            case "active" | "standby" as state:
+                lent.is_whole = False
+                _bring(lent.cluster, call["server"], state)
             case "restart":
                 lent.is_whole = False
                 lent.cluster.restart(call["server"])
@@ -258,6 +272,22 @@ class ClusterServer:
         if self._last_dir is not None:
             shutil.rmtree(self._last_dir, ignore_errors=True)
             self._last_dir = None
+
+
+def _bring(cluster: MiniCluster, name: str, state: str) -> None:
+    """Have a namenode of several active, and others that were so standby; or standby itself.
+    Raises IllegalArgument where `howdah haadmin` refuses."""
+    states = cluster.ha_states()
+    wanted = [name] if state == "standby" else [each for each in states if each != name]
+    orders = [("-transitionToStandby", each) for each in wanted if states[each] == "active"]
+    if state == "active" and states[name] != "active":
+        orders.append(("-transitionToActive", name))
+    for order in orders:
+        # Another one may be down: whether it is active is known here.
+        forced = ("--forceactive",) if order[0] == "-transitionToActive" else ()
+        status, said = haadmin(cluster, order[0], *forced, order[1])
+        if status:
+            raise IllegalArgument(said)
 
 
 def _uri(scheme: str, address: str | None) -> str:
