@@ -9,6 +9,7 @@ from typing import Final
 from howdah import keys
 from howdah.doctor.facts import DATANODE, Directory, Facts
 from howdah.doctor.findings import Finding, error, warning
+from howdah.native.loading import SWITCHED_OFF
 from howdah.wording import byte_text
 
 FEWEST_DESCRIPTORS: Final = 4096
@@ -35,7 +36,9 @@ def _build(facts: Facts) -> Iterator[Finding]:
             "kernel",
             f"howdah's kernel does not run here: {facts.build.why_no_kernel}; its twins in Python "
             "take a server about twice the time",
-            "install a C compiler, and howdah anew",
+            "take that out of the environment"
+            if facts.build.why_no_kernel == SWITCHED_OFF
+            else "install a C compiler, and howdah anew",
         )
 
 

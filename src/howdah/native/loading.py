@@ -11,6 +11,7 @@ from howdah.native import packed
 
 REVISION: Final = 8
 """What a kernel has to be; one that was built from earlier sources is left alone."""
+SWITCHED_OFF: Final = "HOWDAH_KERNEL=off is set"
 
 
 @functools.cache
@@ -27,7 +28,7 @@ def why_none() -> str:
     if kernel() is not None:
         return ""
     if _is_off():
-        return "HOWDAH_KERNEL=off is set"
+        return SWITCHED_OFF
     found = _built()
     if found is None:
         return "it is not built for this Python"

@@ -25,6 +25,7 @@ from howdah.doctor.facts import (
     Namenode,
 )
 from howdah.doctor.findings import Finding, Level, exit_code
+from howdah.native.loading import SWITCHED_OFF
 
 HERE = Host("here", ("10.0.0.1",), True, False)
 THERE = Host("there", ("10.0.0.2",), False, False)
@@ -346,6 +347,9 @@ def test_a_kernel_that_is_not_used_is_told_with_the_reason() -> None:
     (finding,) = examine(facts(build=Build("1", "3.11.0", "", "it is not built", "none")))
     assert (finding.level, finding.check) == (Level.WARNING, "kernel")
     assert "it is not built" in finding.line()
+    assert "a C compiler" in finding.advice
+    (finding,) = examine(facts(build=Build("1", "3.11.0", "", SWITCHED_OFF, "none")))
+    assert "out of the environment" in finding.advice
     assert examine(facts(build=Build("1", "3.11.0", "revision 7", "", "none"))) == []
 
 
