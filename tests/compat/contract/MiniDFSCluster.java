@@ -7,6 +7,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -118,6 +119,12 @@ public class MiniDFSCluster implements AutoCloseable {
     // A connection to a server that was restarted fails its next call: none is kept for long.
     conf.setInt(KEPT_CONNECTION, KEPT_CONNECTION_MS);
     conf.setInt("dfs.replication", Math.min(conf.getInt("dfs.replication", 3), wanted.dataNodes));
+    if (!wanted.format) {
+      // It has the data of the one before, and its addresses.
+      for (int index = 0; index < uris.size(); index++) {
+        reconnect(index);
+      }
+    }
   }
 
   /** What a test has set itself; the addresses and directories of servers are not for it to say. */
@@ -507,6 +514,11 @@ public class MiniDFSCluster implements AutoCloseable {
   private void setPosixInheritance(int nameNode, boolean inherits) {
     String key = "dfs.namenode.posix.acl.inheritance.enabled";
     tell("configure", nameOf(nameNode), Map.of(key, String.valueOf(inherits)));
+    try {
+      reconnect(nameNode);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
   }
 
   /**
