@@ -158,6 +158,7 @@ SHELLS = {
         "notices",
         "server",
         "threaded",
+        "together",
         "traced",
         "wrong_port",
     },

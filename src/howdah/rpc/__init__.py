@@ -5,6 +5,7 @@
 - `service`  pure: which method of which protocol is answered by what
 - `server`   the asyncio shell; `threaded` the shell on blocking sockets
 - `client`   the blocking caller with its pool of connections
+- `together` two calls that reach a server in one piece
 
 Arrows: `server, threaded -> session, service -> wire -> proto, errors`, and
 `client -> wire`. Nothing here knows what a namenode is.

@@ -32,10 +32,11 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
-from howdah.rpc import traced, wire
+from howdah.rpc import together, traced, wire
 from howdah.rpc.connection import Connection, Dead, Meanwhile, NotAccepted, Pool
 from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
+from howdah.rpc.together import Seat
 from howdah.rpc.wrong_port import by_asking
 from howdah.tracing import spans
 from howdah.users.current import process_user
@@ -178,6 +179,21 @@ class RpcClient:
         client_id = self.identity.client_id
         if call_id is None:
             call_id = self.identity.next_call_id()
+        place = f"{self.address[0]}:{self.address[1]}"
+        seat = together.seat()
+        if seat is not None and seat.take(
+            method,
+            self,
+            place,
+            call_id,
+            lambda: self._connect(client_id, self._connect_s(asked), meanwhile),
+        ):
+            try:
+                return self._call_on(
+                    None, seat, asked, response_type, client_id, call_id, retry_count
+                )
+            except Dead:
+                retry_count = max(retry_count, 0) + 1
         connection = pool.take()
         if connection is not None:
             try:
@@ -186,9 +202,7 @@ class RpcClient:
                 )
             except Dead:
                 retry_count = max(retry_count, 0) + 1
-        # What a call may take includes the time to connect.
-        connect_s = min(self._connect_timeout_s, max(asked.deadline_s - time.monotonic(), 0.001))
-        place = f"{self.address[0]}:{self.address[1]}"
+        connect_s = self._connect_s(asked)
         with Notice(f"{place} has not answered {method} yet; waiting for up to {limit_s:g} s"):
             connection = self._connect(client_id, connect_s, meanwhile)
             try:
@@ -197,6 +211,10 @@ class RpcClient:
                 )
             except Dead as error:
                 raise self._unanswered(place, method, error) from error
+
+    def _connect_s(self, asked: _Asked) -> float:
+        """What a call may take includes the time to connect."""
+        return min(self._connect_timeout_s, max(asked.deadline_s - time.monotonic(), 0.001))
 
     def _connect(
         self, client_id: bytes, timeout_s: float, meanwhile: Meanwhile | None
@@ -248,8 +266,8 @@ class RpcClient:
 
     def _call_on(
         self,
-        pool: Pool,
-        connection: Connection,
+        pool: Pool | None,
+        connection: Connection | Seat,
         asked: _Asked,
         response_type: type[M],
         client_id: bytes,
@@ -286,13 +304,13 @@ class RpcClient:
                 f"{error}"
             ) from error
         finally:
-            if keep:
+            if keep and pool is not None and isinstance(connection, Connection):
                 pool.give_back(connection)
             else:
                 connection.close()
 
     def _look_at(
-        self, header: rpc_pb2.RpcResponseHeaderProto, connection: Connection, call_id: int
+        self, header: rpc_pb2.RpcResponseHeaderProto, connection: Connection | Seat, call_id: int
     ) -> bool:
         """Whether the connection may be used for another call; False where the body decides."""
         self._was_answered = True

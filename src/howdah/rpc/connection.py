@@ -173,6 +173,22 @@ class Connection:
         except OSError as error:
             raise Dead(str(error)) from error
 
+    def exchange_all(
+        self, requests: bytes, answers: int, deadline_s: float, max_bytes: int
+    ) -> list[bytes]:
+        """Send several framed requests in one piece and return as many frames, as they come."""
+        self._send(requests, deadline_s)
+        incoming, frames = wire.FrameBuffer(max_bytes), list[bytes]()
+        while len(frames) < answers:
+            piece = self._receive(deadline_s, None)
+            is_first = not frames and not incoming.pending_bytes
+            if is_first and (other := by_first_bytes(self.address, piece)):
+                raise other
+            frames += incoming.feed(piece)
+        if len(frames) > answers or incoming.pending_bytes:
+            raise errors.ProtocolViolation(f"{self.name} sent more than {answers} answers")
+        return frames
+
     def _gather(
         self, piece: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None
     ) -> bytes:

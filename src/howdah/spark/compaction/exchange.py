@@ -5,17 +5,18 @@
    the old directory, and a digest of its contents (`compaction.directory_state`).
 3. The old directory is renamed into the trash, as `NAME~RUN`, and the new one to NAME: two
    renames, each of them one edit. HDFS cannot do both in one, since a rename replaces only empty
-   directories. To keep the time without a directory short, the second rename is sent without
-   waiting for the answer to the first, which comes when its edit is durable. While the old
-   directory is there, the second rename is refused, and sent again at growing intervals. If it
-   fails otherwise, the old directory is renamed back.
+   directories. So both are sent in one piece (`rpc.together`): our namenode serves them in one
+   turn, and no reader finds a time without the directory. Hadoop's serves them at the same time
+   as other calls; while the old directory is there, it refuses the second rename, which is then
+   sent again at growing intervals. If it fails otherwise, the old directory is renamed back.
 4. Another program may create the directory between the two renames, to write to it. Then that
    directory is renamed to `…~came.ID.RUN`, the new directory takes its place as in 3, and its
    files are moved into the new directory.
 5. A writer that had a file open in the old directory goes on writing it in the trash. So the old
    directory is looked at again there: if it has changed, or has an open file, it is renamed back.
 
-So a reader sees the old files or the new ones, or for a moment no directory. File names are never
+So a reader sees the old files or the new ones, or, of Hadoop's namenodes, routers and observers,
+for a moment no directory. File names are never
 used twice (`compaction.joining`): a reader that listed the old directory and opens a file later
 finds none, or the old one if it has a path handle, but never another file of that name.
 
@@ -34,6 +35,7 @@ from typing import Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.renames import Together, together
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.attributes import DirectoryAttributes
@@ -199,9 +201,15 @@ def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> No
     directory does not.
     """
     for _ in range(MOST_TRIES):
+        pair = together()
+
+        def leave(pair: Together = pair, away: str = away) -> None:
+            with pair.place(0):
+                fs.rename(directory, away)
+
         with ThreadPoolExecutor(1, thread_name_prefix="exchange") as pool:
-            leaving = pool.submit(fs.rename, directory, away)
-            is_placed = _take_place(fs, ready, directory, away, leaving)
+            leaving = pool.submit(leave)
+            is_placed = _take_place(fs, ready, directory, away, leaving, pair)
         if is_placed:
             if away == came:
                 move_in(fs, came, directory)
@@ -216,7 +224,7 @@ def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> No
 
 
 def _take_place(
-    fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None]
+    fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None], pair: Together
 ) -> bool:
     """Rename the new directory as soon as the old one is gone; False if another program has
     created the directory by then."""
@@ -224,7 +232,8 @@ def _take_place(
     while True:
         has_left = leaving.done()
         try:
-            fs.rename(ready, directory)
+            with pair.place(1):
+                fs.rename(ready, directory)
         except errors.PathExists:
             if has_left:
                 leaving.result()

@@ -1,0 +1,19 @@
+"""Two renames that nobody sees half done, where the server makes that possible."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah.rpc.together import Together as Together
+
+_RENAMES: Final = ("rename", "rename2")
+
+
+def together() -> Together:
+    """For two renames of two threads, each within its `place` (0 is the first).
+
+    They reach the namenode in one piece. Ours serves them in one turn, and no call of anybody
+    comes in between; Hadoop's serves them with other calls, in any order. Filesystems that call
+    nobody by Hadoop's RPC rename as always.
+    """
+    return Together(*_RENAMES)
