@@ -6,6 +6,7 @@ import errno
 import itertools
 import random
 import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -204,3 +205,69 @@ def test_a_file_that_is_copied_onto_itself_stays() -> None:
     assert fs.cat("/a/d/f") == b"one"
     with pytest.raises(FileNotFoundError):
         fs.cp_file("/a/none", "/a/none")
+
+
+@pytest.mark.parametrize("source", ["/a/d", "/a/d*", ["/a/d"]])
+def test_what_a_move_could_not_list_is_not_removed(
+    source: str | list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fsspec leaves out of a tree what cannot be listed, and removes all of the tree."""
+    fs = _view_of_two()
+    walk = fs.hdfs.walk
+
+    def half(path: str, on_error: Callable[[errors.HowdahError], object]) -> Iterator[Any]:
+        for where, directories, files in walk(path, on_error):
+            if where == "/a/d/e":
+                on_error(errors.Unreachable("/a/d/e: its namenode is away"))
+                continue
+            yield where, directories, files
+
+    monkeypatch.setattr(fs.hdfs, "walk", half)
+    with pytest.raises((errors.Unreachable, errors.DirectoryNotEmpty)):
+        fs.mv(source, "/b/moved", recursive=True)
+    monkeypatch.undo()
+    assert fs.cat("/a/d/e/g") == b"two"
+    assert b"one" in [fs.cat(each) for each in fs.find("/")]
+
+
+def test_a_move_by_a_pattern_takes_all_that_it_has_copied() -> None:
+    fs = _view_of_two()
+    fs.mv("/a/d*", "/b/there", recursive=True)
+    assert fs.find("/b") == ["/b/there/e/g", "/b/there/f"]
+    assert fs.ls("/a") == []
+    fs.mv(["/b/there/f", "/b/there/e/g"], "/a/all/")
+    assert fs.find("/a") == ["/a/all/f", "/a/all/g"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "maxdepth"),
+    [(["/a/d"], ["/b/x"], None), ("/a/d", "/b/x", 1), ("/a/d*", "/b/x", 1)],
+)
+def test_a_move_of_a_part_of_a_tree_removes_nothing_else(
+    source: Any, target: Any, maxdepth: int | None
+) -> None:
+    fs = _view_of_two()
+    with pytest.raises(errors.DirectoryNotEmpty):
+        fs.mv(source, target, recursive=True, maxdepth=maxdepth)
+    assert fs.cat("/a/d/e/g") == b"two"
+    assert b"one" in [fs.cat(each) for each in fs.find("/")]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("/a/d/f*", "/a/d"),
+        ("/a/d/f*", "/a/d/"),
+        (["/a/d/f", "/a/d/e/g"], "/a/d/e"),
+        (["/a/d/f"], ["/a/d/f/"]),
+        (["/a/d/f", "/a/d/e/g"], ["/a/x", "/a/d/e/g/"]),
+    ],
+)
+def test_files_that_are_there_already_are_not_moved(
+    source: str | list[str], target: str | list[str]
+) -> None:
+    """They would be copied onto themselves, and removed."""
+    fs = _view_of_two()
+    with pytest.raises(FileExistsError):
+        fs.mv(source, target)
+    assert fs.find("/a") == ["/a/d/e/g", "/a/d/f"]

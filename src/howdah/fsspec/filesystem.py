@@ -268,10 +268,18 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         """Rename, which moves no data; patterns, lists and what is in another mount point of a
-        view are copied, and removed when all of it is there."""
+        view are copied, and what was copied is removed when all of it is there."""
         plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
         if not plain or has_magic(path1):
-            super().mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **kwargs)
+            if path1 != path2:
+                names = tops = self._strip_protocol(path1)
+                if not (isinstance(path1, list) and isinstance(path2, list)):
+                    # Of two lists `copy` takes what is in them, and nothing below.
+                    tops = self.expand_path(path1, recursive=False)
+                    names = self.expand_path(path1, recursive=recursive, maxdepth=maxdepth)
+                moving.check_several(tops, self._strip_protocol(path2))
+                self.copy(path1, path2, recursive, maxdepth, on_error="raise", **kwargs)
+                self._remove_copied(names, recursive=recursive)
             return
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         if source == target:
@@ -288,8 +296,18 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
             self._hdfs.rename(source, target, overwrite=replaces)
         except errors.AcrossMountPoints:
             moving.check(self._hdfs, source, target, replaces=replaces)
-            self.copy(source, target, recursive=recursive, on_error="raise")
-            self.rm(source, recursive=recursive)
+            # All that is below, or an error: `copy` would leave out what cannot be listed.
+            below = self.find(source, withdirs=True, on_error="raise") if recursive else []
+            names = list(dict.fromkeys([source, *below]))
+            self.copy(names, [target + name[len(source) :] for name in names], on_error="raise")
+            self._remove_copied(names, recursive=recursive)
+
+    def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:
+        """One by one: what was made below them meanwhile, or was not copied, stays, and so does
+        what is above it. Then it is `DirectoryNotEmpty`."""
+        for name in sorted(names, reverse=True):
+            if recursive or not self._hdfs.is_directory(name):
+                self.rm_file(name)
 
     def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
         """Copy a file, or make the directory `path2` if `path1` is one. An object store copies by

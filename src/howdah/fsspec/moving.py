@@ -3,9 +3,11 @@ before anything is written, and nobody copies a file onto itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from howdah import errors
+from howdah.fs import paths
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -35,6 +37,19 @@ def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
             if same
             else f"{target} is below {source}, by another mount point"
         ).about(source, target)
+
+
+def check_several(sources: Sequence[str], target: str | Sequence[str]) -> None:
+    """Raises PathExists if one of several is where it is to go: a directory, or a name for
+    each."""
+    for number, source in enumerate(sources):
+        is_there = (
+            paths.parent_of(source) == target
+            if isinstance(target, str)
+            else number < len(target) and target[number] == source
+        )
+        if is_there:
+            raise errors.PathExists(f"{source} is there already").about(source)
 
 
 def are_one(fs: FileSystem, source: str, target: str) -> bool:
