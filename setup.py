@@ -36,6 +36,7 @@ KERNEL = Extension(
         "src/howdah/_kernel_calls.c",
         "src/howdah/_kernel_answers.c",
         "src/howdah/_kernel_reads.c",
+        "src/howdah/_kernel_client.c",
         "src/howdah/_kernel_exchange.c",
         "src/howdah/_kernel_journal.c",
         "src/howdah/_kernel_locations.c",

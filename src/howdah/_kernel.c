@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 8 };
+enum { REVISION = 9 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -635,6 +635,10 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 /* In _kernel_reads.c. */
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_client.c. */
+PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_exchange.c. */
 PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -701,6 +705,11 @@ static PyMethodDef methods[] = {
     {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
      "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts, "
      "takes_orphaned) -> (position, how many, ids, counts, orphaned)"},
+    {"read_request", (PyCFunction)(void (*)(void))howdah_read_request, METH_FASTCALL,
+     "read_request(start, pool, token, client, rest, id, stamp, length, offset, count) -> bytes"},
+    {"located", (PyCFunction)(void (*)(void))howdah_located, METH_FASTCALL,
+     "located(answer, known, kinds) -> (length, blocks, under construction, last, complete) | "
+     "None"},
     {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
      "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
     {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,

@@ -77,6 +77,22 @@ def take_reported(
     takes_orphaned: bool,
     /,
 ) -> tuple[int, int, bytes, bytes, bytes]: ...
+def read_request(
+    start: bytes,
+    pool: bytes,
+    token: bytes,
+    client: bytes,
+    rest: bytes,
+    block_id: int,
+    stamp: int,
+    length: int,
+    offset: int,
+    count: int,
+    /,
+) -> bytes: ...
+def located(
+    answer: bytes, known: dict[bytes, object], kinds: tuple[object, ...], /
+) -> tuple[int, list[tuple[object, ...]], bool, tuple[object, ...] | None, bool] | None: ...
 def exchange(
     socket: HasFileno, request: bytes, wait_ns: int, limit: int, /
 ) -> bytes | tuple[int, int, bytes]: ...

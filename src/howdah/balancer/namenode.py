@@ -27,13 +27,13 @@ from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2, types_pb2
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.throttle import Throttle
 from howdah.transfer.blocks import DatanodeAddress, StorageType, signed64
 
 log = logging.getLogger(__name__)
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
 ID_PATH: Final = "/system/balancer.id"
@@ -170,7 +170,7 @@ class BalancedNamenode:
         )
 
     def _ask(
-        self, method: str, request: Message, response_type: type[M], attempts: int = _ATTEMPTS
+        self, method: str, request: Message, response_type: AnswerType[M], attempts: int = _ATTEMPTS
     ) -> M:
         """A call of NamenodeProtocol at the active namenode."""
         attempt = 0

@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
+from howdah.client.located import Located
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
@@ -24,9 +25,10 @@ from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.rpc.client import AnswerType
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 def _permission(mode: int) -> types_pb2.FsPermissionProto:
@@ -61,7 +63,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
     def close(self) -> None:
         self._calls.close()
 
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Any method of the protocol."""
         try:
             return self._calls.call(method, request, response_type)
@@ -347,12 +349,14 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
     def get_block_locations(self, path: str, offset: int, length: int) -> LocatedBlocks:
         request = pb.GetBlockLocationsRequestProto(src=path, offset=offset, length=length)
         try:
-            answer = self.call("getBlockLocations", request, pb.GetBlockLocationsResponseProto)
+            answer = self.call("getBlockLocations", request, Located)
         except errors.PathNotFound as error:
             # Namenodes say so of directories too, which Python users expect to tell apart.
             if error.message.startswith("Path is not a file"):
                 raise errors.PathIsDirectory(error.message).about(path) from error
             raise
+        if isinstance(answer, LocatedBlocks):
+            return answer
         if not answer.HasField("locations"):
             raise errors.PathNotFound(f"File does not exist: {path}").about(path)
         return LocatedBlocks.from_proto(answer.locations)

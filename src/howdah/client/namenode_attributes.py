@@ -10,15 +10,16 @@ from google.protobuf.message import Message
 
 from howdah.proto import client_namenode_pb2 as calls
 from howdah.proto import types_pb2 as pb
+from howdah.rpc.client import AnswerType
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 class AttributeMethods(ABC):
     """The part of `NamenodeProxy` that is about what inodes have."""
 
     @abstractmethod
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Any method of the protocol."""
 
     def get_acl_status(self, path: str) -> pb.AclStatusProto:

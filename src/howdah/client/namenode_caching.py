@@ -9,15 +9,16 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from howdah.proto import client_namenode_pb2 as calls
+from howdah.rpc.client import AnswerType
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 class CachingMethods(ABC):
     """The part of `NamenodeProxy` that is about cache pools and directives."""
 
     @abstractmethod
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Any method of the protocol."""
 
     def add_cache_pool(self, info: calls.CachePoolInfoProto) -> None:

@@ -9,15 +9,16 @@ from google.protobuf.message import Message
 
 from howdah.proto import client_namenode_pb2 as calls
 from howdah.proto import types_pb2 as pb
+from howdah.rpc.client import AnswerType
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 class SnapshotMethods(ABC):
     """The part of `NamenodeProxy` that is about snapshots."""
 
     @abstractmethod
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Any method of the protocol."""
 
     def allow_snapshot(self, path: str) -> None:

@@ -19,7 +19,7 @@ from howdah.failover.service import (
     Target,
 )
 from howdah.proto import failover_pb2, ha_pb2
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 
 HA_PROTOCOL: Final = "org.apache.hadoop.ha.HAServiceProtocol"
 CONTROLLER_PROTOCOL: Final = "org.apache.hadoop.ha.ZKFCProtocol"
@@ -96,7 +96,7 @@ class Namenode:
     def close(self) -> None:
         self._client.close()
 
-    def _call(self, method: str, request: Message, answer_type: type[M]) -> M:
+    def _call(self, method: str, request: Message, answer_type: AnswerType[M]) -> M:
         answer = self._client.call(method, request, answer_type)
         if not answer.IsInitialized():
             raise errors.ProtocolViolation(

@@ -25,7 +25,6 @@ from howdah.proto import types_pb2
 from howdah.tracing.context import MAX_CONTEXT_BYTES, ids_of
 from howdah.transfer.blocks import (
     NO_TOKEN,
-    UINT64,
     BlockToken,
     DatanodeAddress,
     ExtendedBlock,
@@ -33,10 +32,10 @@ from howdah.transfer.blocks import (
     signed64,
 )
 from howdah.transfer.checksum import ChecksumSpec
+from howdah.transfer.read_request import read_request
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
 from howdah.transfer.varint import (
     delimited,
-    encode_varint,
 )
 
 VERSION = 28
@@ -350,32 +349,49 @@ def _encode_read(request: ReadBlock) -> bytes:
                 cachingStrategy=_hints_to_proto(request.hints),
             ),
         )
-    block = request.block
-    pool, token, client, rest = _read_parts(
-        block.pool_id, request.token, request.client_name, request.send_checksums, request.hints
+    return encode_plain_read(
+        request.block,
+        request.token,
+        request.client_name,
+        request.offset,
+        request.length_bytes,
+        request.hints,
+        request.send_checksums,
     )
-    numbers = b"".join(
-        (
-            pool,
-            b"\x10",
-            encode_varint(block.block_id & UINT64),
-            b"\x18",
-            encode_varint(block.generation_stamp & UINT64),
-            b"\x20",
-            encode_varint(block.length_bytes & UINT64),
-        )
+
+
+def encode_plain_read(
+    block: ExtendedBlock,
+    token: BlockToken,
+    client_name: str,
+    offset: int,
+    length_bytes: int,
+    hints: CachingHints,
+    send_checksums: bool = True,
+) -> bytes:
+    """A `ReadBlock` that is in no trace, for those who ask for one after the other."""
+    global _latest_read
+    said = block.pool_id, token, client_name, send_checksums, hints
+    before, parts = _latest_read
+    if said != before:
+        parts = _read_parts(*said)
+        _latest_read = said, parts
+    pool, token_field, client, rest = parts
+    return read_request(
+        _READ_BLOCK,
+        pool,
+        token_field,
+        client,
+        rest,
+        block.block_id,
+        block.generation_stamp,
+        block.length_bytes,
+        offset,
+        length_bytes,
     )
-    base = b"".join((_FIRST_FIELD, encode_varint(len(numbers)), numbers, token))
-    header = b"".join((_FIRST_FIELD, encode_varint(len(base)), base, client))
-    offset, length = encode_varint(request.offset), encode_varint(request.length_bytes)
-    head = b"".join((_FIRST_FIELD, encode_varint(len(header)), header))
-    size = encode_varint(len(head) + 1 + len(offset) + 1 + len(length) + len(rest))
-    return b"".join((_READ_BLOCK, size, head, b"\x10", offset, b"\x18", length, rest))
 
 
 _READ_BLOCK = OP_HEADER.pack(VERSION, Op.READ_BLOCK)
-_FIRST_FIELD = b"\x0a"
-"""Its tag, of a message: what is asked for lies four messages deep, always in the first one."""
 
 
 @lru_cache(maxsize=256)
@@ -396,6 +412,11 @@ def _read_parts(
             sendChecksums=send_checksums, cachingStrategy=_hints_to_proto(hints)
         ).SerializePartialToString(),
     )
+
+
+_latest_read: tuple[object, tuple[bytes, bytes, bytes, bytes]] = None, (b"", b"", b"", b"")
+"""Of the read that was encoded last: what it said, and the parts of that. To compare is quicker
+than to hash."""
 
 
 def _framed(op: Op, message: Message) -> bytes:

@@ -19,6 +19,7 @@ TESTS = [
     HERE / "test_rows.py",
     HERE / "test_reports.py",
     HERE / "test_calls.py",
+    HERE / "test_client.py",
     HERE / "test_exchange.py",
     HERE / "test_answers.py",
     HERE / "test_reads.py",

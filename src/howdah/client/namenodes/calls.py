@@ -11,10 +11,10 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.kinds import Address
 from howdah.rpc import notices
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.rpc.retry import RetryPolicy
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class NamenodeCalls(Protocol):
     def address(self) -> Address:
         """Of the namenode that the next call goes to, as far as is known."""
 
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Call until there is an answer, or the policy gives up."""
 
     def close(self) -> None: ...
@@ -39,7 +39,12 @@ class ActiveCalls(NamenodeCalls, Protocol):
     """Calls of the active namenode of a nameservice."""
 
     def call(
-        self, method: str, request: Message, response_type: type[M], *, call_id: int | None = None
+        self,
+        method: str,
+        request: Message,
+        response_type: AnswerType[M],
+        *,
+        call_id: int | None = None,
     ) -> M:
         """`call_id` is that of a call which was made elsewhere before."""
 
@@ -59,7 +64,7 @@ class OneNamenode:
     def user(self) -> str:
         return self._rpc.user
 
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         call_id = self._rpc.next_call_id()
         attempts = 0
         while True:

@@ -22,9 +22,10 @@ from howdah.client.namenodes.calls import say_again
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.impatience import while_waiting
 from howdah.kinds import Address
+from howdah.rpc.client import AnswerType
 from howdah.rpc.failover import Attempts, FailoverPolicy
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 FAILOVER_ERRORS = (
     errors.Unreachable,
@@ -74,7 +75,12 @@ class ConfiguredFailover:
         return self._connections.address(self._current)
 
     def call(
-        self, method: str, request: Message, response_type: type[M], *, call_id: int | None = None
+        self,
+        method: str,
+        request: Message,
+        response_type: AnswerType[M],
+        *,
+        call_id: int | None = None,
     ) -> M:
         """Raises what the active namenode answers; `NoActiveNamenode`."""
         connections = self._connections

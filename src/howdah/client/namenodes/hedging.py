@@ -29,9 +29,10 @@ from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import FAILOVER_ERRORS, given_up
 from howdah.client.namenodes.impatience import while_waiting
 from howdah.kinds import Address
+from howdah.rpc.client import AnswerType
 from howdah.rpc.failover import Attempts, FailoverPolicy, Step
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 T = TypeVar("T")
 
 
@@ -65,7 +66,12 @@ class HedgingFailover:
         return self._connections.address(self._chosen or self._connections.names[0])
 
     def call(
-        self, method: str, request: Message, response_type: type[M], *, call_id: int | None = None
+        self,
+        method: str,
+        request: Message,
+        response_type: AnswerType[M],
+        *,
+        call_id: int | None = None,
     ) -> M:
         """Raises what the active namenode answers; `NoActiveNamenode`."""
         connections = self._connections

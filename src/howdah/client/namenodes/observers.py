@@ -35,8 +35,9 @@ from howdah.client.namenodes.syncing import Syncing
 from howdah.kinds import Address
 from howdah.proto import ha_pb2
 from howdah.read_only_calls import OBSERVER_CALLS
+from howdah.rpc.client import AnswerType
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class ObserverReads:
     def address(self) -> Address:
         return self._active.address
 
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Raises what an observer or the active namenode answers; `NoActiveNamenode`."""
         call_id = self._connections.identity.next_call_id()
         if method in OBSERVER_CALLS and not self._is_without_observers():
@@ -91,7 +92,7 @@ class ObserverReads:
         return since_s is not None and self._now_s() - since_s < self._probe_again_s
 
     def _read(
-        self, method: str, request: Message, response_type: type[M], call_id: int
+        self, method: str, request: Message, response_type: AnswerType[M], call_id: int
     ) -> M | None:
         """The answer of an observer; None where none has one."""
         failed = 0

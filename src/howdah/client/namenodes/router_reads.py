@@ -18,8 +18,9 @@ from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.client.namenodes.syncing import Syncing
 from howdah.kinds import Address
 from howdah.read_only_calls import OBSERVER_CALLS
+from howdah.rpc.client import AnswerType
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 class RouterReads:
@@ -37,7 +38,7 @@ class RouterReads:
     def address(self) -> Address:
         return self._routers.address
 
-    def call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Raises what a router answers; `NoActiveNamenode`."""
         if method in OBSERVER_CALLS:
             self._syncing.before_a_read()

@@ -23,7 +23,7 @@ from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
 from howdah.tracing.span import NOTHING, Kind, Span
 from howdah.transfer import short_read, sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
-from howdah.transfer.ops import ReadBlock, encode_request
+from howdah.transfer.ops import ReadBlock, encode_plain_read, encode_request
 from howdah.transfer.packets import (
     HEADER_BYTES,
     LENGTHS_BYTES,
@@ -95,19 +95,7 @@ class BlockReader:
             raise
 
     def _open(self, request: ReadRequest) -> None:
-        self._connection, response = self._ask(
-            encode_request(
-                ReadBlock(
-                    self._block,
-                    request.client_name,
-                    request.offset,
-                    request.length_bytes,
-                    hints=request.hints,
-                    token=request.block.token,
-                    trace=self._span.wire(),
-                )
-            )
-        )
+        self._connection, response = self._ask(_encoded(request, self._span))
         near = self._connection.is_same_machine
         self.source = ReadSource.LOCAL if near else ReadSource.REMOTE
         if response is None:
@@ -366,6 +354,25 @@ class BlockReader:
                 self._span.set({"howdah.bytes_left": self.remaining})
                 self._span.end()
             self._close_connection()
+
+
+def _encoded(request: ReadRequest, span: Span) -> bytes:
+    own, offset, length = request.block, request.offset, request.length_bytes
+    if span is NOTHING:
+        return encode_plain_read(
+            own.block, own.token, request.client_name, offset, length, request.hints
+        )
+    return encode_request(
+        ReadBlock(
+            own.block,
+            request.client_name,
+            offset,
+            length,
+            hints=request.hints,
+            token=own.token,
+            trace=span.wire(),
+        )
+    )
 
 
 def _span_of(request: ReadRequest) -> Span:

@@ -79,14 +79,14 @@ from howdah.datanode.keeper.reports import Namespace
 from howdah.datanode.latency.activity import Activity, Work
 from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.transfer.blocks import DatanodeAddress
 
 log = logging.getLogger(__name__)
 
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 
 _WORK: Final = {
@@ -362,7 +362,7 @@ class NamenodeActor:
             while not self._stopping and (left_s := deadline_s - time.monotonic()) > 0:
                 self._changed.wait(left_s)
 
-    def _call(self, method: str, request: Message, response_type: type[M]) -> M:
+    def _call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         began_ns = time.perf_counter_ns()
         try:
             answer = self._client.call(method, request, response_type)

@@ -28,10 +28,10 @@ from howdah.errors import HowdahError, ProtocolViolation
 from howdah.proto import client_datanode_pb2 as datanode_pb
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, refresh_pb2, types_pb2
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.users.current import current_user
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 _log = logging.getLogger(__name__)
 
@@ -268,7 +268,9 @@ class Administration:
             ).groups
         )
 
-    def _other(self, protocol: str, method: str, request: Message, response_type: type[M]) -> M:
+    def _other(
+        self, protocol: str, method: str, request: Message, response_type: AnswerType[M]
+    ) -> M:
         """A call of another protocol than ClientProtocol, at the same address."""
         rpc = RpcClient(self._namenode.address, protocol, user=self._namenode.user)
         try:

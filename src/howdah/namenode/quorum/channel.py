@@ -37,14 +37,14 @@ from howdah.namenode.quorum.messages import (
 )
 from howdah.namenode.quorum.settings import QuorumSettings
 from howdah.proto import qjournal_pb2 as pb
-from howdah.rpc.client import RpcClient
+from howdah.rpc.client import AnswerType, RpcClient
 from howdah.storage.edits.codec import LAYOUT_VERSION, PREFIX_BYTES, record_length
 from howdah.storage.edits.segment_scan import HEADER_BYTES
 from howdah.storage.primitives import MalformedRecord
 from howdah.storage.version import NamenodeVersion
 from howdah.web.segment_transfer import SegmentWanted
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M")
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _CONNECT_TIMEOUT_S: Final = 5.0
@@ -329,7 +329,7 @@ class Channel:
             nameServiceId=self._journal.nameservice,
         )
 
-    def _call(self, method: str, request: Message, answer: type[M], timeout_s: float) -> M:
+    def _call(self, method: str, request: Message, answer: AnswerType[M], timeout_s: float) -> M:
         return self._rpc.call(method, request, answer, timeout_s=timeout_s)
 
 
