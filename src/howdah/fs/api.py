@@ -104,6 +104,8 @@ class FileSystem(AttributeOperations, PythonFiles):
 
         Raises `IllegalArgument` for a URI of another filesystem.
         """
+        if type(path) is str and paths.is_normal(path):
+            return path  # As nearly always.
         location = paths.parse(path)
         if location.is_qualified:
             self._check_own(location)

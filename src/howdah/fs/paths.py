@@ -67,7 +67,7 @@ def normalize(path: str, working_directory: str = SEPARATOR) -> str:
     """
     if not path.startswith(SEPARATOR):
         path = f"{working_directory}/{path}"
-    if not _needs_work(path):
+    if is_normal(path):
         return path
     parts: list[str] = []
     for part in path.split(SEPARATOR):
@@ -80,8 +80,19 @@ def normalize(path: str, working_directory: str = SEPARATOR) -> str:
     return SEPARATOR + SEPARATOR.join(parts)
 
 
-def _needs_work(path: str) -> bool:
-    return "//" in path or "/." in path or (len(path) > 1 and path.endswith(SEPARATOR))
+def is_normal(path: str) -> bool:
+    """Whether it is absolute, names no filesystem, and stays as it is. False does not mean that
+    `normalize` will change it.
+
+    >>> is_normal("/a/b"), is_normal("a/b"), is_normal("/a/../b"), is_normal("/a/")
+    (True, False, False, False)
+    """
+    return (
+        path.startswith(SEPARATOR)
+        and "//" not in path
+        and "/." not in path
+        and (path[-1] != SEPARATOR or len(path) == 1)
+    )
 
 
 def join(parent: str, *names: str) -> str:

@@ -433,9 +433,14 @@ def plain_answer(payload: bytes, call_id: int, client_id: bytes, retry_count: in
     else; None if it has to be decoded to tell."""
     head = b"\x08" + varint(call_id & 0xFFFFFFFF) + answer_tail(client_id, retry_count)
     start = varint(len(head)) + head
+    at = len(start)
     if not payload.startswith(start):
         return None
-    return read_delimited(payload, len(start))[0]
+    if len(payload) > at + 1:
+        low, high = payload[at], payload[at + 1]
+        if low >= 0x80 > high and len(payload) == at + 2 + (low & 0x7F | high << 7):
+            return payload[at + 2 :]  # As most are.
+    return read_delimited(payload, at)[0]
 
 
 class FrameBuffer:

@@ -31,6 +31,10 @@ class BlockMap:
     def add(self, blocks: Iterable[LocatedBlock]) -> None:
         """Take in a batch. `FileChanged`, with nothing taken in, if it is of another file."""
         fitting = [self._cut(block) for block in blocks]
+        if not self._blocks and len(fitting) == 1:
+            if fitting[0].length_bytes > 0:  # As in every small file.
+                self._offsets, self._blocks = [fitting[0].offset], fitting
+            return
         self.check(fitting)
         for block in fitting:
             index = bisect.bisect_left(self._offsets, block.offset)
