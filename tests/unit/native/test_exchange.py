@@ -359,9 +359,7 @@ def signalling(stop: threading.Event) -> threading.Thread:
         while not stop.wait(0.01):
             signal.pthread_kill(main, signal.SIGUSR1)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
+    return threading.Thread(target=run, daemon=True)
 
 
 @pytest.mark.parametrize("native", WAYS)
@@ -380,8 +378,13 @@ def test_what_a_signals_handler_raises_ends_the_wait(ends: Ends, name: str, nati
 
     with handled(handler):
         thread = signalling(stop)
-        with pytest.raises(Enough):
+
+        def wait() -> None:
+            thread.start()
             function(name, native)(near, *ARGUMENTS[name])
+
+        with pytest.raises(Enough):
+            wait()
         thread.join(60)
 
 
@@ -401,6 +404,7 @@ def test_signals_that_are_handled_lose_no_bytes(ends: Ends, name: str, native: b
 
     with handled(handler):
         thread = signalling(stop)
+        thread.start()
         found = function(name, native)(near, *ARGUMENTS[name])
         stop.set()
         thread.join(60)
@@ -419,6 +423,7 @@ def test_signals_do_not_put_off_the_end_of_a_wait(ends: Ends, name: str, native:
     arguments = tuple(200 * MS if each == LONG else each for each in ARGUMENTS[name])
     with handled(lambda number, frame: None):
         thread = signalling(stop)
+        thread.start()
         found = function(name, native)(near, *arguments)
         stop.set()
         thread.join(60)
