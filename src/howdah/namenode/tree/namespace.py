@@ -335,8 +335,7 @@ class Namespace:
 
     def _close(self, op: edits.CloseOp) -> None:
         file = self._file(op.path, op)
-        self._set_blocks(file, op.blocks, BlockState.COMPLETE)
-        for block in file.blocks if op.blocks else ():
+        for block in self._set_blocks(file, op.blocks, BlockState.COMPLETE):
             was_complete = block.state is BlockState.COMPLETE
             block.state = BlockState.COMPLETE
             self._is_cut(file, block)
@@ -596,17 +595,19 @@ class Namespace:
 
     def _set_blocks(
         self, file: File, wanted: tuple[edits.EditBlock, ...], new_state: BlockState
-    ) -> None:
+    ) -> list[Block]:
         """Make the file's blocks those of the list: known ones updated, one more at
-        the end added, one fewer at the end dropped. Nothing else is a legal change."""
+        the end added, one fewer at the end dropped. Nothing else is a legal change.
+        Returns the blocks."""
         if not wanted and not file.block_ids:
-            return
-        known = file.blocks
+            return []
+        known = list(file.blocks)
         for index, want in enumerate(wanted):
             self._check_block(file, index, want, known[index] if index < len(known) else None)
         for index, want in enumerate(wanted):
             if index == len(known):
                 block = self._new_block(file, want, BlockState.UNDER_CONSTRUCTION)
+                known.append(block)
                 self._tell(BlockOpened(block))
                 block.state = new_state
                 if new_state is not BlockState.UNDER_CONSTRUCTION:
@@ -618,7 +619,9 @@ class Namespace:
                 self._is_cut(file, block)
             self._change_block(block, want)
         while len(known) > len(wanted):
+            known.pop()
             self._drop_last_block(file)
+        return known
 
     def _change_block(self, block: Block, want: edits.EditBlock) -> None:
         old_stamp = block.generation_stamp

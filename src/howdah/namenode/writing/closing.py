@@ -16,6 +16,7 @@ from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_commit, close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.writing.allocation import Writing
+from howdah.storage.edits import edits
 
 
 @dataclass(slots=True, eq=False)
@@ -117,9 +118,11 @@ class Closing:
             if core.clock.monotonic_ms() >= pending.deadline_ms:
                 pending.outcome = False
             return
-        blocks = edit_blocks(file.blocks) if block is not None else ()
+        blocks: tuple[edits.EditBlock, ...] = ()
         if pending.last is not None:
-            blocks = (*blocks[:-1], pending.last.as_edit)
+            blocks = (*edit_blocks(file.blocks[:-1]), pending.last.as_edit)
+        elif block is not None:
+            blocks = edit_blocks(file.blocks)
         core.commit(close_edit(file, blocks, core.clock.wall_ms()))
         pending.outcome = True
 
