@@ -171,6 +171,7 @@ SHELLS = {
         "layout",
         "retention",
         "transitions",
+        "walking",
     },
     "native": {"compiled", "line", "loading", "packed"},
     "tracing": {"foreign", "otel", "programs", "settings", "spans"},

@@ -30,6 +30,7 @@ from howdah.datanode.volumes import block_files
 from howdah.storage import transitions
 from howdah.storage.layout import PREVIOUS_NAME, VERSION_NAME, StorageDirectory
 from howdah.storage.version import BlockPoolVersion
+from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)
 
@@ -94,13 +95,13 @@ def _link_tree(source: Path, target: Path) -> int:
     count = 0
     if not source.is_dir():
         return count
-    for directory, _, names in os.walk(source):
+    for directory, _, names in all_below(source):
         mirrored = target / Path(directory).relative_to(source)
         mirrored.mkdir(parents=True, exist_ok=True)
         for name in names:
             os.link(f"{directory}/{name}", mirrored / name)
         count += len(names)
-    for directory, _, _ in os.walk(target, topdown=False):
+    for directory, _, _ in reversed(list(all_below(target))):
         _sync(Path(directory))
     _sync(target.parent)
     return count

@@ -33,6 +33,7 @@ from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.storage.atomic import fsync_directory
+from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ def recover(volume: Volume, pool_id: str) -> list[str]:
         return []
     blocks: dict[int, str] = {}
     metas: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    for directory, _, names in os.walk(source):
+    for directory, _, names in all_below(source):
         for name in names:
             meta = block_files.parse_meta_file_name(name)
             block_id = block_files.parse_block_file_name(name)

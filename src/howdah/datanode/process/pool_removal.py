@@ -7,7 +7,6 @@ out of the configuration. Only an empty pool goes without being forced.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.datanode.replicas.scan import pools_on
 from howdah.datanode.volumes.volumes import Volume
+from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def remove_pool(volumes: Iterable[Volume], pool_id: str, *, force: bool) -> None
 
 
 def _first_block(path: str) -> Path | None:
-    for directory, _, names in os.walk(path):
+    for directory, _, names in all_below(path):
         for name in names:
             if name.startswith("blk_"):
                 return Path(directory, name)

@@ -32,6 +32,7 @@ from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.layout import PREVIOUS_NAME
+from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ def restore(pool: Path) -> int:
     if (pool / PREVIOUS_NAME).exists() or not kept:
         return 0
     count = _restore_reopened(pool)
-    for directory, _, names in os.walk(trash):
+    for directory, _, names in all_below(trash):
         metas = [name for name in names if block_files.parse_meta_file_name(name)]
         blocks = [name for name in names if block_files.parse_block_file_name(name) is not None]
         if not metas and not blocks:
@@ -156,7 +157,7 @@ def restore(pool: Path) -> int:
 def _restore_reopened(pool: Path) -> int:
     """What came of these replicas since is given up, wherever it lies."""
     count = 0
-    for directory, _, names in os.walk(pool / REOPENED):
+    for directory, _, names in all_below(pool / REOPENED):
         below = Path(directory).relative_to(pool / REOPENED)
         target = pool / block_files.CURRENT / below
         places = (target, pool / block_files.CURRENT / block_files.RBW)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +34,18 @@ def pool(tmp_path: Path) -> StorageDirectory:
     put(pool.current / "finalized" / block_files.subdirectory(BLOCK_ID) / f"blk_{BLOCK_ID}", b"old")
     put(pool.current / "rbw" / "blk_5", b"half")
     return pool
+
+
+def unlistable(monkeypatch: pytest.MonkeyPatch, wanted: Path) -> None:
+    """A disk that fails: the directory cannot be listed."""
+    list_one = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if path == str(wanted):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return list_one(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
 
 
 def put(path: Path, content: bytes) -> None:
@@ -75,6 +89,21 @@ def test_upgrade_keeps_every_file_and_takes_no_room(tmp_path: Path, pool: Storag
         assert os.path.samefile(pool.current / name, pool.root / "previous" / name)
     assert "cTime=1000" in pool.version_file.read_text()
     assert "cTime=0" in (pool.root / "previous" / "VERSION").read_text()
+
+
+def test_an_upgrade_that_cannot_keep_all_is_not_done(
+    tmp_path: Path, pool: StorageDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory that could not be listed was left out: its replicas were gone for the namenode,
+    and at the end of the upgrade for everybody."""
+    before = files(pool.current)
+    failing = pool.root / "previous.tmp" / "finalized" / block_files.subdirectory(BLOCK_ID)
+    with monkeypatch.context() as during:
+        unlistable(during, failing)
+        start(tmp_path, NEW)  # without this volume
+    assert not (pool.root / "previous").exists()
+    start(tmp_path, NEW)
+    assert files(pool.current) == before
 
 
 def test_replica_that_is_written_again_gets_files_of_its_own(

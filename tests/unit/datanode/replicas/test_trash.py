@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -96,6 +97,30 @@ def test_a_rollback_brings_back_what_was_deleted(node: Any, lab: Lab) -> None:
     assert not marker(node, lab).exists()
     assert scanned(node, lab, 1).length_bytes == len(DATA)
     assert trash.restore(pool) == 0
+
+
+def test_trash_that_cannot_be_listed_is_not_given_up(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = pool_of(node, lab)
+    lab.write_block(node, lab.block(), DATA)
+    before = files(pool, "current")
+    node.store.invalidate(lab.block())
+    (below,) = {path.parent for path in (pool / "trash").rglob("blk_*")}
+    list_one, failures = os.scandir, iter([OSError(errno.EIO, "once", str(below))])
+
+    def scandir(path: Any) -> Any:
+        if path == str(below):
+            for failure in failures:
+                raise failure
+        return list_one(path)
+
+    with monkeypatch.context() as during:
+        during.setattr(os, "scandir", scandir)
+        with pytest.raises(OSError, match="once"):
+            trash.restore(pool)
+    assert trash.restore(pool) == 1
+    assert files(pool, "current") == before
 
 
 def test_what_came_back_in_between_stays(node: Any, lab: Lab) -> None:
