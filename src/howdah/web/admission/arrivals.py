@@ -6,7 +6,7 @@ no thread. Ten thousand that dial at once and are silent are taken, and dropped 
 behind them, in 0.3 s of the processor, where a thread for each took 1.7 to 3.3 s.
 
 That thread rests often, so that nobody else in the process waits long for a turn, and takes a
-quarter of a processor at most: who dials faster than that waits in the system's queue. A
+quarter of a processor in the long run: who dials faster waits in the system's queue. A
 connection whose address has been bad company waits here until it may begin.
 """
 

@@ -46,9 +46,9 @@ class Turns:
         self,
         *,
         share: float = 0.25,
-        slice_s: float = 0.0002,
+        slice_s: float = 0.0003,
         rest_s: float = 0.0001,
-        burst_s: float = 0.005,
+        burst_s: float = 0.25,
     ) -> None:
         """It works for `slice_s` without a rest of `rest_s`, and for `burst_s` more than its
         `share` of the time."""
