@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +122,20 @@ def test_the_status_page_says_the_role_and_where_the_shared_log_is(cluster: Mini
     assert status["ha_state"] == "active"
     directories = [each["path"] for each in status["edits_directories"]]
     assert any("shared" in path for path in directories), directories
+
+
+def test_load_balancers_hear_which_one_is_active(cluster: MiniCluster) -> None:
+    cluster.wait_ready(TIMEOUT_S)
+    found = {}
+    for name in cluster.ha_states():
+        url = f"http://{cluster.process(name).addresses['http']}/isActive"
+        try:
+            with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+                found[name] = answer.status
+        except urllib.error.HTTPError as error:
+            found[name] = error.code
+    states = cluster.ha_states()
+    assert found == {name: 200 if state == "active" else 405 for name, state in states.items()}
 
 
 @pytest.mark.req("FS-260")

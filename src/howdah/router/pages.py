@@ -33,6 +33,7 @@ from howdah.router.store.state_store import StoreFigures
 from howdah.rpc.server import RpcServer
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
+from howdah.web.monitoring import health
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Pulse, Report
 from howdah.web.monitoring.pages import METRICS_PATHS, Monitoring, Port
@@ -85,6 +86,9 @@ class Pages:
             return Later(lambda: self._common.page("/", "Overview", overview(facts, query)))
         if request.path == cluster.PATH:
             return Later(self._cluster)
+        if health.asks_who_is_active(request):
+            # Hadoop's router is active where it serves.
+            return health.respond_active(not self._core.safe_mode.is_on)
         if self.watch.wants(request):
             beans, families, known = self._beans(), self._families(), self._federation()
             return Later(lambda: self._watched(request, beans, families, known))

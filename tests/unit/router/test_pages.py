@@ -53,6 +53,8 @@ def test_router_tells_its_figures_and_that_no_namenode_is_active(tmp_path: Path)
             status, said = await ask("/ready")
             ready: dict[str, Any] = json.loads(said)
             assert (status, ready["role"], ready["nameservices"]) == (503, "router", [])
+            assert ready["safe_mode"] is False
+            assert await ask("/isActive") == (200, "I am Active!\n")
             status, told = await ask("/prom")
             assert status == 200
             unavailable = 'state="unavailable"'

@@ -26,6 +26,7 @@ from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.storage.version import NamenodeVersion
 from howdah.web import image_transfer
 from howdah.web.http import Request
+from howdah.web.monitoring import health
 from howdah.web.pages import namenode
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.common import Common, configured
@@ -98,6 +99,8 @@ class Pages:
             return self._fsck.answer(request)
         if request.path == startup.PATH and request.method in ("GET", "HEAD"):
             return startup.respond(self._watch.startup.see())
+        if health.asks_who_is_active(request):
+            return health.respond_active(self._context.is_active)
         found = self._site.answer(request)
         if found is not None:
             return found

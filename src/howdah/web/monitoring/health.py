@@ -1,4 +1,5 @@
-"""`/health` and `/ready`: whether a server lives, and whether it can serve (pure).
+"""`/health` and `/ready`: whether a server lives, and whether it can serve; `/isActive`, which
+load balancers ask Hadoop's servers (pure).
 
     200 {"status": "ok",     "role": "namenode", "checks": [{"name": …, "ok": true, "said": …}]}
     503 {"status": "failed", …}
@@ -14,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from howdah.web.http import Response, answer
+from howdah.web.http import Request, Response, answer, plain
 
 HEALTH_PATH: Final = "/health"
 READY_PATH: Final = "/ready"
+ACTIVE_PATH: Final = "/isActive"
+"""Hadoop: IsActiveServlet."""
 STALL_S: Final = 20.0
 """A loop that has not turned for so long does not answer anybody."""
 
@@ -60,6 +63,17 @@ def respond(report: Report) -> Response:
         "application/json; charset=utf-8",
         {"Cache-Control": "no-store"},
     )
+
+
+def asks_who_is_active(request: Request) -> bool:
+    return request.path == ACTIVE_PATH and request.method in ("GET", "HEAD")
+
+
+def respond_active(is_active: bool) -> Response:
+    """200 or 405, as Hadoop says it."""
+    if is_active:
+        return plain(200, "I am Active!")
+    return plain(405, "I am not Active!")
 
 
 class Pulse:

@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from howdah.web.monitoring.health import STALL_S, Check, Pulse, Report, respond
+from howdah.web.http import Request
+from howdah.web.monitoring.health import (
+    STALL_S,
+    Check,
+    Pulse,
+    Report,
+    asks_who_is_active,
+    respond,
+    respond_active,
+)
 
 
 @pytest.mark.req("FS-262")
@@ -32,3 +41,12 @@ def test_a_loop_that_does_not_turn_is_not_alive() -> None:
     assert not pulse.check(100.0 + STALL_S).ok
     pulse.beat(100.0 + STALL_S)
     assert pulse.check(101.0 + STALL_S).ok
+
+
+def test_load_balancers_hear_who_is_active_as_from_hadoop() -> None:
+    assert asks_who_is_active(Request("GET", "/isActive"))
+    assert asks_who_is_active(Request("HEAD", "/isActive"))
+    assert not asks_who_is_active(Request("POST", "/isActive"))
+    yes, no = respond_active(True), respond_active(False)
+    assert (yes.status, yes.body) == (200, b"I am Active!\n")
+    assert (no.status, no.body) == (405, b"I am not Active!\n")
