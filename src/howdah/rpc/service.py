@@ -29,11 +29,11 @@ from howdah.users.names import shown
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Caller:
     """Who calls, from where, and the call's identity for the retry cache.
 
-    Not frozen, for the reason that `Call` gives.
+    Not frozen, and with an `__init__` of its own, for the reasons that `Call` gives.
     """
 
     user: str
@@ -41,17 +41,42 @@ class Caller:
     call_id: int
     retry_count: int
     address: str
-    port: int = 0
-    context: tuple[str, bytes] | None = None
+    port: int
+    context: tuple[str, bytes] | None
     """What the client says of itself (Hadoop's CallerContext): a text and its signature."""
-    proto: str = "rpc"
+    proto: str
     """By what the call came, for the audit log."""
-    federated_state: bytes = b""
+    federated_state: bytes
     """What the client has seen of each nameservice behind a router, as it came."""
-    real_user: str | None = None
+    real_user: str | None
     """Who acts for `user`, if somebody does."""
-    told_machine: str | None = None
+    told_machine: str | None
     """Where the client of a router is, as that says."""
+
+    def __init__(
+        self,
+        user: str,
+        client_id: bytes,
+        call_id: int,
+        retry_count: int,
+        address: str,
+        port: int = 0,
+        context: tuple[str, bytes] | None = None,
+        proto: str = "rpc",
+        federated_state: bytes = b"",
+        real_user: str | None = None,
+    ) -> None:
+        self.user = user
+        self.client_id = client_id
+        self.call_id = call_id
+        self.retry_count = retry_count
+        self.address = address
+        self.port = port
+        self.context = context
+        self.proto = proto
+        self.federated_state = federated_state
+        self.real_user = real_user
+        self.told_machine = None
 
     @property
     def machine(self) -> str:

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah.namenode.calls.core import Core
@@ -67,15 +66,23 @@ LONE: Final = 8
 """After so many hand-overs for one answer each there is one caller, and it waits."""
 
 
-@dataclass(slots=True)
 class _Waiting:
     """An answer, the last transaction that it may have seen, and when it was computed at the
-    latest (by the clock of leases). Not frozen, for the reason that `rpc.session.Call` gives."""
+    latest (by the clock of leases). No dataclass, for the reason that `rpc.session.Call` gives."""
 
-    txid: int
-    computed_ms: int
-    send: Callable[[], None]
-    give_up: Callable[[], None] | None = None
+    __slots__ = ("computed_ms", "give_up", "send", "txid")
+
+    def __init__(
+        self,
+        txid: int,
+        computed_ms: int,
+        send: Callable[[], None],
+        give_up: Callable[[], None] | None,
+    ) -> None:
+        self.txid = txid
+        self.computed_ms = computed_ms
+        self.send = send
+        self.give_up = give_up
 
 
 class DurableBarrier:

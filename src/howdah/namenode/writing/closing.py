@@ -8,8 +8,6 @@ deadline it tells the client to ask again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.resolved import Resolved
@@ -19,15 +17,20 @@ from howdah.namenode.writing.allocation import Writing
 from howdah.storage.edits import edits
 
 
-@dataclass(slots=True, eq=False)
 class PendingClose:
     """A `complete` that waits for its blocks to be minimally replicated (FS-135)."""
 
-    inode_id: int
-    client_name: str
-    last: ClientBlock | None
-    deadline_ms: int
-    outcome: bool | None = field(default=None)
+    __slots__ = ("client_name", "deadline_ms", "inode_id", "last", "outcome")
+
+    def __init__(
+        self, inode_id: int, client_name: str, last: ClientBlock | None, deadline_ms: int
+    ) -> None:
+        self.inode_id = inode_id
+        self.client_name = client_name
+        self.last = last
+        self.deadline_ms = deadline_ms
+        self.outcome: bool | None = None
+        """True once the file is closed, False at the deadline, None until then."""
 
 
 class Closing:
@@ -50,7 +53,9 @@ class Closing:
             file = self._writing.open_file(found, inode_id, client_name)
         except errors.LeaseExpired:
             if self._closed_already(found, inode_id, last):
-                return PendingClose(inode_id, client_name, last, deadline_ms, True)
+                repeated = PendingClose(inode_id, client_name, last, deadline_ms)
+                repeated.outcome = True
+                return repeated
             raise
         pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
         self._close_if_safe(pending, file)
