@@ -16,7 +16,8 @@ from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.directory import Directory
-from howdah.namenode.inodes.files import FileTable, Traits
+from howdah.namenode.inodes.file_table import Traits
+from howdah.namenode.inodes.files import table_of
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.quick import locations, rows
 from howdah.namenode.tree.ways import Way
@@ -47,7 +48,7 @@ class Cluster:
     def __init__(self, lengths: tuple[int, ...] = (5, 7), nodes: int = 3) -> None:
         root = Directory(16385, "", "root", "supergroup", 0o755, 0)
         directory = Directory(16386, "d", "alice", "staff", 0o711, 0)
-        self.files = files = FileTable({16385: root, 16386: directory})
+        self.files = files = table_of({16385: root, 16386: directory})
         root.files = directory.files = files
         root.add(directory)
         self.file = files.new(FILE_ID, "f", Traits("alice", "staff", 0o640, 3, 1 << 20), 5, 7)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.directory import Directory
-from howdah.namenode.inodes.files import File, FileTable, Traits
+from howdah.namenode.inodes.file_table import Traits
+from howdah.namenode.inodes.files import File, table_of
 from howdah.namenode.protocols.quick import rows
 from howdah.namenode.tree.ways import Way
 from howdah.native.loading import kernel
@@ -42,7 +43,7 @@ class Tree:
     def __init__(self) -> None:
         self.root = Directory(16385, "", "root", "supergroup", 0o755, 0)
         self.directory = Directory(16386, "d", "alice", "staff", 0o711, 0)
-        self.files = FileTable({each.inode_id: each for each in (self.root, self.directory)})
+        self.files = table_of({each.inode_id: each for each in (self.root, self.directory)})
         for each in (self.root, self.directory):
             each.files = self.files
         self.root.add(self.directory)

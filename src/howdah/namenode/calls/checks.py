@@ -72,7 +72,9 @@ class Checks:
             is_short = len(path) <= paths.LONGEST_PATH_CHARACTERS
             way = self.namespace.way_to(head) if is_short else None
             if way is not None:
-                return Resolved(path, [*way.components, name], [*way.trail, way.end.child(name)])
+                entry = way.end.entries.get(name)
+                end = self.namespace.inodes.files[entry] if isinstance(entry, int) else entry
+                return Resolved(path, [*way.components, name], [*way.trail, end])
         components = paths.split(path)
         if components[:2] == [".reserved", "raw"]:
             components = components[2:]

@@ -24,9 +24,17 @@ class Once:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def __call__(self, caller: Caller, run: Callable[[], M], rebuild: Callable[[], M]) -> M:
+    def __call__(
+        self,
+        caller: Caller,
+        run: Callable[[], M],
+        rebuild: Callable[[], M],
+        *,
+        is_long: bool = False,
+    ) -> M:
         """What `run` answers; for a repeated call, the first answer. `rebuild` makes the
-        answer anew where it was not kept."""
+        answer anew where it was not kept, as of answers that are long: to ask one for its length
+        is to encode it once more."""
         if not RetryCache.applies(caller):
             return run()
         cache = self._core.retry_cache
@@ -36,5 +44,7 @@ class Once:
         if known is not None:
             return cast(M, known)
         answer = run()
-        cache.remember(caller.client_id, caller.call_id, answer, self._core.clock.monotonic_ms())
+        if not is_long or not cache.knows(caller):
+            kept = None if is_long else answer
+            cache.remember(caller.client_id, caller.call_id, kept, self._core.clock.monotonic_ms())
         return answer

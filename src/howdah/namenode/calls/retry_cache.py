@@ -66,6 +66,10 @@ class RetryCache:
         """A call without an identity of 16 bytes cannot be remembered."""
         return len(caller.client_id) == 16 and caller.call_id >= 0
 
+    def knows(self, caller: Caller) -> bool:
+        """Whether the call was made. Nobody is answered by that: it is no hit."""
+        return _key(caller.client_id, caller.call_id) in self._answers
+
     def find(self, caller: Caller) -> Message | _Rebuilt | None:
         """The answer given before; `REBUILT` if it is not kept; None if it is new."""
         entry = self._answers.get(_key(caller.client_id, caller.call_id))

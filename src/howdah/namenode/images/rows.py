@@ -15,7 +15,7 @@ from typing import Final, cast
 from howdah.namenode.inodes import block_table
 from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.columns import MASK, SHIFT
-from howdah.namenode.inodes.files import (
+from howdah.namenode.inodes.file_table import (
     ATIME,
     BLOCK,
     MTIME,
@@ -23,10 +23,9 @@ from howdah.namenode.inodes.files import (
     SEVERAL,
     TRAITS,
     WIDTH,
-    File,
-    FileTable,
     Traits,
 )
+from howdah.namenode.inodes.files import File, FileTable
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image.columns import BATCH, FileColumns, Look

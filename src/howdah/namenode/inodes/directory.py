@@ -192,6 +192,13 @@ class Directory(_Held):
         if self._sorted is not None:
             self._sorted.add(name)
 
+    def enter(self, name: str, inode_id: int) -> None:
+        """Add a file of the table, whose row says already that it is here."""
+        assert name not in self.entries, f"{name} stands already in {self.path}"
+        self.entries[name] = inode_id
+        if self._sorted is not None:
+            self._sorted.add(name)
+
     def remove(self, child: INode) -> None:
         del self.entries[child.name]
         child.parent = None

@@ -47,15 +47,19 @@ def edit_blocks(blocks: Sequence[Block]) -> tuple[edits.EditBlock, ...]:
     )
 
 
-def close_edit(file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int) -> edits.CloseOp:
-    """The end of writing a file. Its inode id is not in the record: the path names it."""
-    owner, group, mode, replication, block_size_bytes = file.traits
+def close_edit(
+    file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int, path: str | None = None
+) -> edits.CloseOp:
+    """The end of writing a file. Its inode id is not in the record: the path names it, `path`
+    where that is known."""
+    traits, _, atime_ms, _, _ = file.table.glance(file.inode_id)
+    owner, group, mode, replication, block_size_bytes = traits
     return edits.CloseOp(
         0,
-        file.path,
+        file.path if path is None else path,
         replication,
         now_ms,
-        file.atime_ms,
+        atime_ms,
         block_size_bytes,
         edits.Permission(owner, group, mode),
         blocks,

@@ -1,198 +1,33 @@
-"""Files, as rows of a table (pure; see `columns`, FS-025).
+"""Files, as they are shown of the rows of their table (pure; see `file_table`, FS-025).
 
 Hadoop's `INodeFile`. A namespace has millions of files. A `File` is a view of a row: it
 is made on demand and thrown away. All views of a row are equal and have the same hash,
 so compare them with `==`, never with `is`.
-
-A row has the parent's id, the times, the block, and the number of the file's traits:
-owner, group, mode, replication and block size, which most files of a directory share.
-The name is the same string that is the key in its directory. What few files have
-(`features`, several blocks) is beside the table.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, overload
 
-from howdah.namenode.inodes.block_table import LENGTH, Block, BlockTable
+from howdah.namenode.inodes.block_table import LENGTH, Block
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
-from howdah.namenode.inodes.columns import MASK, SHIFT, Table
+from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.directory import Directory, Files, INode
 from howdah.namenode.inodes.features import NO_FEATURES, Features
+from howdah.namenode.inodes.file_table import (
+    ATIME,
+    BLOCK,
+    MTIME,
+    PARENT,
+    SEVERAL,
+    TRAITS,
+    FileRows,
+    Glance,
+    Traits,
+)
 from howdah.namenode.inodes.pages import Page
-
-# The numbers of a row.
-WIDTH: Final = 5
-PARENT: Final = 0
-"""The parent's inode id; 0 while it has none."""
-TRAITS: Final = 1
-"""The number of its traits << 1 | whether the row is there."""
-MTIME: Final = 2
-ATIME: Final = 3
-BLOCK: Final = 4
-"""0, the id of the only block, or `SEVERAL`."""
-
-SEVERAL: Final = -1
-
-
-class Traits(NamedTuple):
-    """What most files share with their neighbours."""
-
-    owner: str
-    group: str
-    mode: int
-    replication: int
-    block_size_bytes: int
-
-
-Glance = tuple[Traits, int, int, int, Features]
-"""Traits, time of modification, of access, length and features."""
-
-
-class FileTable:
-    """The files of a namespace by inode id."""
-
-    __slots__ = (
-        "_numbers",
-        "block_lists",
-        "blocks",
-        "directories",
-        "directories_taken",
-        "features",
-        "rows",
-        "traits",
-    )
-
-    def __init__(self, directories: dict[int, Directory]) -> None:
-        """`directories` are those that files can be in, by inode id."""
-        self.rows: Final = Table(WIDTH, TRAITS, named=True)
-        self.blocks: Final = BlockTable()
-        self.directories: Final = directories
-        self.directories_taken = 0
-        """How many of them were taken out of others: paths through them lead elsewhere then."""
-        self.features: Final[dict[int, Features]] = {}
-        self.block_lists: Final[dict[int, array[int]]] = {}
-        """The ids of the blocks of files with more than one."""
-        self.traits: Final[list[Traits]] = []
-        self._numbers: Final[dict[Traits, int]] = {}
-
-    def number_of(self, traits: Traits) -> int:
-        """By which rows know the traits. They are kept for good: there are not many."""
-        number = self._numbers.get(traits)
-        if number is None:
-            number = self._numbers[traits] = len(self.traits)
-            self.traits.append(traits)
-        return number
-
-    def new(
-        self, inode_id: int, name: str, traits: Traits, mtime_ms: int, atime_ms: int = 0
-    ) -> File:
-        """Add a file. Raises OverflowError for a number of more than 64 bits."""
-        rows = self.rows
-        page = rows.page_for(inode_id)
-        at = (inode_id & MASK) * WIDTH
-        assert not page[at + TRAITS] & 1, f"there is a file {inode_id} already"
-        page[at + PARENT] = 0
-        page[at + MTIME] = mtime_ms
-        page[at + ATIME] = atime_ms
-        page[at + BLOCK] = 0
-        page.names[inode_id & MASK] = name
-        page[at + TRAITS] = self.number_of(traits) << 1 | 1
-        rows.added(page)
-        return _view(self, inode_id, page, at)
-
-    def get(self, inode_id: int) -> File | None:
-        page = self.rows.pages.get(inode_id >> SHIFT)
-        at = (inode_id & MASK) * WIDTH
-        if page is None or not page[at + TRAITS] & 1:
-            return None
-        return _view(self, inode_id, page, at)
-
-    def __getitem__(self, inode_id: int) -> File:
-        page = self.rows.pages[inode_id >> SHIFT]
-        at = (inode_id & MASK) * WIDTH
-        if not page[at + TRAITS] & 1:
-            raise KeyError(inode_id)
-        # As `_view`, which every path would call.
-        file = _new(File)
-        file.inode_id = inode_id
-        file.table = self
-        file._page = page
-        file._at = at
-        return file
-
-    def of(self, block: Block) -> File:
-        """The file that the block belongs to. Raises KeyError if it is gone."""
-        return self[block.file_id]
-
-    def glance(self, inode_id: int) -> Glance:
-        """What answers show of a file. For listings: a view would cost half as much again."""
-        page = self.rows.pages[inode_id >> SHIFT]
-        return self.glance_at(inode_id, page, (inode_id & MASK) * WIDTH)
-
-    def glance_at(self, inode_id: int, page: Page, at: int) -> Glance:
-        block_id = page[at + BLOCK]
-        if block_id > 0:
-            blocks = self.blocks.rows.pages.get(block_id >> SHIFT)
-            length = 0 if blocks is None else blocks[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
-        else:
-            length = self[inode_id].length_bytes if block_id else 0
-        return (
-            self.traits[page[at + TRAITS] >> 1],
-            page[at + MTIME],
-            page[at + ATIME],
-            length,
-            self.features.get(inode_id, NO_FEATURES),
-        )
-
-    def measure(self, inode_id: int) -> tuple[int, int] | None:
-        """Replication and length in bytes, of a file that has nothing but what all have:
-        so it is closed, and has no policy of its own. None for others, and if it is gone.
-
-        For those who walk over a million files; it takes a tenth of making views.
-        """
-        page = self.rows.pages.get(inode_id >> SHIFT)
-        at = (inode_id & MASK) * WIDTH
-        if page is None or inode_id in self.features or not page[at + TRAITS] & 1:
-            return None
-        block_id = page[at + BLOCK]
-        replication = self.traits[page[at + TRAITS] >> 1].replication
-        if block_id > 0:
-            page = self.blocks.rows.pages[block_id >> SHIFT]
-            return replication, page[(block_id & MASK) * BLOCK_WIDTH + LENGTH]
-        return replication, self[inode_id].length_bytes if block_id else 0
-
-    def adopt(self, file: File) -> None:
-        """Take a file in that was made by itself, with its blocks."""
-        alone = file.table
-        if alone is self:
-            return
-        blocks = list(file.blocks)
-        name, parent_id, features = file.name, file._page[file._at + PARENT], file.features
-        adopted = self.new(file.inode_id, name, file.traits, file.mtime_ms, file.atime_ms)
-        adopted._page[adopted._at + PARENT] = parent_id
-        if features is not NO_FEATURES:
-            self.features[file.inode_id] = features
-        file.table, file._page, file._at = self, adopted._page, adopted._at
-        for block in blocks:
-            own = self.blocks.get(block.block_id)
-            if own is None:
-                own = self.blocks.new(
-                    block.block_id,
-                    block.length_bytes,
-                    block.generation_stamp,
-                    file.inode_id,
-                    block.state,
-                )
-            file.blocks.append(own)
-
-    def remove(self, inode_id: int) -> bool:
-        """Take a file out; False if it is not there. Its blocks are not touched."""
-        self.features.pop(inode_id, None)
-        self.block_lists.pop(inode_id, None)
-        return self.rows.remove(inode_id)
 
 
 class File(INode):
@@ -220,7 +55,7 @@ class File(INode):
     ) -> None:
         """A file by itself, in no namespace yet."""
         traits = Traits(owner, group, mode, replication, block_size_bytes)
-        made = FileTable({}).new(inode_id, name, traits, mtime_ms)
+        made = table_of({}).new(inode_id, name, traits, mtime_ms)
         self.inode_id = inode_id
         self.table, self._page, self._at = made.table, made._page, made._at
         self.storage_policy_id = storage_policy_id
@@ -366,18 +201,11 @@ class File(INode):
 
     def begin_writing(self, writer: str, machine: str) -> None:
         """Somebody writes it from now on."""
-        features = self.features
-        if features is NO_FEATURES:
-            features = self.table.features[self.inode_id] = Features()
-        features.writer, features.writer_machine = writer, machine
+        self.table.begin_writing(self.inode_id, writer, machine)
 
     def end_writing(self) -> None:
         """Nobody writes it any more."""
-        features = self.table.features.get(self.inode_id)
-        if features is not None:
-            features.writer, features.writer_machine = None, ""
-            if features.is_empty:
-                del self.table.features[self.inode_id]
+        self.table.end_writing(self.inode_id)
 
     @property
     def under_construction(self) -> bool:
@@ -517,3 +345,38 @@ def _view(table: FileTable, inode_id: int, page: Page, at: int) -> File:
     file._page = page
     file._at = at
     return file
+
+
+if TYPE_CHECKING:
+    FileTable = FileRows[File]
+else:  # Compiled, it has no brackets at run time.
+    FileTable = FileRows
+
+
+def table_of(directories: dict[int, Directory]) -> FileTable:
+    """An empty table of files, which can be in these directories."""
+    return FileTable(directories, _view)
+
+
+def adopt(table: FileTable, file: File) -> None:
+    """Take a file into a table that was made by itself, with its blocks."""
+    if file.table is table:
+        return
+    blocks = list(file.blocks)
+    name, parent_id, features = file.name, file._page[file._at + PARENT], file.features
+    adopted = table.new(file.inode_id, name, file.traits, file.mtime_ms, file.atime_ms)
+    adopted._page[adopted._at + PARENT] = parent_id
+    if features is not NO_FEATURES:
+        table.features[file.inode_id] = features
+    file.table, file._page, file._at = table, adopted._page, adopted._at
+    for block in blocks:
+        own = table.blocks.get(block.block_id)
+        if own is None:
+            own = table.blocks.new(
+                block.block_id,
+                block.length_bytes,
+                block.generation_stamp,
+                file.inode_id,
+                block.state,
+            )
+        file.blocks.append(own)

@@ -27,7 +27,8 @@ from howdah.namenode.inodes.directory import (
     mode_string,
     permission_string,
 )
-from howdah.namenode.inodes.files import File, FileTable, Traits
+from howdah.namenode.inodes.file_table import Traits
+from howdah.namenode.inodes.files import File, adopt, table_of
 
 __all__ = [
     "DIRECTORY_DEFAULT_MODE",
@@ -62,7 +63,7 @@ class Inodes(MutableMapping[int, INode]):
     def __init__(self) -> None:
         self.directories: Final[dict[int, Directory]] = {}
         self.links: Final[dict[int, Symlink]] = {}
-        self.files: Final = FileTable(self.directories)
+        self.files: Final = table_of(self.directories)
 
     def __getitem__(self, inode_id: int) -> INode:
         found = self.get(inode_id)
@@ -79,7 +80,7 @@ class Inodes(MutableMapping[int, INode]):
     def __setitem__(self, inode_id: int, inode: INode) -> None:
         assert inode_id == inode.inode_id, inode
         if isinstance(inode, File):
-            self.files.adopt(inode)
+            adopt(self.files, inode)
         elif isinstance(inode, Directory):
             inode.files = self.files
             self.directories[inode_id] = inode

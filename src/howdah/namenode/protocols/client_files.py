@@ -77,7 +77,7 @@ class FileMethods:
                 raise errors.PathNotFound(f"{request.src} was created and is gone since")
             return _created(inode)
 
-        return self._once(caller, run, rebuild)
+        return self._once(caller, run, rebuild, is_long=True)
 
     def append(
         self, request: pb.AppendRequestProto, caller: Caller

@@ -14,7 +14,7 @@ from howdah.namenode.calls.queries import Located, Locations
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.file_blocks import ClientBlock
-from howdah.namenode.inodes.files import Glance
+from howdah.namenode.inodes.file_table import Glance
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.inodes.storage_policies import StoragePolicy
 from howdah.proto import rpc_pb2, types_pb2

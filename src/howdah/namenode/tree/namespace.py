@@ -305,12 +305,14 @@ class Namespace:
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
-        old = parent.child(name)
-        if old is not None and not (op.overwrite and isinstance(old, File)):
-            raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
-        self._check_new_id(op.inode_id, op)
-        if old is not None:
+        if name in parent.entries:
+            old = parent.child(name)
+            if not (op.overwrite and isinstance(old, File)):
+                raise EditDoesNotFit(f"OP_ADD of {op.path}: the path exists")
+            self._check_new_id(op.inode_id, op)
             self._detach(old)
+        else:
+            self._check_new_id(op.inode_id, op)
         traits = Traits(
             sys.intern(op.permission.owner),
             sys.intern(op.permission.group),
@@ -318,9 +320,20 @@ class Namespace:
             op.replication,
             op.block_size_bytes,
         )
-        file = self._files.new(op.inode_id, name, traits, op.mtime_ms, op.atime_ms)
-        self.last_inode_id = max(self.last_inode_id, op.inode_id)
-        parent.add(file)
+        inode_id, files = op.inode_id, self._files
+        files.add(inode_id, name, traits, op.mtime_ms, op.atime_ms, parent.inode_id)
+        self.last_inode_id = max(self.last_inode_id, inode_id)
+        parent.enter(name, inode_id)
+        if self.snapshots.count or op.storage_policy_id or op.acl or op.xattrs:
+            self._begin_with(files[inode_id], op)
+        files.begin_writing(inode_id, op.client_name, op.client_machine)
+        parent.mtime_ms = op.mtime_ms
+        if op.blocks:
+            self._set_blocks(files[inode_id], op.blocks, BlockState.UNDER_CONSTRUCTION)
+        self.leases.grant(op.client_name, inode_id)
+
+    def _begin_with(self, file: File, op: edits.AddOp) -> None:
+        """What few new files have."""
         if self.snapshots.count:
             self.snapshots.linked(file)
         if op.storage_policy_id:
@@ -328,23 +341,18 @@ class Namespace:
         begin_with(file, op.acl, op.xattrs)
         if op.xattrs:
             self.marks.follow(file)
-        file.begin_writing(op.client_name, op.client_machine)
-        parent.mtime_ms = op.mtime_ms
-        self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
-        self.leases.grant(op.client_name, file.inode_id)
 
     def _close(self, op: edits.CloseOp) -> None:
         file = self._file(op.path, op)
+        inode_id, files = file.inode_id, self._files
         for block in self._set_blocks(file, op.blocks, BlockState.COMPLETE):
             was_complete = block.state is BlockState.COMPLETE
             block.state = BlockState.COMPLETE
             self._is_cut(file, block)
             if not was_complete:
                 self._tell(BlockSettled(block))
-        file.mtime_ms = op.mtime_ms
-        file.atime_ms = op.atime_ms
-        file.end_writing()
-        self.leases.release(file.inode_id)
+        files.close(inode_id, op.mtime_ms, op.atime_ms)
+        self.leases.release(inode_id)
 
     def _is_cut(self, file: File, block: Block) -> None:
         if block.truncating:
@@ -599,7 +607,7 @@ class Namespace:
         """Make the file's blocks those of the list: known ones updated, one more at
         the end added, one fewer at the end dropped. Nothing else is a legal change.
         Returns the blocks."""
-        if not wanted and not file.block_ids:
+        if not wanted and not self._files.has_blocks(file.inode_id):
             return []
         known = list(file.blocks)
         for index, want in enumerate(wanted):

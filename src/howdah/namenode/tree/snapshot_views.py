@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from howdah.namenode.inodes.features import Quota
-from howdah.namenode.inodes.files import Glance
+from howdah.namenode.inodes.file_table import Glance
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.inodes.paths import DOT_SNAPSHOT
 from howdah.namenode.inodes.sorted_names import names_after

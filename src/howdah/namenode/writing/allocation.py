@@ -80,11 +80,12 @@ class Writing:
             raise errors.PathNotFound(f"File does not exist: {where} {holder}")
         if not isinstance(inode, File):
             raise errors.LeaseExpired(f"INode is not a regular file: {where} {holder}")
-        if inode.writer is None:
+        writer = inode.writer
+        if writer is None:
             raise errors.LeaseExpired(f"File is not open for writing: {where} {holder}")
-        if inode.writer != client_name or is_namenode_holder(client_name):
+        if writer != client_name or is_namenode_holder(client_name):
             raise errors.LeaseExpired(
-                f"Client (={client_name}) is not the lease owner (={inode.writer}: {where}"
+                f"Client (={client_name}) is not the lease owner (={writer}: {where}"
             )
         last = inode.last_block
         if last is not None and last.truncating:

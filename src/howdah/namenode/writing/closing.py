@@ -58,7 +58,8 @@ class Closing:
                 return repeated
             raise
         pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
-        self._close_if_safe(pending, file)
+        is_there = file is found.inode and not found.in_snapshot
+        self._close_if_safe(pending, file, found.path if is_there else None)
         return pending
 
     @staticmethod
@@ -107,10 +108,11 @@ class Closing:
         if file.writer is None and self._ends_with(file, pending.last):
             pending.outcome = True
             return
-        self._close_if_safe(pending, file)
+        self._close_if_safe(pending, file, None)
 
-    def _close_if_safe(self, pending: PendingClose, file: File) -> None:
-        """The same for a file that is in the tree and not closed already."""
+    def _close_if_safe(self, pending: PendingClose, file: File, path: str | None) -> None:
+        """The same for a file that is in the tree and not closed already; `path` is its own,
+        where that is known."""
         core = self._core
         if file.writer != pending.client_name:
             raise errors.LeaseExpired(
@@ -128,7 +130,7 @@ class Closing:
             blocks = (*edit_blocks(file.blocks[:-1]), pending.last.as_edit)
         elif block is not None:
             blocks = edit_blocks(file.blocks)
-        core.commit(close_edit(file, blocks, core.clock.wall_ms()))
+        core.commit(close_edit(file, blocks, core.clock.wall_ms(), path))
         pending.outcome = True
 
     def _minimally_replicated(

@@ -51,6 +51,44 @@ def test_two_views_of_a_file_are_equal_and_show_the_same(inodes: Inodes) -> None
     assert (other.mode, other.owner, other.group) == (0o600, "alice", "staff")
 
 
+def test_a_file_that_is_added_without_a_view_is_as_one_with(inodes: Inodes) -> None:
+    root, files = inodes.directories[16385], inodes.files
+    files.add(16386, "f", TRAITS, 1, 2, root.inode_id)
+    root.enter("f", 16386)
+    other = new_file(inodes, 16387, "g")
+    file = files[16386]
+    assert (file.name, file.parent, file.path) == ("f", root, "/f")
+    assert file.glance() == other.glance()
+    assert root.sorted_names() == ["f", "g"]
+    with pytest.raises(AssertionError, match="f stands already in /"):
+        root.enter("f", 16388)
+
+
+def test_a_name_that_is_entered_comes_into_listings_that_have_begun(inodes: Inodes) -> None:
+    root = inodes.directories[16385]
+    new_file(inodes, 16387, "g")
+    assert root.names_after("", 10) == (["g"], 0)
+    inodes.files.add(16386, "f", TRAITS, 1, 2, root.inode_id)
+    root.enter("f", 16386)
+    assert root.names_after("", 10) == (["f", "g"], 0)
+
+
+def test_a_table_closes_a_file_by_its_id(inodes: Inodes) -> None:
+    file = new_file(inodes)
+    inodes.files.begin_writing(16386, "writer", "10.0.0.1")
+    assert (file.writer, file.writer_machine) == ("writer", "10.0.0.1")
+    inodes.files.close(16386, 30, 40)
+    assert (file.writer, file.mtime_ms, file.atime_ms) == (None, 30, 40)
+    assert file.features is NO_FEATURES
+
+
+def test_a_table_says_whether_a_file_has_blocks(inodes: Inodes) -> None:
+    file = new_file(inodes)
+    assert not inodes.files.has_blocks(16386)
+    new_block(inodes, file, 1000)
+    assert inodes.files.has_blocks(16386)
+
+
 def test_one_files_traits_are_not_its_neighbours(inodes: Inodes) -> None:
     one, other = new_file(inodes), new_file(inodes, 16387, "g")
     one.replication = 7

@@ -20,7 +20,7 @@ from howdah.namenode.blocks.datanodes import Datanode, Storage
 from howdah.namenode.inodes.block_table import LENGTH, REPLICAS, STAMP, STORAGE_BITS, BlockState
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.inodes.columns import MASK, SHIFT
-from howdah.namenode.inodes.files import ATIME, BLOCK, TRAITS, WIDTH, Traits
+from howdah.namenode.inodes.file_table import ATIME, BLOCK, TRAITS, WIDTH, Traits
 from howdah.namenode.inodes.pages import Page
 from howdah.namenode.protocols.quick.rows import Tables, find, path_of
 from howdah.namenode.tree.ways import Way

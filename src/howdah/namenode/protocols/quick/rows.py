@@ -15,7 +15,8 @@ from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.directory import Directory, INode
 from howdah.namenode.inodes.features import NO_FEATURES, Features
-from howdah.namenode.inodes.files import ATIME, BLOCK, MTIME, TRAITS, WIDTH, FileTable, Traits
+from howdah.namenode.inodes.file_table import ATIME, BLOCK, MTIME, TRAITS, WIDTH, Traits
+from howdah.namenode.inodes.files import FileTable
 from howdah.namenode.inodes.pages import Page
 from howdah.namenode.tree.ways import Way
 from howdah.native.loading import kernel
