@@ -342,16 +342,11 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 @contextmanager
-def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = signal.signal(signal.SIGUSR1, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-
-
-def signalling(stop: threading.Event) -> threading.Thread:
-    """Signals for the main thread, until it is enough: one that comes before the wait ends none."""
+def signalled(
+    handler: Callable[[int, FrameType | None], None], stop: threading.Event
+) -> Iterator[None]:
+    """Signals for the main thread, until it is enough: one that comes before the wait ends none.
+    However this ends none comes after the handler is gone, as it would end the process."""
     main = threading.main_thread().ident
     assert main is not None
 
@@ -359,7 +354,15 @@ def signalling(stop: threading.Event) -> threading.Thread:
         while not stop.wait(0.01):
             signal.pthread_kill(main, signal.SIGUSR1)
 
-    return threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, daemon=True)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        thread.start()
+        yield
+    finally:
+        stop.set()
+        thread.join(60)
+        signal.signal(signal.SIGUSR1, before)
 
 
 @pytest.mark.parametrize("native", WAYS)
@@ -376,16 +379,8 @@ def test_what_a_signals_handler_raises_ends_the_wait(ends: Ends, name: str, nati
             stop.set()
             raise Enough
 
-    with handled(handler):
-        thread = signalling(stop)
-
-        def wait() -> None:
-            thread.start()
-            function(name, native)(near, *ARGUMENTS[name])
-
-        with pytest.raises(Enough):
-            wait()
-        thread.join(60)
+    with pytest.raises(Enough), signalled(handler, stop):
+        function(name, native)(near, *ARGUMENTS[name])
 
 
 @pytest.mark.parametrize("native", WAYS)
@@ -402,12 +397,8 @@ def test_signals_that_are_handled_lose_no_bytes(ends: Ends, name: str, native: b
         if seen[0] == 6:
             far.sendall(wire[50:])
 
-    with handled(handler):
-        thread = signalling(stop)
-        thread.start()
+    with signalled(handler, stop):
         found = function(name, native)(near, *ARGUMENTS[name])
-        stop.set()
-        thread.join(60)
     if name == "exchange":
         assert found == b"hello"
     else:
@@ -421,12 +412,8 @@ def test_signals_do_not_put_off_the_end_of_a_wait(ends: Ends, name: str, native:
     near, _ = ends
     stop = threading.Event()
     arguments = tuple(200 * MS if each == LONG else each for each in ARGUMENTS[name])
-    with handled(lambda number, frame: None):
-        thread = signalling(stop)
-        thread.start()
+    with signalled(lambda number, frame: None, stop):
         found = function(name, native)(near, *arguments)
-        stop.set()
-        thread.join(60)
     assert found[:2] == (Outcome.SILENT, 0)
 
 
