@@ -21,6 +21,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
+from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.kind("hdfs")
 
@@ -118,6 +119,8 @@ def test_it_sees_what_is_seen_over_rpc(both: Both) -> None:
         for what, look in LOOKS:
             if not (rpc.is_directory(path) and what == "closed"):
                 assert look(web, path) == look(rpc, path), f"{what} of {path}"
+    # Its second replicas are made meanwhile.
+    wait_until(lambda: all(len(each.names) == 2 for each in rpc.block_locations("/n/big")), 60)
     assert located(web, "/n/big") == located(rpc, "/n/big")
     assert web.snapshot_diff("/n/d", "s0", "s1") == rpc.snapshot_diff("/n/d", "s0", "s1")
     assert web.snapshot_diff("/n/d", "s0") == rpc.snapshot_diff("/n/d", "s0")
