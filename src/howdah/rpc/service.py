@@ -65,6 +65,7 @@ class Caller:
         proto: str = "rpc",
         federated_state: bytes = b"",
         real_user: str | None = None,
+        told_machine: str | None = None,
     ) -> None:
         self.user = user
         self.client_id = client_id
@@ -76,7 +77,7 @@ class Caller:
         self.proto = proto
         self.federated_state = federated_state
         self.real_user = real_user
-        self.told_machine = None
+        self.told_machine = told_machine
 
     @property
     def machine(self) -> str:
