@@ -152,7 +152,7 @@ from howdah.config import Configuration
 from howdah.spark.compaction import exchange as module
 from test_compact_readers import exchange
 
-def first_rename_alone(fs, ready, directory, away, leaving):
+def first_rename_alone(fs, ready, directory, away, leaving, pair):
     leaving.result()
     os.kill(os.getpid(), signal.SIGKILL)
 
