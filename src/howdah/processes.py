@@ -1,4 +1,5 @@
-"""Which process one is, and when another one on this machine has died (shell; Linux).
+"""Which process one is, when it is to end, and when another one on this machine has died (shell;
+Linux).
 
 A refused connection or a missing answer may have many reasons. That a process has died is
 certain only from its kernel: a process is named by its id, the moment of its start and the boot
@@ -9,7 +10,9 @@ once. Where the kernel does not say, as in another container, there is no such c
 from __future__ import annotations
 
 import os
+import queue
 import select
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -72,3 +75,39 @@ class LivingProcess:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+class AskedToEnd(threading.Event):
+    """An event that a signal's handler may set, while the same thread waits for it.
+
+    Python's own has a lock, which its `wait` and its `set` take. A handler runs in the main
+    thread, between any two steps: in `wait` it finds the lock taken, by its own thread, and waits
+    for ever.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Of all queues the one that may be put to in the midst of anything.
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._is_asked = False
+
+    def set(self) -> None:
+        self._is_asked = True
+        self._news.put(None)
+
+    def is_set(self) -> bool:
+        return self._is_asked
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._is_asked:
+            return True
+        try:
+            self._news.get(timeout=None if timeout is None else max(timeout, 0))
+        except queue.Empty:
+            return self._is_asked
+        # Others may wait as well.
+        self._news.put(None)
+        return True
+
+    def clear(self) -> None:
+        raise NotImplementedError("who was asked to end stays asked")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from types import FrameType
 
 import pytest
 
-from howdah.processes import LivingProcess, identity_of, this_process
+from howdah.processes import AskedToEnd, LivingProcess, identity_of, this_process
+
+TraceFunction = Callable[[FrameType, str, object], object]
 
 WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
@@ -61,3 +68,67 @@ def test_what_is_no_process_is_none(pid: int) -> None:
     assert identity is not None
     assert identity_of(pid) is None
     assert LivingProcess.find(replace(identity, pid=pid)) is None
+
+
+def set_at_every_step(event: threading.Event, waits: Callable[[], bool]) -> int:
+    """Call `waits`, and set `event` before each line that it runs, as a signal's handler may; how
+    many lines that were."""
+    lines = 0
+
+    def step(frame: FrameType, what: str, _: object) -> TraceFunction:
+        nonlocal lines
+        if what == "line":
+            lines += 1
+            sys.settrace(None)
+            event.set()
+            sys.settrace(step)
+        return step
+
+    sys.settrace(step)
+    try:
+        waits()
+    finally:
+        sys.settrace(None)
+    return lines
+
+
+@pytest.mark.parametrize("timeout_s", [None, 0, 60])
+def test_a_signal_may_come_at_any_step_of_a_wait_for_the_end(timeout_s: float | None) -> None:
+    for _ in range(2):
+        asked = AskedToEnd()
+        assert set_at_every_step(asked, partial(asked.wait, timeout_s)) > 1
+        assert asked.is_set()
+        assert asked.wait(timeout_s)
+
+
+def test_all_who_wait_for_the_end_hear_of_it() -> None:
+    asked = AskedToEnd()
+    assert not asked.wait(0)
+    assert not asked.wait(-1)
+    assert not asked.is_set()
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(asked.wait, 60) for _ in range(4)]
+        asked.set()
+        assert all(each.result(60) for each in waiting)
+
+
+def test_signals_end_a_loop_that_waits_whenever_they_come() -> None:
+    program = """
+import signal, sys
+from howdah.processes import AskedToEnd
+asked = AskedToEnd()
+signal.signal(signal.SIGTERM, lambda *_: asked.set())
+print("ready", flush=True)
+while not asked.wait(0.00001):
+    pass
+"""
+    for _ in range(20):
+        with subprocess.Popen(
+            [sys.executable, "-S", "-c", program],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            process.terminate()
+            assert process.wait(60) == 0

@@ -39,6 +39,7 @@ from howdah.local.nameservice import parse_nameservices
 from howdah.local.processes import start_time
 from howdah.local.running import default_dir, processes_path, running_servers
 from howdah.local.servers import Detached
+from howdah.processes import AskedToEnd
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25
@@ -224,7 +225,7 @@ def _make_home(layout: Layout) -> None:
 
 def _end_asked_for() -> threading.Event:
     """Set by Ctrl-C or SIGTERM from now on."""
-    asked = threading.Event()
+    asked = AskedToEnd()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked.set())
     return asked

@@ -41,6 +41,7 @@ from howdah.failover.monitoring.facts import Checked, Counts, Sight
 from howdah.failover.namenodes import Namenode, fence_gracefully, make_active, make_standby
 from howdah.failover.service import RequestSource, ServiceState, ServingProcess, Target
 from howdah.failover.settings import Timeouts, is_same_host
+from howdah.processes import AskedToEnd
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class RunningController:
         self._orders: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._cedes: deque[threading.Event] = deque()
         self._happened = threading.Condition()
-        self._stopped = threading.Event()
+        self._stopped = AskedToEnd()
         self._failure: str | None = None
         self._deaths = DeathWatch(self._died)
         self._died_ms = 0

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import signal
-import threading
 from pathlib import Path
 from types import FrameType
 
@@ -14,6 +13,7 @@ from howdah import errors, exposure, keys
 from howdah.config import Configuration
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.pages import Pages
+from howdah.processes import AskedToEnd
 from howdah.storage.atomic import replace_file
 from howdah.tls.places import Place
 from howdah.tls.server import ServerTls
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
-    stop = threading.Event()
+    stop = AskedToEnd()
 
     def told(number: int, frame: FrameType | None) -> None:
         stop.set()

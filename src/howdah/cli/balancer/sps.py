@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.processes import AskedToEnd
 
 if TYPE_CHECKING:
     from howdah.balancer.satisfier.work import Outcome
@@ -40,7 +41,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     )
     options = parser.parse_args(argv)
     log_to_stderr(options.log_level, options.log)
-    stop = threading.Event()
+    stop = AskedToEnd()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     from howdah.balancer.namenode import AnotherOneRuns

@@ -40,6 +40,7 @@ from howdah.namenode.monitoring import secondary as watch
 from howdah.namenode.nameservice.place import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
+from howdah.processes import AskedToEnd
 from howdah.storage.atomic import replace_file
 from howdah.storage.edits.segments import Segment, read_segment
 from howdah.storage.image.files import (
@@ -260,7 +261,7 @@ class SecondaryServer:
         """Raises HowdahError, OSError."""
         self._conf = conf
         self._settings = checkpoints_from(conf)
-        self._stop = threading.Event()
+        self._stop = AskedToEnd()
         image_roots = conf.get(keys.DFS_NAMENODE_CHECKPOINT_DIR)
         edits_roots = conf.get(keys.DFS_NAMENODE_CHECKPOINT_EDITS_DIR)
         self._directories = CheckpointDirectories(image_roots, edits_roots)
