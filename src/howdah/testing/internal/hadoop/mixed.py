@@ -19,7 +19,7 @@ from pathlib import Path
 
 from howdah.kinds import parse_address
 from howdah.local.layout import Layout, role_of
-from howdah.local.ports import LOOPBACK
+from howdah.local.ports import LOOPBACK, Ports
 from howdah.local.servers import Spawner
 from howdah.storage.atomic import replace_file
 from howdah.testing.forked import Forked
@@ -174,10 +174,7 @@ class MixedCluster(MiniCluster):
         )
 
     def _prepare(self, layout: Layout) -> Layout:
-        # A datanode of Hadoop's is known by the address that it calls from.
-        return replace(
-            layout, datanodes=tuple(replace(node, host=LOOPBACK) for node in layout.datanodes)
-        )
+        return on_loopback(layout)
 
     def _spawner(self, layout: Layout) -> Spawner:
         unknown = self._hadoop - set(layout.names)
@@ -208,3 +205,29 @@ class MixedCluster(MiniCluster):
             timeout=START_TIMEOUT_S,
             check=False,
         )
+
+
+def on_loopback(layout: Layout) -> Layout:
+    """All datanodes at the one address from which a datanode of Hadoop's calls, and by which its
+    namenode knows it; at other ports, since those planned were free at another address."""
+    ports = Ports()
+    moved = {node.name for node in layout.datanodes if node.host != LOOPBACK}
+    return replace(
+        layout,
+        datanodes=tuple(
+            replace(
+                node,
+                host=LOOPBACK,
+                data_port=ports.free(LOOPBACK),
+                ipc_port=ports.free(LOOPBACK),
+                http_port=ports.free(LOOPBACK),
+            )
+            if node.name in moved
+            else node
+            for node in layout.datanodes
+        ),
+        https={
+            name: ports.free(LOOPBACK) if name in moved else port
+            for name, port in layout.https.items()
+        },
+    )
