@@ -106,6 +106,8 @@ def test_all_who_wait_for_the_end_hear_of_it() -> None:
     assert not asked.wait(0)
     assert not asked.wait(-1)
     assert not asked.is_set()
+    with pytest.raises(NotImplementedError, match="stays asked"):
+        asked.clear()
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(asked.wait, 60) for _ in range(4)]
         asked.set()
