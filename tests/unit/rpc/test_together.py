@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from google.protobuf.message import EncodeError
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as nn
@@ -226,3 +227,33 @@ def test_answers_to_other_calls_are_refused(start: Start) -> None:
     first, second = both(Together("rename"), lambda: call(client), lambda: call(client))
     assert isinstance(first, errors.ProtocolViolation)
     assert isinstance(second, errors.ProtocolViolation)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_when_one_cannot_be_sent_the_other_one_goes_on_its_own(start: Start, number: int) -> None:
+    server, client = start(to_all)
+
+    def without_its_fields() -> str:
+        with pytest.raises(EncodeError):
+            client.call("rename", nn.RenewLeaseRequestProto(), nn.MkdirsResponseProto)
+        return "refused"
+
+    calls: list[Callable[[], object]] = [lambda: call(client)] * 2
+    calls[number] = without_its_fields
+    found = both(Together("rename", patience_s=600), *calls)
+    assert found[number] == "refused"
+    assert found[1 - number] is True
+    assert [len(piece) for piece in server.pieces] == [1]
+
+
+def test_a_server_that_says_nothing_is_waited_for_as_long_as_each_may_take(start: Start) -> None:
+    server, client = start(lambda _: b"")
+
+    def within(timeout_s: float) -> object:
+        return client.call("rename", REQUEST, nn.MkdirsResponseProto, timeout_s=timeout_s)
+
+    # The second one does not wait for the first one's longer time.
+    first, second = both(Together("rename"), lambda: within(2), lambda: within(0.2))
+    assert isinstance(first, errors.CallTimeout)
+    assert isinstance(second, errors.CallTimeout)
+    assert [len(piece) for piece in server.pieces] == [2]
