@@ -40,6 +40,7 @@ KERNEL = Extension(
         "src/howdah/_kernel_exchange.c",
         "src/howdah/_kernel_journal.c",
         "src/howdah/_kernel_locations.c",
+        "src/howdah/_kernel_outlets.c",
         "src/howdah/_kernel_relay.c",
         "src/howdah/_kernel_relay_type.c",
         "src/howdah/_kernel_reports.c",
@@ -47,6 +48,7 @@ KERNEL = Extension(
     depends=[
         "src/howdah/_kernel_calls.h",
         "src/howdah/_kernel_messages.h",
+        "src/howdah/_kernel_outlets.h",
         "src/howdah/_kernel_packets.h",
         "src/howdah/_kernel_reads.h",
         "src/howdah/_kernel_relay.h",

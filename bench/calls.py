@@ -58,6 +58,19 @@ class _Log:
     def __init__(self, last_txid: int) -> None:
         self.last_txid = self.durable_txid = last_txid
         self.written_bytes = 0
+        self.sends = False
+
+    def look(self) -> int:
+        return self.durable_txid
+
+    def want(self, txid: int) -> bool:
+        return False
+
+    def answer(self, *answer: object) -> int:
+        return 0
+
+    def returned(self, txid: int) -> Sequence[tuple[Callable[[bytes], object], bytes]]:
+        return ()
 
     def append(self, records: Sequence[bytes], *, now: bool) -> bool:
         self.written_bytes += len(b"".join(records))

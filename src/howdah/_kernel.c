@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 9 };
+enum { REVISION = 10 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -654,6 +654,7 @@ uint32_t howdah_crc32(const void *data, size_t length);
 
 /* In _kernel_journal.c. */
 PyObject *howdah_direct_writer(PyObject *module);
+PyObject *howdah_outlet_type(PyObject *module);
 
 /* In _kernel_relay_type.c. */
 PyObject *howdah_packet_relay(PyObject *module);
@@ -757,6 +758,7 @@ exec_module(PyObject *module)
     if (PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return -1;
     if (add_type(module, "DirectWriter", howdah_direct_writer(module)) < 0 ||
+        add_type(module, "Outlet", howdah_outlet_type(module)) < 0 ||
         add_type(module, "PacketRelay", howdah_packet_relay(module)) < 0)
         return -1;
     return PyModule_AddStringConstant(module, "CRC32C_METHOD", crc32c_algorithm.method);

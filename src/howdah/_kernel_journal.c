@@ -9,6 +9,9 @@
  * lock meanwhile. What is rare (a failure, the end of a segment) it leaves to its caller: `run`
  * returns, and `close` says how far each file was brought.
  *
+ * An answer that waits for a record may be left with it (`answer`): then the thread sends it, too
+ * (_kernel_outlets.c), and the bell rings for those alone who asked for it.
+ *
  * What both threads touch is touched under `mutex`, which nobody holds while a disk or the
  * interpreter is waited for. The files belong to whoever has set `busy`.
  */
@@ -21,6 +24,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "_kernel_outlets.h"
 
 PyObject *howdah_direct_writer(PyObject *module);
 
@@ -51,6 +56,7 @@ typedef struct {
     pthread_cond_t wake;
     int is_open, busy, running, waiting, interrupted;
     int bell, rung;
+    int64_t wanted_txid;  /* the bell is to ring when it is durable; 0 for nobody */
     segment_file files[MOST_FILES];
     int file_count;
     int failed_file, failed_errno, failed_step;
@@ -59,6 +65,7 @@ typedef struct {
     uint64_t transactions, syncs, total_ns, buckets[BUCKETS];
     int64_t last_ns;
     char *fill;
+    howdah_answers waiting_answers, spent_answers, returned_answers;
 } writer;
 
 /* ---- without the interpreter --------------------------------------------------- */
@@ -192,14 +199,32 @@ finish(writer *self, int64_t took_ns)
 static void
 ring(writer *self)
 {
-    if (self->rung || self->bell < 0)
+    const int is_wanted = self->wanted_txid && self->wanted_txid <= self->durable_txid;
+    if (self->rung || self->bell < 0 || !(is_wanted || self->returned_answers.count))
         return;
+    self->wanted_txid = 0;
     const uint64_t one = 1;
     ssize_t done;
     do
         done = write(self->bell, &one, sizeof one);
     while (done < 0 && errno == EINTR);
     self->rung = 1;
+}
+
+/* Under the mutex, which it gives away to send: what has waited for what is durable leaves. */
+static void
+send_due(writer *self)
+{
+    howdah_answers due = {NULL, NULL, 0}, spent = {NULL, NULL, 0}, rest = {NULL, NULL, 0};
+    howdah_take_due(&self->waiting_answers, self->durable_txid, &due);
+    if (due.count) {
+        pthread_mutex_unlock(&self->mutex);
+        howdah_send_answers(&due, &spent, &rest);
+        pthread_mutex_lock(&self->mutex);
+        howdah_append_answers(&self->spent_answers, &spent);
+        howdah_append_answers(&self->returned_answers, &rest);
+    }
+    ring(self);
 }
 
 static void
@@ -222,7 +247,7 @@ write_until_interrupted(writer *self)
         pthread_mutex_lock(&self->mutex);
         finish(self, took_ns);
         if (self->failed_file < 0)
-            ring(self);
+            send_due(self);
     }
     /* The loop may be writing. */
     while (self->busy) {
@@ -285,6 +310,9 @@ dealloc(writer *self)
     free(self->queued.bytes);
     free(self->writing.bytes);
     free(self->fill);
+    howdah_free_answers(&self->waiting_answers);
+    howdah_free_answers(&self->spent_answers);
+    howdah_free_answers(&self->returned_answers);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -364,6 +392,79 @@ make_room(buffer *to, size_t more)
     return 0;
 }
 
+/* What was sent is let go of, which the journal's thread cannot do. */
+static void
+free_spent(writer *self)
+{
+    howdah_answers spent = {NULL, NULL, 0};
+    pthread_mutex_lock(&self->mutex);
+    howdah_append_answers(&spent, &self->spent_answers);
+    pthread_mutex_unlock(&self->mutex);
+    howdah_free_answers(&spent);
+}
+
+/* answer(outlet, data, txid, back) -> how many wait now, this one included: it is sent when the
+ * transaction is durable. 0 if it is by now, and then it is not kept. What cannot be sent goes
+ * back by `returned`. */
+static PyObject *
+answer(writer *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!has_count("answer", 4, nargs))
+        return NULL;
+    const int64_t txid = PyLong_AsLongLong(args[2]);
+    if (txid == -1 && PyErr_Occurred())
+        return NULL;
+    free_spent(self);
+    pthread_mutex_lock(&self->mutex);
+    const int is_durable = txid <= self->durable_txid;
+    pthread_mutex_unlock(&self->mutex);
+    if (is_durable)
+        return PyLong_FromLong(0);
+    howdah_answer *new = howdah_new_answer(args[0], args[1], txid, args[3]);
+    if (new == NULL)
+        return NULL;
+    pthread_mutex_lock(&self->mutex);
+    const int fits = howdah_last_awaited(&self->waiting_answers) <= txid;
+    howdah_add_answer(fits ? &self->waiting_answers : &self->spent_answers, new);
+    const Py_ssize_t count = self->waiting_answers.count;
+    if (fits && txid <= self->durable_txid) {
+        /* It became durable in between, and the thread may have nothing more to do. */
+        howdah_take_due(&self->waiting_answers, txid, &self->returned_answers);
+        ring(self);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    if (fits)
+        return PyLong_FromSsize_t(count);
+    return PyErr_Format(PyExc_ValueError, "answers wait for what comes later than %lld",
+                        (long long)txid);
+}
+
+/* returned(txid) -> [(back, data)]: what could not be sent, and what waits for nothing behind this
+ * transaction. */
+static PyObject *
+returned(writer *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!has_count("returned", 1, nargs))
+        return NULL;
+    const int64_t txid = PyLong_AsLongLong(args[0]);
+    if (txid == -1 && PyErr_Occurred())
+        return NULL;
+    free_spent(self);
+    howdah_answers found = {NULL, NULL, 0};
+    pthread_mutex_lock(&self->mutex);
+    howdah_take_due(&self->waiting_answers, txid, &self->returned_answers);
+    howdah_append_answers(&found, &self->returned_answers);
+    pthread_mutex_unlock(&self->mutex);
+    PyObject *result = howdah_given_back(&found);
+    if (result == NULL) {
+        pthread_mutex_lock(&self->mutex);
+        howdah_append_answers(&found, &self->returned_answers);
+        howdah_append_answers(&self->returned_answers, &found);
+        pthread_mutex_unlock(&self->mutex);
+    }
+    return result;
+}
+
 /* put(records, last_txid, now): REFUSED where it is not open, QUEUED for the thread, or
  * DURABLE, if `now` is true, the thread has nothing to do, and the last sync was quick. */
 static PyObject *
@@ -429,6 +530,8 @@ put(writer *self, PyObject *const *args, Py_ssize_t nargs)
     const int64_t took_ns = now_ns() - began_ns;
     pthread_mutex_lock(&self->mutex);
     finish(self, took_ns);
+    if (self->failed_file < 0)
+        send_due(self);
     durable_txid = self->durable_txid;
     if (self->failed_file >= 0 || self->interrupted || self->queued.used)
         pthread_cond_signal(&self->wake);
@@ -517,6 +620,36 @@ close_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
+/* want(txid) -> whether it is durable already; if not, the bell rings once when it is. */
+static PyObject *
+want(writer *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (!has_count("want", 1, nargs))
+        return NULL;
+    const int64_t txid = PyLong_AsLongLong(args[0]);
+    if (txid == -1 && PyErr_Occurred())
+        return NULL;
+    pthread_mutex_lock(&self->mutex);
+    const int is_durable = txid <= self->durable_txid;
+    if (!is_durable && (!self->wanted_txid || txid < self->wanted_txid))
+        self->wanted_txid = txid;
+    pthread_mutex_unlock(&self->mutex);
+    return PyBool_FromLong(is_durable);
+}
+
+/* look() -> the last transaction that is durable */
+static PyObject *
+look(writer *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args;
+    if (!has_count("look", 0, nargs))
+        return NULL;
+    pthread_mutex_lock(&self->mutex);
+    const int64_t txid = self->durable_txid;
+    pthread_mutex_unlock(&self->mutex);
+    return PyLong_FromLongLong(txid);
+}
+
 /* durable() -> the last transaction that is durable; the bell may ring again */
 static PyObject *
 durable(writer *self, PyObject *const *args, Py_ssize_t nargs)
@@ -571,6 +704,10 @@ figures(writer *self, PyObject *const *args, Py_ssize_t nargs)
 static PyMethodDef methods[] = {
     METHOD("open", open_files, "open(files, durable_txid)"),
     METHOD("put", put, "put(records, last_txid, now) -> int"),
+    METHOD("answer", answer, "answer(outlet, data, txid, back) -> how many wait"),
+    METHOD("returned", returned, "returned(txid) -> [(back, data)]"),
+    METHOD("want", want, "want(txid) -> bool"),
+    METHOD("look", look, "look() -> int"),
     METHOD("run", run, "run() -> (file, step, errno) or None"),
     METHOD("interrupt", interrupt, "interrupt()"),
     METHOD("close", close_files, "close() -> (files, durable_txid, last_txid, rest)"),

@@ -156,6 +156,7 @@ SHELLS = {
         "exchange",
         "identity",
         "notices",
+        "outlets",
         "server",
         "threaded",
         "together",

@@ -19,13 +19,15 @@ from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
 from time import perf_counter_ns
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 from google.protobuf.message import Message
 
 from howdah import defects, errors
 from howdah.figures.calls import CallFigures
 from howdah.rpc import traced, wire
+from howdah.rpc.gates import Admission, Alignment, Impersonation, OpenBarrier, SendingBarrier
+from howdah.rpc.outlets import WayOut
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.rpc.told import told_in
@@ -50,77 +52,6 @@ IDLE_THRESHOLD: Final = 4000
 _GONE: Final = errors.Unreachable("the caller ended the connection before it was answered")
 
 
-class Barrier(Protocol):
-    """What stands between an answer and the wire."""
-
-    def hold(self, *, early: bool = False) -> bool:
-        """Called after every call: True if its answer has to wait. An `early` one need not wait
-        for what happened so far to be durable."""
-
-    def when_clear(
-        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
-    ) -> None:
-        """Call `send` once everything that happened so far is durable; or `give_up`, when the
-        caller does better to ask elsewhere."""
-
-
-class Admission(Protocol):
-    """What has to be known of a user before a call is served."""
-
-    def is_known(self, user: str) -> bool: ...
-
-    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
-        """Call `go_on` once it is, or with the reason why it cannot be."""
-
-
-class Impersonation(Protocol):
-    """Whether a connection may act for another user (`howdah.users.impersonation`)."""
-
-    def authorize(
-        self,
-        real_user: str,
-        user: str,
-        address: str,
-        done: Callable[[errors.HowdahError | None], None],
-    ) -> None:
-        """Call `done`, now or later: with the reason why it may not, or None."""
-
-
-class Alignment(Protocol):
-    """What callers have seen, and what this server's answers show.
-
-    A caller tells the last transaction of which it has seen the effect, and learns the last
-    one that its answer may show. A server that lags behind its caller makes the call wait.
-    """
-
-    def state_id(self) -> int:
-        """The last transaction that an answer which is made now may show."""
-
-    def holds_nobody(self) -> bool:
-        """Whether no call has to wait now, whatever its caller has seen."""
-
-    def must_wait(self, call: Call) -> bool:
-        """Whether the call asks for a state that this server has not reached.
-
-        Raises what the caller is told where such a call is not to be served.
-        """
-
-    def when_reached(self, call: Call, go_on: Callable[[errors.HowdahError | None], None]) -> None:
-        """Call `go_on` once the state is reached, or with the reason why the call ends."""
-
-
-class OpenBarrier:
-    """Nothing to wait for."""
-
-    def hold(self, *, early: bool = False) -> bool:
-        return False
-
-    def when_clear(
-        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
-    ) -> None:
-        send()
-
-
 class RpcServer:
     """Listens, and answers from a registry of services."""
 
@@ -128,7 +59,7 @@ class RpcServer:
         self,
         registry: Registry,
         *,
-        barrier: Barrier | None = None,
+        barrier: SendingBarrier | None = None,
         admission: Admission | None = None,
         alignment: Alignment | None = None,
         impersonation: Impersonation | None = None,
@@ -150,7 +81,7 @@ class RpcServer:
         for `idle_timeout_s`.
         """
         self.registry = registry
-        self.barrier: Barrier = barrier or OpenBarrier()
+        self.barrier: SendingBarrier = barrier or OpenBarrier()
         self.admission = admission
         self.alignment = alignment
         self.impersonation = impersonation
@@ -173,7 +104,11 @@ class RpcServer:
         figures = CallFigures(self.registry.method_names())
         # uvloop's sockets are a list, and no tuple.
         server: Any = await loop.create_server(
-            lambda: _Connection(self, figures), host, port, backlog=backlog, reuse_address=True
+            lambda: cast(asyncio.Protocol, _Connection(self, figures)),
+            host,
+            port,
+            backlog=backlog,
+            reuse_address=True,
         )
         self._listening.append(server)
         port = int(server.sockets[0].getsockname()[1])
@@ -213,13 +148,17 @@ class RpcServer:
             await server.wait_closed()
 
 
-class _Connection(asyncio.Protocol):
+class _Connection:
+    """An `asyncio.Protocol` by its methods, and not by its class: mypyc would compile it to a
+    class of Python's, of which each attribute is looked up by its name."""
+
     def __init__(self, server: RpcServer, figures: CallFigures) -> None:
         self._server = server
         self._figures = figures
         self._queued = figures.queued
         self._session = ServerSession(server.max_frame_bytes, server.registry.quick)
         self._transport: asyncio.Transport | None = None
+        self._way: WayOut | None = None
         self._loop = asyncio.get_running_loop()
         self._backlog: deque[Event] = deque()
         self._out: list[bytes] = []
@@ -250,6 +189,7 @@ class _Connection(asyncio.Protocol):
             self._figures.refused_connections += 1
             self._transport.abort()
             return
+        self._way = WayOut(self._transport)
         self._server.make_room(self._loop.time())
         self._server.connections.add(self)
         self._heard_s = self._loop.time()
@@ -276,11 +216,19 @@ class _Connection(asyncio.Protocol):
 
     def is_idle(self, since_s: float) -> bool:
         """Nothing was asked since then, and nothing is to be answered."""
-        busy = self._in_flight or self._backlog or self._unsent_bytes
+        busy = self._in_flight or self._backlog or self._unsent_bytes or self._left_bytes
         return self._heard_s < since_s and not busy
+
+    @property
+    def _left_bytes(self) -> int:
+        """Of answers that leave without this connection."""
+        return 0 if self._way is None else self._way.waiting_bytes
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        if self._way is not None:
+            self._way.close()
+            self._way = None
         if self._handshake is not None:
             self._handshake.cancel()
         if self._parting is not None:
@@ -292,6 +240,10 @@ class _Connection(asyncio.Protocol):
             answer.withdraw()
             if call.span is not None:
                 call.span.end(_GONE)
+
+    def eof_received(self) -> bool:
+        """The connection ends with what the other side has to say."""
+        return False
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -363,9 +315,14 @@ class _Connection(asyncio.Protocol):
             self._queued.add(now_ns - began_ns)
             figures.answered(method, session.user, took_ns)
             now_ns += took_ns
+        barrier, way = server.barrier, self._way
+        is_held = barrier.hold()
+        if is_held and way is not None and way.leave(answers, barrier):
+            figures.sent_bytes += len(answers)
+            return data[end:]
         self._unsent_bytes += len(answers)
-        if server.barrier.hold():
-            server.barrier.when_clear(partial(self._release, answers), self._give_up)
+        if is_held:
+            barrier.when_clear(partial(self._release, answers), self._give_up)
         else:
             self._out.append(answers)
             self._flush()
@@ -556,6 +513,9 @@ class _Connection(asyncio.Protocol):
         # A caller that says what it has seen takes that to other namenodes: they would wait for a
         # transaction that a crash has undone.
         if barrier.hold(early=call.is_early and call.state_id is None):
+            if call.span is None and self._way is not None and self._way.leave(data, barrier):
+                self._figures.sent_bytes += len(data)
+                return
             self._unsent_bytes += len(data)
             if call.span is None:
                 barrier.when_clear(partial(self._release, data), self._give_up)
@@ -599,11 +559,14 @@ class _Connection(asyncio.Protocol):
             data = out[0] if len(out) == 1 else b"".join(out)
             self._unsent_bytes -= len(data)
             # Behind the end nothing can be written; an answer that comes so late has no reader.
-            if self._transport is not None and self._parting is None:
+            if self._way is not None and self._parting is None:
                 self._figures.sent_bytes += len(data)
-                self._transport.write(data)
+                self._way.write(data)
         if self._closing and not self._unsent_bytes:
-            self._part()
+            if self._left_bytes:
+                self._server.barrier.when_clear(self._flush)
+            else:
+                self._part()
 
     def _part(self) -> None:
         """All is said. What still comes is dropped until the client goes, or for `LINGER_S`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -128,22 +129,49 @@ def test_every_file_gets_everything(native: ModuleType, tmp_path: Path) -> None:
         os.close(each)
 
 
-def test_the_bell_rings_once_until_it_is_heard(
+def test_the_bell_rings_once_for_who_wants_it_until_it_is_heard(
     native: ModuleType, file: tuple[Path, int], bell: int
 ) -> None:
     writer = native.DirectWriter(bell)
     writer.open([(file[1], 0, 0)], 0)
     running = Running(writer)
     for txid in (1, 2):
+        assert not writer.want(txid)
         writer.put([b"x"], txid, False)
         wait_until(lambda txid=txid: writer.figures()[0] == txid)
+    wait_until(lambda: bool(select.select([bell], [], [], 0)[0]))
     assert os.eventfd_read(bell) == 1
     assert writer.durable() == 2
+    assert writer.want(2), "it is durable"
+    assert not writer.want(3)
     writer.put([b"x"], 3, False)
-    wait_until(lambda: writer.figures()[0] == 3)
+    wait_until(lambda: bool(select.select([bell], [], [], 0)[0]))
     assert writer.durable() == 3
     assert not has_rung(bell), "who asks has heard it"
+    writer.put([b"x"], 4, False)
+    wait_until(lambda: writer.look() == 4)
     running.end()
+    assert not has_rung(bell), "nobody wanted to know"
+
+
+def test_the_bell_waits_for_the_transaction_that_is_wanted(
+    native: ModuleType, file: tuple[Path, int], bell: int
+) -> None:
+    writer = native.DirectWriter(bell)
+    writer.open([(file[1], 0, 0)], 0)
+    running = Running(writer)
+    assert not writer.want(5)
+    assert not writer.want(2)
+    writer.put([b"x"], 1, False)
+    wait_until(lambda: writer.look() == 1)
+    running.end()
+    assert not has_rung(bell)
+    writer.open([(file[1], 1, 1)], 1)
+    running = Running(writer)
+    writer.put([b"x"], 3, False)
+    wait_until(lambda: writer.look() == 3)
+    running.end()
+    assert has_rung(bell), "the lowest counts; who wants more has to say so again"
 
 
 def test_now_is_durable_on_return_and_rings_no_bell(native: ModuleType, bell: int) -> None:

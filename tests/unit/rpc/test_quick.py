@@ -14,6 +14,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
+from howdah.rpc.gates import OpenBarrier
 from howdah.rpc.server import CALLS_PER_TURN, RpcServer
 from howdah.rpc.service import Caller, Registry, Service, unanswered
 from howdah.rpc.session import Call
@@ -50,7 +51,7 @@ class Implementation:
         return pb.GetLinkTargetResponseProto(targetPath=path).SerializeToString()
 
 
-class Gate:
+class Gate(OpenBarrier):
     """A barrier."""
 
     def __init__(self) -> None:

@@ -16,6 +16,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc import server as server_module
 from howdah.rpc import wire
+from howdah.rpc.gates import OpenBarrier
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Caller, Deferred, Early, Registry, Service, Slices, unanswered
 from howdah.rpc.session import Call
@@ -70,7 +71,7 @@ class Implementation:
         return pb.GetLinkTargetResponseProto(targetPath="x" * self.listing_bytes)
 
 
-class Gate:
+class Gate(OpenBarrier):
     """A barrier that holds everything back until it is opened."""
 
     def __init__(self) -> None:

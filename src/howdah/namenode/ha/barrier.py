@@ -7,6 +7,9 @@ and the system call, the wake-ups and the fight for the interpreter cost more th
 themselves. Where one caller waits for each answer before it asks again, nothing gathers, and
 there is nothing to do meanwhile: the loop has the edit made durable itself, without a hop.
 
+An answer of a connection that has an *outlet* is left with the log, whose thread sends it when it
+may (`leave`). All others wait here.
+
 **Self-fencing.** An active that was stopped, or is cut off, may be replaced without a word. So
 an answer of a namenode that shares its log leaves only when it is certain that no other writer
 served anything before the answer was computed. That is so while its lease on the log holds, and
@@ -27,10 +30,13 @@ crash undoes it. An early answer that may not leave at once waits as all do.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Final, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah.namenode.calls.core import Core
+
+if TYPE_CHECKING:
+    from howdah._kernel import Outlet
 
 
 class WrittenLog(Protocol):
@@ -42,6 +48,19 @@ class WrittenLog(Protocol):
     def append(self, records: list[bytes], *, now: bool) -> bool:
         """`now` is true when nothing else is to be done; true if the records are durable."""
         ...
+
+    @property
+    def sends(self) -> bool: ...
+
+    def look(self) -> int: ...
+
+    def want(self, txid: int) -> bool: ...
+
+    def answer(
+        self, outlet: Outlet, data: bytes, txid: int, back: Callable[[bytes], object]
+    ) -> int: ...
+
+    def returned(self, txid: int) -> Sequence[tuple[Callable[[bytes], object], bytes]]: ...
 
 
 class Lease(Protocol):
@@ -112,6 +131,8 @@ class DurableBarrier:
         self._will_hand_over = False
         self._lone = 0
         """So many hand-overs in a row had one answer that waited."""
+        self._left = 0
+        """Answers that wait in the log, as far as is known."""
         self._waiting: deque[_Waiting] = deque()
         self.log: WrittenLog | None = None
 
@@ -125,8 +146,24 @@ class DurableBarrier:
         if self._core.outbox and not self._will_hand_over:
             self._will_hand_over = True
             self._soon(self.hand_over)
-        ahead = self._core.last_txid - written.durable_txid
-        return ahead > (MOST_AHEAD if early else 0) or not self._is_alone()
+        most = MOST_AHEAD if early else 0
+        is_ahead = self._core.last_txid - written.durable_txid > most
+        # What was committed in this turn cannot be durable.
+        if is_ahead and (early or not self._core.outbox):
+            is_ahead = self._core.last_txid - written.look() > most
+        return is_ahead or not self._is_alone()
+
+    @property
+    def sends(self) -> bool:
+        written = self.log
+        return written is not None and written.sends and self.lease is None
+
+    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        written = self.log
+        if written is None or self.lease is not None or self._core.broken is not None:
+            return False
+        self._left = written.answer(outlet, data, self._core.last_txid, back)
+        return self._left > 0
 
     def _is_alone(self) -> bool:
         """Whether nobody else can have served anything by now."""
@@ -154,7 +191,8 @@ class DurableBarrier:
         self._will_hand_over = False
         if self._core.outbox:
             assert self.log is not None, "nothing is committed without a log"
-            self._lone = self._lone + 1 if len(self._waiting) == 1 else 0
+            self._lone = self._lone + 1 if len(self._waiting) + self._left == 1 else 0
+            self._left = 0
             now = self._lone > LONE and self.lease is None
             is_durable = self.log.append(self._core.take_outbox(), now=now)
             assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
@@ -169,7 +207,10 @@ class DurableBarrier:
             return  # What was computed since is never sent.
         # Only leases ask when an answer was computed.
         now_ms = 0 if self.lease is None else self._boottime_ms()
-        self._waiting.append(_Waiting(self._core.last_txid, now_ms, send, give_up))
+        txid = self._core.last_txid
+        self._waiting.append(_Waiting(txid, now_ms, send, give_up))
+        if self.log is not None and self.log.want(txid):
+            self._soon(lambda: self._go_on(txid))
         if not self._is_alone():
             self._look_later()
 
@@ -191,10 +232,14 @@ class DurableBarrier:
         try:
             while waiting and self._may_leave(waiting[0], txid, is_alone=is_alone):
                 waiting.popleft().send()
+            for back, data in self.log.returned(txid):
+                back(data)
         except BaseException:
             # The loop reports it; those behind it are not to wait for the next edit.
             self._soon(lambda: self._go_on(txid))
             raise
+        if waiting and self.log.want(waiting[0].txid):
+            self._soon(lambda: self._go_on(waiting[0].txid if waiting else txid))
         if waiting and not is_alone:
             self._look_later()
 

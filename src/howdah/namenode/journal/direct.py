@@ -10,8 +10,10 @@ Rules:
    else with the journal: rolls, ends, answers for a failure.
 2. A file that cannot be written or synced is told its error when it is taken back, and never
    synced again. The batch, which may be in some files, is written again to those that work.
-3. Who may be told that a transaction is durable is told by a *bell*, a descriptor that the
-   loop watches.
+3. An answer that waits for a transaction may be left here: the thread sends it as soon as that
+   is durable (`_kernel_outlets.c`), and the loop has one thing less to wake up for.
+4. Who else waits for a transaction *wants* it, and is told by a *bell*, a descriptor that the
+   loop watches. What could not be sent comes back with the bell, too.
 
 Where there is no kernel, or a test watches every write (`storage.disk.gate`), there is no
 `DirectLog`, and `edit_log` does all of it by itself, as it does with journal nodes.
@@ -46,6 +48,17 @@ class DirectLog:
         """`put(records, last_txid, now)` on the loop: `REFUSED` while nothing is lent, `QUEUED`
         for the thread; `DURABLE` if `now` is true and the thread has nothing to do."""
         self.durable_txid: Final[Callable[[], int]] = writer.durable
+        """The last transaction that is durable; from here on the bell may ring again."""
+        self.look: Final[Callable[[], int]] = writer.look
+        """The same, and the bell stays as it is."""
+        self.want: Final[Callable[[int], bool]] = writer.want
+        """Ring when this transaction is durable; true if it is, and nothing rings."""
+        self.answer: Final = writer.answer
+        """`answer(outlet, data, txid, back)` leaves an answer; how many wait then, or 0 where
+        the transaction is durable and nothing is kept."""
+        self.returned: Final = writer.returned
+        """`returned(txid)` has what could not be sent, and what waits for no more than this
+        transaction, which became durable in another way."""
         self._writer = writer
         self._lent: list[SegmentFile] = []
 

@@ -14,7 +14,8 @@ What the journal is, a directory or a set of journals, is not known here. When i
 namenode cannot keep a promise any more, and `on_failure` ends it.
 
 Steps 1 to 4 are taken by a `DirectLog`, in the kernel, while there is nothing else to do and
-the journal is nothing but files of this machine. Then the loop learns of step 4 by the bell.
+the journal is nothing but files of this machine. Then answers leave without the loop, and where
+it has to know of step 4 it learns of it by the bell.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from howdah.figures.times import Times
 from howdah.namenode.journal.direct import DURABLE, REFUSED, DirectLog
 from howdah.namenode.journal.journal import Batch, Journal
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
+
+if TYPE_CHECKING:
+    from howdah._kernel import Outlet
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +144,34 @@ class EditLog:
                     self._wake.notify()
         self.last_txid = last_txid
         return took == DURABLE
+
+    @property
+    def sends(self) -> bool:
+        """Whether answers may be left here (`answer`)."""
+        return self._direct is not None
+
+    def look(self) -> int:
+        """`durable_txid`, after a look at what no bell has told of."""
+        if self._direct is not None:
+            self.durable_txid = max(self.durable_txid, self._direct.look())
+        return self.durable_txid
+
+    def want(self, txid: int) -> bool:
+        """Somebody waits for a transaction: its bell rings, or `on_durable` is called. True if it
+        is durable, and neither follows."""
+        return self._direct is not None and self._direct.want(txid)
+
+    def answer(
+        self, outlet: Outlet, data: bytes, txid: int, back: Callable[[bytes], object]
+    ) -> int:
+        """Send an answer when a transaction is durable; how many wait then. 0 where nothing is
+        kept: it is durable already, or nothing is sent here. `back` takes what `returned` gives."""
+        return 0 if self._direct is None else self._direct.answer(outlet, data, txid, back)
+
+    def returned(self, txid: int) -> Sequence[tuple[Callable[[bytes], object], bytes]]:
+        """Answers that were left here, and are to be sent by the loop, now that this transaction
+        is durable."""
+        return () if self._direct is None else self._direct.returned(txid)
 
     def _put(self, records: list[bytes], last_txid: int, now: bool) -> int:
         if self._direct is None or not self._is_direct:

@@ -23,7 +23,7 @@ from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.webhdfs.permits import Permit
-from howdah.rpc.server import Impersonation
+from howdah.rpc.gates import Impersonation
 from howdah.users.names import real_user_of
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, plain

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.webhdfs.permits import Permit
-from howdah.rpc.server import Admission, Barrier, Impersonation
+from howdah.rpc.gates import Admission, Barrier, Impersonation
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call
 from howdah.users.names import real_user_of

@@ -16,7 +16,7 @@ from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
 from howdah.namenode.webhdfs.choosing import choose
 from howdah.nameservices import is_highly_available
-from howdah.rpc.server import Admission, Barrier, Impersonation
+from howdah.rpc.gates import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
 from howdah.users.names import ProxyUser
 from howdah.web.channel import Channel

@@ -77,6 +77,12 @@ def test_no_answer_that_was_computed_since_is_sent(client: Any, told: list[str])
     class AllDurable:
         durable_txid = last_txid = 1 << 60
 
+        def want(self, txid: int) -> bool:
+            return True
+
+        def returned(self, txid: int) -> tuple[()]:
+            return ()
+
     sent: list[str] = []
     barrier = DurableBarrier(client.namenode.core, lambda run: None)
     barrier.log = cast(WrittenLog, AllDurable())

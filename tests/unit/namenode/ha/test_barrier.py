@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,30 @@ class FakeJournal:
         self.batches: list[int] = []
         self.at_once: list[bool] = []
         self.is_quick = False
+        self.sends = False
+        self.wanted: list[int] = []
+        self.reached_txid = 0
+        """It is durable so far, and no bell has told of it."""
+        self.left: list[tuple[int, bytes, Callable[[bytes], object]]] = []
+
+    def look(self) -> int:
+        self.durable_txid = max(self.durable_txid, self.reached_txid)
+        return self.durable_txid
+
+    def want(self, txid: int) -> bool:
+        self.wanted.append(txid)
+        return txid <= max(self.durable_txid, self.reached_txid)
+
+    def answer(self, outlet: Any, data: bytes, txid: int, back: Callable[[bytes], object]) -> int:
+        if not self.sends or txid <= max(self.durable_txid, self.reached_txid):
+            return 0
+        self.left.append((txid, data, back))
+        return len(self.left)
+
+    def returned(self, txid: int) -> list[tuple[Callable[[bytes], object], bytes]]:
+        due = [(back, data) for wanted, data, back in self.left if wanted <= txid]
+        self.left = [each for each in self.left if each[0] > txid]
+        return due
 
     def append(self, records: list[bytes], *, now: bool) -> bool:
         self.batches.append(len(records))
@@ -465,3 +490,96 @@ def test_what_is_to_be_done_when_it_is_durable_waits_for_ever(world: World) -> N
     lease.until_ms, lease.proved_ms = 10_000, 9_000
     look(world)
     assert world.sent == ["done"]
+
+
+# Answers that the log sends.
+
+
+def leave(world: World, name: str) -> bool:
+    outlet: Any = None
+    return world.barrier.leave(outlet, name.encode(), lambda data: world.sent.append(data.decode()))
+
+
+def test_an_answer_is_left_with_a_log_that_sends(world: World) -> None:
+    world.journal.sends = True
+    assert world.barrier.sends
+    world.change("a")
+    assert leave(world, "b")
+    assert [(txid, data) for txid, data, _ in world.journal.left] == [
+        (world.namenode.core.last_txid, b"b")
+    ]
+    world.end_turn()
+    assert not world.sent
+    world.barrier.durable(world.namenode.core.last_txid)
+    assert world.sent == ["a", "b"], "what comes back is sent by the loop"
+
+
+@pytest.mark.parametrize("why", ["no log", "does not send", "durable", "lease", "broken"])
+def test_where_it_cannot_be_left_it_is_not_kept(world: World, why: str) -> None:
+    world.journal.sends = why != "does not send"
+    world.change("a")
+    if why == "no log":
+        world.barrier.log = None
+    elif why == "durable":
+        world.journal.reached_txid = world.namenode.core.last_txid
+    elif why == "lease":
+        world.barrier.lease = FakeLease(None)
+    elif why == "broken":
+        world.namenode.core.broken = "a defect"
+    assert world.barrier.sends is (why in {"durable", "broken"})
+    assert not leave(world, "b")
+    assert not world.journal.left
+
+
+def test_what_no_bell_has_told_of_is_seen_by_a_look(world: World) -> None:
+    world.change("a")
+    world.end_turn()
+    world.answer("b")
+    assert not world.sent
+    world.journal.reached_txid = world.namenode.core.last_txid
+    world.answer("c")
+    assert world.sent == ["c"], "it waits for nothing"
+
+
+def test_who_waits_wants_it_and_goes_on_where_it_is_there(world: World) -> None:
+    world.change("a")
+    txid = world.namenode.core.last_txid
+    assert world.journal.wanted == [txid]
+    world.end_turn()
+    world.change("b")
+    world.end_turn()
+    assert not world.sent
+    world.journal.reached_txid = txid + 1
+    world.barrier.durable(txid)
+    assert world.sent == ["a"]
+    world.end_turn()
+    assert world.sent == ["a", "b"], "that came with the same sync, and no bell rings for it"
+
+
+def test_who_begins_to_wait_at_the_last_moment_goes_on(world: World) -> None:
+    world.change("a")
+    world.end_turn()
+    world.sent.clear()
+    world.journal.reached_txid = world.namenode.core.last_txid
+    world.barrier.when_clear(lambda: world.sent.append("b"))
+    world.end_turn()
+    assert world.sent == ["a", "b"]
+
+
+def test_a_lone_caller_whose_answers_are_left_is_known(world: World) -> None:
+    world.journal.sends = world.journal.is_quick = True
+    for number in range(LONE + 2):
+        world.namenode.call(
+            "mkdirs",
+            pb.MkdirsRequestProto(
+                src=f"/{number}",
+                masked=types_pb2.FsPermissionProto(perm=0o755),
+                createParent=True,
+            ),
+        )
+        assert world.barrier.hold()
+        assert leave(world, str(number))
+        world.end_turn()
+        world.barrier.durable(world.namenode.core.last_txid)
+    assert world.journal.at_once == [False] * LONE + [True] * 2
+    assert len(world.sent) == LONE + 2

@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.client.namenodes import remembered
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
-from howdah.rpc.server import Barrier
+from howdah.rpc.gates import Barrier, OpenBarrier
 from howdah.testing.internal.namenode_pair import ROOT, Pair, become, caught_up, run
 
 QUICK = {
@@ -30,7 +30,7 @@ def _nothing_remembered() -> Iterator[None]:
     remembered.forget_all()
 
 
-class Silent:
+class Silent(OpenBarrier):
     """The barrier of a namenode that writes its log and answers nobody."""
 
     def __init__(self, inner: Barrier) -> None:

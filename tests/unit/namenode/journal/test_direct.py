@@ -95,7 +95,10 @@ class World:
         return self.log.last_txid
 
     def wait_durable(self) -> None:
-        wait_until(lambda: self.loop.durable_txid == self.log.last_txid)
+        txid = self.log.last_txid
+        if self.log.want(txid):
+            self.loop.durable(self.log.look())
+        wait_until(lambda: self.loop.durable_txid == txid)
 
     def wait_lent(self) -> None:
         if self.direct is not None:

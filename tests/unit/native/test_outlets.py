@@ -1,0 +1,322 @@
+"""`Outlet` of the kernel, and answers that a `DirectWriter` sends whole, or gives back."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from howdah.native.loading import kernel
+from howdah.testing.waiting import wait_until
+
+if TYPE_CHECKING:
+    from howdah._kernel import DirectWriter, Outlet
+
+WAIT_S = 60.0
+
+
+@pytest.fixture
+def native() -> ModuleType:
+    found = kernel()
+    if found is None:
+        pytest.skip("the kernel is not built")
+    return found
+
+
+class Connection:
+    """Two ends; the near one has little room, and is never waited for."""
+
+    def __init__(self, native: ModuleType, room_bytes: int = 0) -> None:
+        self.near, self.far = socket.socketpair()
+        self.near.setblocking(False)
+        self.far.settimeout(WAIT_S)
+        if room_bytes:
+            self.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, room_bytes)
+        self.outlet: Outlet = native.Outlet(self.near.fileno())
+
+    def receive(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            piece = self.far.recv(count - len(found))
+            assert piece, "the end came first"
+            found += piece
+        return found
+
+    def close(self) -> None:
+        self.outlet.close()
+        self.near.close()
+        self.far.close()
+
+
+class World:
+    """A writer whose thread runs, to a file whose syncs are quick."""
+
+    def __init__(self, native: ModuleType) -> None:
+        self.native = native
+        self.bell = os.eventfd(0, os.EFD_NONBLOCK)
+        self.file = os.memfd_create("segment")
+        self.writer: DirectWriter = native.DirectWriter(self.bell)
+        self.txid = 0
+        self.back: list[tuple[str, bytes]] = []
+        self._thread: threading.Thread | None = None
+        self._connections: list[Connection] = []
+
+    def connect(self, room_bytes: int = 0) -> Connection:
+        self._connections.append(Connection(self.native, room_bytes))
+        return self._connections[-1]
+
+    def start(self) -> None:
+        size = os.fstat(self.file).st_size
+        self.writer.open([(self.file, size, size)], self.txid)
+        self._thread = threading.Thread(target=self.writer.run)
+        self._thread.start()
+
+    def put(self, *, now: bool = False) -> int:
+        self.txid += 1
+        return self.writer.put([b"record"], self.txid, now)
+
+    def leave(self, connection: Connection, data: bytes, txid: int, name: str = "") -> int:
+        return self.writer.answer(
+            connection.outlet, data, txid, lambda rest: self.back.append((name, rest))
+        )
+
+    def has_rung(self) -> bool:
+        return bool(select.select([self.bell], [], [], 0)[0])
+
+    def take_back(self) -> list[tuple[str, bytes]]:
+        for back, data in self.writer.returned(0):
+            back(data)
+        found, self.back = self.back, []
+        return found
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self.writer.interrupt()
+            self._thread.join(WAIT_S)
+            assert not self._thread.is_alive()
+            self.writer.close()
+            self._thread = None
+
+    def end(self) -> None:
+        self.stop()
+        for each in self._connections:
+            each.close()
+        os.close(self.bell)
+        os.close(self.file)
+
+
+@pytest.fixture
+def world(native: ModuleType) -> Iterator[World]:
+    found = World(native)
+    yield found
+    found.end()
+
+
+def test_an_outlet_sends_what_there_is_room_for_and_is_closed_then(native: ModuleType) -> None:
+    connection = Connection(native, room_bytes=4096)
+    outlet = connection.outlet
+    assert outlet.send(b"first") == 5
+    assert outlet.is_open
+    sent = outlet.send(bytes(1 << 20))
+    assert 0 < sent < 1 << 20
+    assert not outlet.is_open
+    connection.receive(5 + sent)
+    assert outlet.send(b"more") == 0, "it is the caller's to send what is left first"
+    assert outlet.reopen()
+    assert outlet.send(b"more") == 4
+    assert connection.receive(4) == b"more"
+    connection.close()
+
+
+def test_who_has_gone_is_no_error_here(native: ModuleType) -> None:
+    connection = Connection(native)
+    connection.far.close()
+    assert connection.outlet.send(b"data") == 0
+    assert not connection.outlet.is_open
+    connection.close()
+    assert not connection.outlet.reopen()
+    assert connection.outlet.send(b"data") == 0
+
+
+def test_an_outlet_outlives_the_number_of_its_connection(native: ModuleType) -> None:
+    connection = Connection(native)
+    connection.near.close()
+    other, _far = socket.socketpair()  # It may have the number now.
+    assert connection.outlet.send(b"data") == 4
+    assert connection.receive(4) == b"data"
+    other.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        other.recv(1)
+    connection.close()
+    other.close()
+    _far.close()
+
+
+def test_no_descriptor_is_left_open(native: ModuleType) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        connection = Connection(native)
+        connection.outlet.close()
+        connection.close()
+        dropped = Connection(native)
+        dropped.near.close()
+        dropped.far.close()
+        del dropped
+    assert len(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        native.Outlet(-1)
+
+
+def test_an_answer_leaves_when_its_record_is_durable(world: World) -> None:
+    one, other = world.connect(), world.connect()
+    world.start()
+    assert world.leave(one, b"first", 1) == 1
+    assert world.leave(other, b"second", 2) == 2
+    assert one.outlet.waiting_bytes == 5
+    world.put()
+    assert one.receive(5) == b"first"
+    assert not select.select([other.far], [], [], 0)[0]
+    world.put()
+    assert other.receive(6) == b"second"
+    wait_until(lambda: one.outlet.waiting_bytes == other.outlet.waiting_bytes == 0)
+    assert not world.has_rung(), "nobody asked for it"
+    assert world.leave(one, b"third", 2) == 0, "it is durable"
+    assert world.take_back() == []
+
+
+def test_answers_of_a_connection_stay_in_order(world: World) -> None:
+    connection = world.connect()
+    world.start()
+    for number in range(500):
+        world.leave(connection, b"%4d" % number, number + 1)
+        if number % 7 == 0:
+            world.txid = number
+            world.put()
+    world.txid = 499
+    world.put()
+    assert connection.receive(2000) == b"".join(b"%4d" % number for number in range(500))
+
+
+def test_a_record_that_is_durable_at_once_sends_its_answer(world: World) -> None:
+    connection = world.connect()
+    world.start()
+
+    def is_sent_at_once() -> bool:
+        world.leave(connection, b"answer", world.txid + 1)
+        was_durable = world.put(now=True) == 2
+        connection.far.settimeout(0 if was_durable else WAIT_S)
+        assert connection.receive(6) == b"answer"
+        return was_durable
+
+    wait_until(is_sent_at_once)
+
+
+def test_who_reads_slowly_has_all_of_it_from_the_loop(world: World) -> None:
+    """What was begun is gone on with, and nothing comes in between."""
+    connection = world.connect(room_bytes=4096)
+    world.start()
+    answers = [bytes([65 + number]) * 20_000 for number in range(20)]
+    for number, each in enumerate(answers):
+        world.leave(connection, each, number + 1, str(number))
+    world.txid = 19
+    world.put()
+    wait_until(world.has_rung)
+    assert not connection.outlet.is_open
+    assert connection.outlet.send(b"between") == -1
+    assert not connection.outlet.reopen(), "what it owes comes first"
+    found = world.take_back()
+    names = [int(name) for name, _ in found]
+    assert names == list(range(names[0], 20))
+    assert 0 < len(found[0][1]) < 20_000 or names[0] > 0
+    rest = b"".join(data for _, data in found)
+    sent = connection.receive(400_000 - len(rest))
+    assert sent + rest == b"".join(answers)
+    assert connection.outlet.reopen()
+    assert connection.outlet.send(b"behind") == 6
+    assert connection.receive(6) == b"behind"
+    assert connection.outlet.waiting_bytes == 0
+
+
+def test_who_has_gone_holds_nobody_up(world: World) -> None:
+    gone, there = world.connect(), world.connect()
+    world.start()
+    gone.far.close()
+    world.leave(gone, b"lost", 1, "gone")
+    world.leave(there, b"kept", 1)
+    world.put()
+    assert there.receive(4) == b"kept"
+    wait_until(world.has_rung)
+    assert world.take_back() == [("gone", b"lost")]
+
+
+def test_what_became_durable_elsewhere_is_given_back(world: World) -> None:
+    """A segment that ends takes the records with it that were put, and leaves the answers."""
+    connection = world.connect()
+    world.start()
+    world.leave(connection, b"one", 1, "one")
+    world.leave(connection, b"two", 2, "two")
+    world.stop()
+    assert world.writer.returned(0) == []
+    for back, data in world.writer.returned(1):
+        back(data)
+    assert world.back == [("one", b"one")]
+    assert connection.outlet.waiting_bytes == 3
+    world.txid = 1
+    world.start()
+    world.put()
+    assert connection.receive(3) == b"two"
+
+
+def test_what_still_waits_is_let_go_of_with_the_writer(native: ModuleType) -> None:
+    connection = Connection(native)
+    writer = native.DirectWriter(-1)
+    kept = {"back": lambda data: None}
+    gone: list[bool] = []
+
+    class Watched:
+        def __call__(self, data: bytes) -> None: ...
+
+        def __del__(self) -> None:
+            gone.append(True)
+
+    writer.answer(connection.outlet, b"data", 1, Watched())
+    del writer
+    assert gone == [True]
+    assert kept
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((object(), b"data", 1, print), TypeError),
+        (("outlet", "data", 1, print), TypeError),
+        (("outlet", b"data", "1", print), TypeError),
+        (("outlet", b"data", 1 << 64, print), OverflowError),
+        (("outlet", b"data", 1), TypeError),
+    ],
+)
+def test_what_is_no_answer_is_refused(
+    native: ModuleType, arguments: tuple[Any, ...], error: type[Exception]
+) -> None:
+    connection = Connection(native)
+    writer = native.DirectWriter(-1)
+    with pytest.raises(error):
+        writer.answer(*(connection.outlet if each == "outlet" else each for each in arguments))
+    connection.close()
+
+
+def test_transactions_of_answers_only_rise(native: ModuleType) -> None:
+    connection = Connection(native)
+    writer = native.DirectWriter(-1)
+    assert writer.answer(connection.outlet, b"data", 3, print) == 1
+    with pytest.raises(ValueError, match="later than 2"):
+        writer.answer(connection.outlet, b"data", 2, print)
+    assert writer.answer(connection.outlet, b"data", 3, print) == 2
+    connection.close()
