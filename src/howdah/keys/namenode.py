@@ -225,6 +225,13 @@ HOWDAH_NAMENODE_LEASE_SOFT_LIMIT = duration(
     "s",
     "When another client may take a silent writer's file; Hadoop's clients count on 60 s.",
 )
+HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY = duration(
+    "howdah.namenode.visible-length.delay",
+    "5",
+    "ms",
+    "So long at most, and never more than 100 ms, the length that an hflush told may wait for its "
+    "sync of the log where nobody has asked for it; 0: it is synced at once.",
+)
 HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT = duration(
     "howdah.namenode.block-recovery-timeout",
     "0",

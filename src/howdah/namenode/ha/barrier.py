@@ -24,7 +24,10 @@ better to ask another namenode, which knows by the retry cache what this one did
 An **early** answer waits for the lease, and not for the log: who asked wants a change to be seen
 by others, and can bear that a crash undoes it. The change is in the log like any other, and
 everybody who sees it waits until it is durable: so nobody but its author ever knew of it where a
-crash undoes it. An early answer that may not leave at once waits as all do.
+crash undoes it. An early answer that may not leave at once waits as all do. Where nobody waits,
+such changes are handed over a few milliseconds later, many of them to one sync; and at once when
+an answer waits, or the log is rolled or closed. A log that is shared gets them at the turn's end:
+others read it.
 """
 
 from __future__ import annotations
@@ -81,6 +84,9 @@ MOST_AHEAD: Final = 1000
 """So many transactions may wait for the log when an early answer leaves. A log that falls
 further behind slows down those who fill it, or they would fill the memory."""
 
+MOST_DELAY_S: Final = 0.1
+"""No early change is kept from the log for longer, whatever is wanted."""
+
 LONE: Final = 8
 """After so many hand-overs for one answer each there is one caller, and it waits."""
 
@@ -116,10 +122,12 @@ class DurableBarrier:
         later: Callable[[float, Callable[[], None]], object] = lambda s, act: None,
         boottime_ms: Callable[[], int] = lambda: 0,
         patience_ms: int = 10_000,
+        early_delay_s: float = 0.0,
     ) -> None:
         """`soon` calls back when the loop has served all that it found ready, `later` after so
         many seconds; `boottime_ms` is the clock of leases. For `patience_ms` an answer waits
-        for it to be certain that nobody else is active."""
+        for it to be certain that nobody else is active. Early changes are handed over after
+        `early_delay_s`, of at most `MOST_DELAY_S`, where nobody waits for them."""
         self._core = core
         self._soon = soon
         self._later = later
@@ -129,6 +137,8 @@ class DurableBarrier:
         self.lease: Lease | None = None
         """None while the log is nobody else's."""
         self._will_hand_over = False
+        self._early_delay_s = min(early_delay_s, MOST_DELAY_S)
+        self._will_hand_over_later = False
         self._lone = 0
         """So many hand-overs in a row had one answer that waited."""
         self._left = 0
@@ -143,15 +153,33 @@ class DurableBarrier:
         if written is None:
             assert not self._core.outbox, "nothing is committed without a log"
             return False
-        if self._core.outbox and not self._will_hand_over:
-            self._will_hand_over = True
-            self._soon(self.hand_over)
         most = MOST_AHEAD if early else 0
         is_ahead = self._core.last_txid - written.durable_txid > most
         # What was committed in this turn cannot be durable.
         if is_ahead and (early or not self._core.outbox):
             is_ahead = self._core.last_txid - written.look() > most
-        return is_ahead or not self._is_alone()
+        waits = is_ahead or not self._is_alone()
+        if early and not waits and self._early_delay_s and self.lease is None:
+            self._hand_over_later()
+        else:
+            self._hand_over_soon()
+        return waits
+
+    def _hand_over_soon(self) -> None:
+        if self._core.outbox and not self._will_hand_over:
+            self._will_hand_over = True
+            self._soon(self.hand_over)
+
+    def _hand_over_later(self) -> None:
+        if self._core.outbox and not (self._will_hand_over or self._will_hand_over_later):
+            self._will_hand_over_later = True
+            self._later(self._early_delay_s, self._hand_over_early)
+
+    def _hand_over_early(self) -> None:
+        """What nobody has waited for until now."""
+        self._will_hand_over_later = False
+        if self._core.outbox and not self._will_hand_over:
+            self._append(now=False)
 
     @property
     def sends(self) -> bool:
@@ -190,14 +218,16 @@ class DurableBarrier:
         """Give the log what was committed since the last time."""
         self._will_hand_over = False
         if self._core.outbox:
-            assert self.log is not None, "nothing is committed without a log"
             self._lone = self._lone + 1 if len(self._waiting) + self._left == 1 else 0
             self._left = 0
-            now = self._lone > LONE and self.lease is None
-            is_durable = self.log.append(self._core.take_outbox(), now=now)
-            assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
-            if is_durable:
-                self.durable(self.log.last_txid)
+            self._append(now=self._lone > LONE and self.lease is None)
+
+    def _append(self, *, now: bool) -> None:
+        assert self.log is not None, "nothing is committed without a log"
+        is_durable = self.log.append(self._core.take_outbox(), now=now)
+        assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
+        if is_durable:
+            self.durable(self.log.last_txid)
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None
@@ -208,6 +238,7 @@ class DurableBarrier:
         # Only leases ask when an answer was computed.
         now_ms = 0 if self.lease is None else self._boottime_ms()
         txid = self._core.last_txid
+        self._hand_over_soon()
         self._waiting.append(_Waiting(txid, now_ms, send, give_up))
         if self.log is not None and self.log.want(txid):
             self._soon(lambda: self._go_on(txid))

@@ -177,6 +177,7 @@ class Namenode:
             later=loop.call_later,
             boottime_ms=boottime_ms,
             patience_ms=LEASES_OF_PATIENCE * round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000),
+            early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
         )
         post, watch = daemons.poster(loop), daemons.watcher(loop)
         self.log_writer = LogWriter(core, barrier, self._journal, post, self._fail, watch)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.ha.barrier import LONE, MOST_AHEAD, DurableBarrier
+from howdah.namenode.ha.barrier import LONE, MOST_AHEAD, MOST_DELAY_S, DurableBarrier
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode
@@ -67,22 +67,28 @@ class Unlogged(InMemoryNamenode):
 
 
 class World:
-    def __init__(self) -> None:
+    def __init__(self, early_delay_s: float = 0.0) -> None:
         self.namenode = Unlogged()
         self.turn: list[Callable[[], None]] = []
         self.sent: list[str] = []
         self.now_ms = 0
         self.looks: list[Callable[[], None]] = []
+        self.delays_s: list[float] = []
         self.given_up: list[str] = []
         self.barrier = DurableBarrier(
             self.namenode.core,
             self.turn.append,
-            later=lambda seconds, look: self.looks.append(look),
+            later=self._later,
             boottime_ms=lambda: self.now_ms,
             patience_ms=PATIENCE_MS,
+            early_delay_s=early_delay_s,
         )
         self.journal = FakeJournal(self.namenode.core.last_txid)
         self.barrier.log = self.journal
+
+    def _later(self, seconds: float, look: Callable[[], None]) -> None:
+        self.delays_s.append(seconds)
+        self.looks.append(look)
 
     def change(self, name: str, *, early: bool = False) -> None:
         """A call that commits, and its answer."""
@@ -190,6 +196,102 @@ def test_an_early_answer_waits_where_the_log_is_far_behind(world: World) -> None
 def test_no_early_answer_leaves_where_the_log_is_lost(world: World) -> None:
     world.namenode.core.broken = "the log is lost"
     assert world.barrier.hold(early=True)
+
+
+@pytest.fixture
+def patient() -> World:
+    """Early changes may be handed over later there."""
+    return World(early_delay_s=0.005)
+
+
+def test_early_changes_of_many_turns_are_one_batch(patient: World) -> None:
+    for name in "abc":
+        patient.change(name, early=True)
+        patient.end_turn()
+    assert patient.sent == ["a", "b", "c"]
+    assert (patient.journal.batches, patient.delays_s) == ([], [0.005])
+    look(patient)
+    assert (patient.journal.batches, patient.journal.at_once) == ([3], [False])
+    patient.change("d", early=True)
+    patient.end_turn()
+    look(patient)
+    assert patient.journal.batches == [3, 1], "each of them is handed over in the end"
+
+
+def test_early_changes_are_never_late_by_more_than_a_bound() -> None:
+    world = World(early_delay_s=60.0)
+    world.change("a", early=True)
+    assert world.delays_s == [MOST_DELAY_S]
+
+
+@pytest.mark.req("FS-023")
+def test_early_changes_are_handed_over_at_once_when_an_answer_waits(patient: World) -> None:
+    patient.change("a", early=True)
+    patient.end_turn()
+    patient.answer("look")
+    assert patient.sent == ["a"]
+    patient.end_turn()
+    assert patient.journal.batches == [1]
+    patient.barrier.durable(patient.journal.last_txid)
+    assert patient.sent == ["a", "look"]
+    look(patient)
+    assert patient.journal.batches == [1], "what was to come later has nothing left"
+
+
+def test_early_changes_go_with_those_of_their_turn(patient: World) -> None:
+    patient.change("a", early=True)
+    patient.change("b")
+    patient.change("c", early=True)
+    patient.end_turn()
+    assert patient.journal.batches == [3]
+    patient.change("d")
+    patient.change("e", early=True)
+    patient.end_turn()
+    assert patient.journal.batches == [3, 2]
+
+
+@pytest.mark.parametrize("way", ["roll or close", "an act that waits", "a wait without a look"])
+def test_early_changes_are_handed_over_at_once_when_more_than_an_answer_asks(
+    patient: World, way: str
+) -> None:
+    patient.change("a", early=True)
+    patient.end_turn()
+    match way:
+        case "roll or close":
+            patient.barrier.hand_over()
+        case "an act that waits":
+            patient.barrier.when_durable(lambda: patient.sent.append("act"))
+        case _:
+            patient.barrier.when_clear(lambda: patient.sent.append("act"))
+    patient.end_turn()
+    assert patient.journal.batches == [1]
+
+
+def test_early_changes_that_may_not_leave_are_handed_over_at_once(patient: World) -> None:
+    for number in range(MOST_AHEAD + 1):
+        patient.change(str(number), early=True)
+    assert len(patient.sent) == MOST_AHEAD
+    patient.end_turn()
+    assert patient.journal.batches == [MOST_AHEAD + 1]
+
+
+def test_early_changes_of_a_shared_log_are_handed_over_with_their_turn(patient: World) -> None:
+    patient.barrier.lease = FakeLease(until_ms=None)
+    patient.change("a", early=True)
+    patient.end_turn()
+    assert patient.journal.batches == [1]
+
+
+def test_early_changes_that_wait_do_not_hide_that_there_is_one_caller(patient: World) -> None:
+    for number in range(LONE + 1):
+        patient.change(f"early{number}", early=True)
+        patient.end_turn()
+        look(patient)
+        patient.change(f"late{number}")
+        patient.end_turn()
+        patient.barrier.durable(patient.journal.last_txid)
+    assert patient.journal.at_once[1::2] == [False] * LONE + [True]
+    assert not any(patient.journal.at_once[::2]), "nobody waits: the loop goes on"
 
 
 def test_changes_of_one_turn_are_one_batch(world: World) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors
+from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.datanode.settings import DataSettings
 from howdah.namenode.blocks.placement import LoadRule
@@ -43,6 +43,12 @@ def test_defaults_are_hadoops() -> None:
     assert settings.lease_hard_limit_ms == 20 * 60_000
     assert (settings.min_block_size_bytes, settings.max_component_bytes) == (1 << 20, 255)
     assert settings.listing_limit == 1000
+
+
+def test_a_length_that_was_told_waits_for_the_log_in_milliseconds() -> None:
+    key = keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY
+    assert Configuration().get(key) == 0.005
+    assert Configuration({key.name: "20"}).get(key) == 0.02
 
 
 def test_values_come_from_the_configuration_in_their_units() -> None:
