@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 10 };
+enum { REVISION = 11 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -634,6 +634,7 @@ PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_
 
 /* In _kernel_reads.c. */
 PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* In _kernel_client.c. */
 PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -700,6 +701,8 @@ static PyMethodDef methods[] = {
      "began_ns) -> (what was answered, frames, where they end)"},
     {"file_info", (PyCFunction)(void (*)(void))howdah_file_info, METH_FASTCALL,
      "file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None"},
+    {"file_status", (PyCFunction)(void (*)(void))howdah_file_status, METH_FASTCALL,
+     "file_status(inode_id, tables) -> bytes | None"},
     {"block_locations", (PyCFunction)(void (*)(void))howdah_block_locations, METH_FASTCALL,
      "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
      "is lacking"},

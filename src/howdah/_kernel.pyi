@@ -40,6 +40,7 @@ def file_info(
     tables: tuple[object, ...],
     /,
 ) -> bytes | None: ...
+def file_status(inode_id: int, tables: tuple[object, ...], /) -> bytes | None: ...
 def block_locations(
     request: bytes,
     ways: dict[str, tuple[list[str], list[object], object]],

@@ -503,6 +503,23 @@ howdah_are_tables(PyObject *tables)
     return 1;
 }
 
+/* file_status(inode_id, tables) -> bytes | None: of a file that has no ACL and no policy */
+PyObject *
+howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    if (howdah_wrong_count("file_status", 2, nargs))
+        return NULL;
+    const int64_t inode_id = PyLong_AsLongLong(args[0]);
+    if (inode_id == -1 && PyErr_Occurred())
+        return NULL;
+    if (!howdah_are_tables(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "file_status takes tables");
+        return NULL;
+    }
+    return answer_file(args[1], inode_id);
+}
+
 /* file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None */
 PyObject *
 howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs)

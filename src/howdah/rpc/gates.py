@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from howdah import errors
-from howdah.rpc.outlets import Sender
 from howdah.rpc.session import Call
 
 if TYPE_CHECKING:
@@ -27,8 +26,16 @@ class Barrier(Protocol):
         caller does better to ask elsewhere."""
 
 
-class SendingBarrier(Barrier, Sender, Protocol):
+class SendingBarrier(Barrier, Protocol):
     """One that may send answers by itself."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether `leave` may succeed."""
+
+    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        """Send an answer when it may leave. What cannot be sent goes to `back`, on the loop.
+        False if it is not kept."""
 
 
 class Admission(Protocol):

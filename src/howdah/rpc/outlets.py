@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from howdah.native.loading import kernel
+from howdah.rpc.gates import SendingBarrier
 
 if TYPE_CHECKING:
     from howdah._kernel import Outlet
@@ -23,18 +23,6 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING_BYTES: Final = 256 * 1024
 """Of one connection, left with the log. What comes above waits where it holds the client up."""
-
-
-class Sender(Protocol):
-    """A barrier (`rpc.gates`), as far as it sends answers."""
-
-    @property
-    def sends(self) -> bool:
-        """Whether `leave` may succeed."""
-
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
-        """Send an answer when it may leave. What cannot be sent goes to `back`, on the loop.
-        False if it is not kept."""
 
 
 class WayOut:
@@ -67,7 +55,7 @@ class WayOut:
         elif sent < len(data):
             self._transport.write(data[sent:] if sent else data)
 
-    def leave(self, data: bytes, sender: Sender) -> bool:
+    def leave(self, data: bytes, sender: SendingBarrier) -> bool:
         """Leave a whole answer to the sender; False if it does not take it."""
         outlet = self._outlet
         if outlet is None:
@@ -87,7 +75,7 @@ class WayOut:
         self._cannot = True
         self._behind.clear()
 
-    def _open(self, sender: Sender) -> Outlet | None:
+    def _open(self, sender: SendingBarrier) -> Outlet | None:
         if self._cannot or not sender.sends or self._transport.get_write_buffer_size():
             return None
         native, socket = kernel(), self._transport.get_extra_info("socket")

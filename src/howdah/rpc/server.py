@@ -444,6 +444,7 @@ class _Connection:
 
     def _dispatch(self, call: Call) -> None:
         call.began_ns = began_ns = perf_counter_ns()
+        call.takes_bytes = True
         self._queued.add(began_ns - self._heard_ns)
         if call.context is not None and self._is_believed():
             call.told = told_in(call.context[0])
@@ -588,5 +589,6 @@ def _encode(
 ) -> bytes:
     whose = call.call_id, call.client_id, call.retry_count
     if isinstance(outcome, Message):
-        return wire.encode_answer(*whose, outcome, state_id, states)
+        body = outcome.SerializeToString() if call.encoded is None else call.encoded
+        return wire.encode_answer_bytes(*whose, body, state_id, states)
     return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)

@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from howdah import defects, errors
+from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 from howdah.rpc.quick import Quick
 from howdah.rpc.session import Call
@@ -52,6 +53,8 @@ class Caller:
     """Who acts for `user`, if somebody does."""
     told_machine: str | None
     """Where the client of a router is, as that says."""
+    takes_bytes: bool
+    """The answer may be `Encoded`: nobody but the caller wants to see it."""
 
     def __init__(
         self,
@@ -78,6 +81,7 @@ class Caller:
         self.federated_state = federated_state
         self.real_user = real_user
         self.told_machine = told_machine
+        self.takes_bytes = False
 
     @property
     def machine(self) -> str:
@@ -182,10 +186,24 @@ class Early:
     message: Message
 
 
+class Encoded:
+    """An answer as the bytes of its message, where `Caller.takes_bytes` allows it: to make a
+    message of protobuf's field by field, and to write it then, is the dearest part of a call
+    whose answer is long."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+_ITS_BYTES: Final[Message] = rpc_pb2.RpcResponseHeaderProto()
+"""In the place of a message whose bytes are in `Call.encoded`."""
+
 Answer = Message | Deferred | Slices
 """Of a call, as `Registry.dispatch` gives it; what a handler says besides is in the call."""
 
-Handler = Callable[[Any, Caller], Answer | Early]
+Handler = Callable[[Any, Caller], Answer | Early | Encoded]
 Guard = Callable[[str, str, Message], None]
 
 
@@ -373,7 +391,8 @@ class Registry:
 
     def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
         """Run the call's handler, which may make `call.is_early` true. `address` and `port` are
-        the caller's.
+        the caller's. Where `call.takes_bytes` is true, and `call.encoded` is not None then, those
+        are the answer's bytes, and what is returned stands for them.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
@@ -430,6 +449,7 @@ class Registry:
                 caller.client_id, caller.call_id = told.client_id, told.call_id
         observer = self._observer
         if observer is None or not observer.watches(call.protocol, call.method):
+            caller.takes_bytes = call.takes_bytes
             return self._handle(call, handler, request, caller)
         return _observed(
             lambda: self._handle(call, handler, request, caller),
@@ -444,6 +464,9 @@ class Registry:
         if isinstance(answer, Early):
             call.is_early = True
             return answer.message
+        if isinstance(answer, Encoded):
+            call.encoded = answer.data
+            return _ITS_BYTES
         if guard is None or isinstance(answer, Message | Deferred):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))

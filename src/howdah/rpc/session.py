@@ -89,6 +89,10 @@ class Call:
     """What its caller says of whom it calls for, if that is to be believed."""
     is_early: bool
     """Its handler says that the answer promises nothing about the log (`service.Early`)."""
+    takes_bytes: bool
+    """Its handler may give the answer's message as bytes (`service.Encoded`)."""
+    encoded: bytes | None
+    """Those, if it did."""
 
     def __init__(
         self,
@@ -124,6 +128,8 @@ class Call:
         self.real_user = real_user
         self.told = None
         self.is_early = False
+        self.takes_bytes = False
+        self.encoded = None
 
 
 @dataclass(frozen=True, slots=True)

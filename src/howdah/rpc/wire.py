@@ -318,9 +318,21 @@ def encode_answer(
 ) -> bytes:
     """A successful answer as a frame; `state_id` is the last transaction that it may show, and
     `federated_state` says that of each nameservice behind a router."""
-    # A client id that is too long to be one is not kept.
+    whose = call_id, client_id, retry_count
+    return encode_answer_bytes(*whose, body.SerializeToString(), state_id, federated_state)
+
+
+def encode_answer_bytes(
+    call_id: int,
+    client_id: bytes,
+    retry_count: int,
+    body: bytes,
+    state_id: int | None = None,
+    federated_state: bytes = b"",
+) -> bytes:
+    """The same, where the message is bytes already."""
     tail = answer_tail(client_id, retry_count) + answer_states(state_id, federated_state)
-    return frame_answer(call_id, tail, body.SerializeToString())
+    return frame_answer(call_id, tail, body)
 
 
 def answer_states(state_id: int | None, federated_state: bytes = b"") -> bytes:

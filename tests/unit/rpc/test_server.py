@@ -18,7 +18,16 @@ from howdah.rpc import server as server_module
 from howdah.rpc import wire
 from howdah.rpc.gates import OpenBarrier
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Caller, Deferred, Early, Registry, Service, Slices, unanswered
+from howdah.rpc.service import (
+    Caller,
+    Deferred,
+    Early,
+    Encoded,
+    Registry,
+    Service,
+    Slices,
+    unanswered,
+)
 from howdah.rpc.session import Call
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -49,6 +58,9 @@ class Implementation:
             raise errors.PathNotFound("no such thing")
         if request.src == "/early":
             return Early(pb.GetFileInfoResponseProto())
+        if request.src == "/bytes":
+            assert caller.takes_bytes
+            return Encoded(b"\x0a\x00")
         if request.src == "/half":
             # An answer that lacks what it must have.
             return pb.MkdirsResponseProto()
@@ -192,6 +204,16 @@ def test_answer_waits_for_the_barrier() -> None:
         assert (await client.answer())[0].callId == 7
 
     run(scenario)
+
+
+def test_an_answer_of_bytes_is_sent_as_it_is() -> None:
+    async def scenario(world: World) -> list[tuple[int, bytes]]:
+        client = await world.client()
+        client.writer.write(info("/bytes", 1) + info("/a", 2))
+        answers = [await client.answer() for _ in range(2)]
+        return [(header.callId, bytes(body)) for header, body in answers]
+
+    assert run(scenario) == [(1, b"\x0a\x00"), (2, b"")]
 
 
 def test_an_early_answer_does_not_wait_until_its_change_is_durable() -> None:

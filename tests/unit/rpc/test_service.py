@@ -16,6 +16,7 @@ from howdah.rpc.service import (
     Caller,
     Deferred,
     Early,
+    Encoded,
     Guard,
     Registry,
     Service,
@@ -385,3 +386,39 @@ def test_answer_that_is_settled_already_is_seen() -> None:
     answer = Deferred()
     answer.settle(MADE)
     assert observed(answer)[0].outcomes == [MADE]
+
+
+# -- answers as bytes ----------------------------------------------------------------------
+
+
+class Writing:
+    """Gives bytes where its caller takes them."""
+
+    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> Message | Encoded:
+        return Encoded(MADE.SerializeToString()) if caller.takes_bytes else MADE
+
+
+@pytest.mark.parametrize(
+    ("takes_bytes", "watched", "expected"),
+    [(True, "create", True), (False, "create", False), (True, "mkdirs", False)],
+    ids=["taken", "not taken", "watched"],
+)
+def test_an_answer_is_bytes_where_nobody_else_wants_to_see_it(
+    takes_bytes: bool, watched: str, expected: bool
+) -> None:
+    seen = Seen(watched)
+    service = Service(PROTOCOL, 1, DESCRIPTOR, Writing(), refused=ALL - {"mkdirs"})
+    registry = Registry([service], lambda protocol, method, request: None, seen)
+    body = pb.MkdirsRequestProto(
+        src="/a", masked={"perm": 0o755}, createParent=True
+    ).SerializeToString()
+    call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "mkdirs", body, "alice", None, ("job", b""))
+    call.takes_bytes = takes_bytes
+    answer = registry.dispatch(call, "10.0.0.1", 77)
+    assert isinstance(answer, Message)
+    if expected:
+        assert call.encoded == MADE.SerializeToString()
+    else:
+        assert call.encoded is None
+        assert answer is MADE
+    assert seen.outcomes == ([MADE] if watched == "mkdirs" else [])

@@ -13,9 +13,9 @@ from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.retry_cache import REBUILT, RetryCache
-from howdah.rpc.service import Caller
+from howdah.rpc.service import Caller, Encoded
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=Message | Encoded)
 
 
 class Once:
@@ -45,6 +45,6 @@ class Once:
             return cast(M, known)
         answer = run()
         if not is_long or not cache.knows(caller):
-            kept = None if is_long else answer
+            kept = None if is_long or isinstance(answer, Encoded) else answer
             cache.remember(caller.client_id, caller.call_id, kept, self._core.clock.monotonic_ms())
         return answer

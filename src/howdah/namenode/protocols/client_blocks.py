@@ -14,11 +14,12 @@ from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
 from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.quick.written import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.pipelines import PipelineCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller
+from howdah.rpc.service import Caller, Encoded
 
 
 class BlockMethods:
@@ -27,12 +28,13 @@ class BlockMethods:
     def __init__(self, core: Core, writing: Writing) -> None:
         self._core = core
         self._once = Once(core)
+        self._answers = WrittenAnswers(core)
         self._writing = writing
         self._pipelines = PipelineCalls(core, writing)
 
     def add_block(
         self, request: pb.AddBlockRequestProto, caller: Caller
-    ) -> pb.AddBlockResponseProto:
+    ) -> pb.AddBlockResponseProto | Encoded:
         file, block = self._writing.add_block(
             caller,
             request.src,
@@ -48,11 +50,14 @@ class BlockMethods:
             spare_writer=pb.NO_LOCAL_WRITE in request.flags,
             ignore_locality=pb.IGNORE_CLIENT_LOCALITY in request.flags,
         )
+        offset_bytes = file.length_bytes - block.length_bytes
+        if caller.takes_bytes:
+            return Encoded(self._answers.placed(block, offset_bytes, block.expected))
         answer = pb.AddBlockResponseProto()
         messages.located_block(
             self._core.settings,
             block,
-            file.length_bytes - block.length_bytes,
+            offset_bytes,
             list(block.expected),
             into=answer.block,
         )

@@ -13,6 +13,7 @@ from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.queries import Queries
 from howdah.namenode.inodes.inodes import Block, BlockState, File, INode
 from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.quick.written import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.closing import Closing
@@ -23,7 +24,7 @@ from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.writing.opening import Opening
 from howdah.namenode.writing.truncation import Truncation
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller, Deferred, Early
+from howdah.rpc.service import Caller, Deferred, Early, Encoded
 
 
 class FileMethods:
@@ -39,6 +40,7 @@ class FileMethods:
         self._core = core
         self._once = Once(core)
         self._queries = Queries(core)
+        self._answers = WrittenAnswers(core)
         self._leases = leases
         self._writing = writing
         self._opening = Opening(core, leases)
@@ -47,13 +49,15 @@ class FileMethods:
         self.closes = HeldCloses(Closing(core, writing))
         self.appends = HeldAppends(core, self._append)
 
-    def create(self, request: pb.CreateRequestProto, caller: Caller) -> pb.CreateResponseProto:
+    def create(
+        self, request: pb.CreateRequestProto, caller: Caller
+    ) -> pb.CreateResponseProto | Encoded:
         if request.ecPolicyName:
             raise errors.UnsupportedOperation(
                 f"erasure coding (policy {request.ecPolicyName}) is not supported: {request.src}"
             )
 
-        def run() -> pb.CreateResponseProto:
+        def run() -> pb.CreateResponseProto | Encoded:
             flags = request.createFlag
             file = self._opening.create(
                 caller,
@@ -69,9 +73,10 @@ class FileMethods:
                 lazy_persist=bool(flags & pb.LAZY_PERSIST),
                 unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
             )
-            return _created(file)
+            data = self._answers.created(file) if caller.takes_bytes else None
+            return _created(file) if data is None else Encoded(data)
 
-        def rebuild() -> pb.CreateResponseProto:
+        def rebuild() -> pb.CreateResponseProto | Encoded:
             inode = self._queries.file_info(caller, request.src)
             if inode is None:
                 raise errors.PathNotFound(f"{request.src} was created and is gone since")

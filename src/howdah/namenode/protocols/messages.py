@@ -157,6 +157,14 @@ def shown_datanode(node: Datanode) -> types_pb2.DatanodeInfoProto:
     return info
 
 
+def shown_bytes(node: Datanode) -> bytes:
+    """The bytes of `shown_datanode`."""
+    shown = node.shown
+    if shown is None or shown[0] != _shown_by(node):
+        shown = describe(node)
+    return shown[2]
+
+
 def _shown_by(node: Datanode) -> tuple[object, ...]:
     """As long as these are the same, so is what clients are shown of the datanode. The kernel
     reads them as well."""

@@ -66,8 +66,41 @@ class _Lacking(Exception):
         self.what = what
 
 
-def _field(tag: bytes, content: bytes) -> bytes:
+def field(tag: bytes, content: bytes) -> bytes:
+    """A field of bytes, a text or a message; `tag` has its number and type."""
     return tag + varint(len(content)) + content
+
+
+def located_block(
+    pool_id: str,
+    block_id: int,
+    generation_stamp: int,
+    length_bytes: int,
+    offset_bytes: int,
+    places: Sequence[tuple[bytes, Storage]],
+) -> bytes:
+    """LocatedBlockProto of a block that is not corrupt, and cached nowhere: with its places in the
+    order given, each with the bytes that describe its datanode."""
+    named = (
+        field(b"\x0a", pool_id.encode())
+        + b"\x10"
+        + varint(block_id)
+        + b"\x18"
+        + varint(generation_stamp)
+        + b"\x20"
+        + varint(length_bytes)
+    )
+    return b"".join(
+        (
+            field(b"\x0a", named),
+            b"\x10" + varint(offset_bytes),
+            *[field(b"\x1a", info) for info, _ in places],
+            b"\x20\x00" + _NO_TOKEN,  # not corrupt
+            field(b"\x32", bytes(len(places))),  # cached nowhere
+            *[b"\x38" + varint(storage.storage_type) for _, storage in places],
+            *[field(b"\x42", storage.storage_id.encode()) for _, storage in places],
+        )
+    )
 
 
 def _range_of(request: bytes, at: int) -> tuple[int, int] | None:
@@ -131,7 +164,7 @@ def block_locations_here(
     except _Lacking as lacking:
         return lacking.what
     complete = b"\x28\x01" if block_ids else b"\x28\x00"
-    return _field(b"\x0a", b"\x08" + varint(length) + blocks + complete)
+    return field(b"\x0a", b"\x08" + varint(length) + blocks + complete)
 
 
 class _Answer:
@@ -158,11 +191,11 @@ class _Answer:
                 if len(parts) == _MAX_LOCATED:
                     raise _Lacking(None)
                 last = self._block(block_id, page, at, begin)
-                parts.append(_field(b"\x12", last))
+                parts.append(field(b"\x12", last))
         parts.append(b"\x18\x00")  # Nobody writes it.
         if block_ids:
             last = last or self._block(block_id, page, at, begin)
-            parts.append(_field(b"\x22", last))
+            parts.append(field(b"\x22", last))
         return length, b"".join(parts)
 
     def _block(self, block_id: int, page: Page | None, at: int, offset: int) -> bytes:
@@ -184,25 +217,13 @@ class _Answer:
             other = (self._dice >> 33) % count
             places[count - 1], places[other] = places[other], places[count - 1]
         places.sort(key=lambda place: place[0])
-        named = (
-            _field(b"\x0a", view.pool_id.encode())
-            + b"\x10"
-            + varint(block_id)
-            + b"\x18"
-            + varint(page[at + STAMP] >> 3)
-            + b"\x20"
-            + varint(page[at + LENGTH])
-        )
-        return b"".join(
-            (
-                _field(b"\x0a", named),
-                b"\x10" + varint(offset),
-                *[_field(b"\x1a", info) for _, info, _ in places],
-                b"\x20\x00" + _NO_TOKEN,  # not corrupt
-                _field(b"\x32", bytes(len(places))),  # cached nowhere
-                *[b"\x38" + varint(storage.storage_type) for _, _, storage in places],
-                *[_field(b"\x42", storage.storage_id.encode()) for _, _, storage in places],
-            )
+        return located_block(
+            view.pool_id,
+            block_id,
+            page[at + STAMP] >> 3,
+            page[at + LENGTH],
+            offset,
+            [(info, storage) for _, info, storage in places],
         )
 
     def _shown(self, node: Datanode) -> tuple[tuple[bool, int], bytes]:

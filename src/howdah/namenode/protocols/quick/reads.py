@@ -25,8 +25,7 @@ class QuickReads:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._files = core.namespace.inodes.files
-        self._tables = rows.tables_of(self._files, core.namespace.snapshots.roots)
+        self._tables = rows.TablesNow(core)
         self._far: dict[tuple[str, str], dict[str, int]] = {}
         self.file_info_by = rows.file_info
         self.block_locations_by = locations.block_locations
@@ -46,7 +45,7 @@ class QuickReads:
             user,
             who.groups,
             core.permissions.is_exempt(who),
-            self._tables_now(),
+            self._tables.now(),
         )
 
     def block_locations(self, request: bytes, user: str, address: str) -> bytes | None:
@@ -67,7 +66,7 @@ class QuickReads:
             user,
             who.groups,
             core.permissions.is_exempt(who),
-            self._tables_now(),
+            self._tables.now(),
             self._view(address),
         )
         for _ in range(_MOST_LACKING):
@@ -79,7 +78,7 @@ class QuickReads:
 
     def _view(self, address: str) -> locations.View:
         core = self._core
-        blocks = self._files.blocks
+        blocks = core.namespace.inodes.files.blocks
         client = core.datanodes.by_ip(address)
         if client is None:
             name, location = address, core.racks.client_location(address)
@@ -113,11 +112,3 @@ class QuickReads:
             view.far[lacking] = topology.distance(view.location, view.name, lacking, "")
         else:
             messages.describe(lacking)
-
-    def _tables_now(self) -> rows.Tables:
-        namespace = self._core.namespace
-        files = namespace.inodes.files
-        if files is not self._files:
-            self._files = files
-            self._tables = rows.tables_of(files, namespace.snapshots.roots)
-        return self._tables

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.block_table import LENGTH
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.inodes.columns import MASK, SHIFT
@@ -50,6 +51,23 @@ def tables_of(files: FileTable, snapshot_roots: Mapping[int, object]) -> Tables:
         snapshot_roots,
         NO_FEATURES,
     )
+
+
+class TablesNow:
+    """Those of a namenode, which has others after it has loaded an image."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._files = core.namespace.inodes.files
+        self._tables = tables_of(self._files, core.namespace.snapshots.roots)
+
+    def now(self) -> Tables:
+        namespace = self._core.namespace
+        files = namespace.inodes.files
+        if files is not self._files:
+            self._files = files
+            self._tables = tables_of(files, namespace.snapshots.roots)
+        return self._tables
 
 
 def path_of(request: bytes) -> tuple[str, int] | None:
@@ -201,4 +219,12 @@ def _answer(
     return b"\x0a" + varint(len(status)) + status
 
 
+def file_status_here(inode_id: int, tables: Tables) -> bytes | None:
+    """The status of a file that has no ACL, and whose storage policy is the usual one."""
+    return _file_info(inode_id, tables)
+
+
+file_status: Final[Callable[[int, Tables], bytes | None]] = getattr(
+    kernel(), "file_status", file_status_here
+)
 file_info: Final[Callable[..., bytes | None]] = getattr(kernel(), "file_info", file_info_here)
