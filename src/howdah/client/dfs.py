@@ -3,7 +3,8 @@
 Holds what the streams of a client share: the namenode proxy, the client name under
 which leases are held, the lease renewer, the namenode's defaults. Owns no event
 loop and no thread but the lease renewer, and that only while a file is being
-written. In a forked child it starts over with a name and a renewer of its own.
+written, and a moment longer. In a forked child it starts over with a name and a
+renewer of its own.
 """
 
 from __future__ import annotations
@@ -424,6 +425,7 @@ class DFSClient:
                 file.close()
             except (errors.HowdahError, OSError) as error:
                 first = first or error
+        identity.leases.rest()
         if "_peers" in self.__dict__:
             self._peers.close()
         if "_local_replicas" in self.__dict__:

@@ -95,6 +95,14 @@ def test_a_lease_is_held_while_a_file_is_open(cluster: FakeCluster) -> None:
     assert client._identity.get().leases._files == set()
 
 
+def test_a_closed_client_leaves_no_thread_behind(cluster: FakeCluster) -> None:
+    client = cluster.client()
+    create(client, "/f").close()
+    leases = client._identity.get().leases
+    client.close()
+    wait_until(lambda: not leases.is_running, 30)
+
+
 def test_appending_to_nothing_is_a_file_not_found_error(cluster: FakeCluster) -> None:
     cluster.namenode.append = lambda path, name, flags: (None, None)
     cluster.namenode.get_file_info = lambda path: None

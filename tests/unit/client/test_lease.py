@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -42,13 +44,93 @@ def test_the_lease_is_renewed_on_a_thread_of_its_own() -> None:
 
 
 def test_the_thread_ends_with_the_last_file() -> None:
-    renewer = LeaseRenewer(lambda: None, interval_s=60)
+    renewer = LeaseRenewer(lambda: None, interval_s=60, linger_s=0.01)
     renewer.add("a")
     renewer.add("b")
     renewer.remove("a")
     assert renewer.is_running
     renewer.remove("b")
     wait_until(lambda: not renewer.is_running)
+
+
+def test_files_that_come_and_go_share_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def counted(thread: threading.Thread) -> None:
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
+    renewer = LeaseRenewer(lambda: None, interval_s=60, linger_s=60)
+    for _ in range(20):
+        renewer.add("a")
+        renewer.remove("a")
+    assert len(started) == 1
+    assert renewer.rest() is started[0]
+    wait_until(lambda: not renewer.is_running)
+
+
+def test_a_file_that_stays_open_is_renewed_when_others_have_come_and_gone() -> None:
+    renewed = threading.Event()
+    renewer = LeaseRenewer(renewed.set, interval_s=0.2, linger_s=0.01)
+    renewer.add("a")
+    for _ in range(20):
+        renewer.add("b")
+        renewer.remove("b")
+    assert renewed.wait(30)
+    renewer.remove("a")
+    wait_until(lambda: not renewer.is_running)
+
+
+def test_a_thread_that_rests_goes_on_for_a_file_that_is_opened() -> None:
+    renewed = threading.Event()
+    renewer = LeaseRenewer(renewed.set, interval_s=0.05, linger_s=60)
+    for _ in range(20):
+        renewer.add("a")
+        renewer.remove("a")
+        renewer.rest()
+    renewer.add("b")
+    assert renewer.rest() is None
+    assert renewed.wait(30)
+    renewer.remove("b")
+    renewer.rest()
+    wait_until(lambda: not renewer.is_running)
+
+
+def test_no_thread_that_has_nothing_to_do_is_there_at_a_fork() -> None:
+    renewer = LeaseRenewer(lambda: None, interval_s=60, linger_s=60)
+    renewer.add("a")
+    renewer.remove("a")
+    assert renewer.is_running
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert not renewer.is_running
+
+
+def test_the_hard_limit_counts_from_when_a_file_was_opened_again() -> None:
+    calls: list[float] = []
+    enough = threading.Event()
+
+    def away() -> None:
+        calls.append(time.monotonic())
+        if len(calls) == 2:
+            enough.set()
+        raise errors.Unreachable("namenode is away")
+
+    def give_up(why: str) -> None:
+        raise AssertionError(why)
+
+    renewer = LeaseRenewer(away, interval_s=0.01, hard_limit_s=60, lost=give_up)
+    renewer.add("a")
+    assert enough.wait(30)
+    renewer.remove("a")
+    before_s = time.monotonic()
+    renewer.add("b")
+    assert renewer._renewed_s >= before_s
+    renewer.remove("b")
 
 
 def test_a_file_after_the_last_one_starts_it_again() -> None:
