@@ -7,9 +7,11 @@
  * all, in the same order: a packet is passed on, then its data is written, then its checksums,
  * then the length of the replica is told, and then it is acknowledged, when the mirror has. At the
  * end of a pipeline it is verified first. An ordinary packet has its header laid out as Hadoop
- * lays it out, and whole chunks for where the replica ends, with a checksum each; it is neither
- * the last one nor to be synced. An ordinary ack says that all went well, and its bytes are known
- * before it comes.
+ * lays it out, and chunks from where the replica's last whole one ends, with a checksum each; it
+ * has bytes that the replica has not, and is neither the last one nor to be synced. What a flush has
+ * left of a chunk comes once more with the next packet: those bytes are not written again, but the
+ * chunk's checksum is. An ordinary ack says that all went well, and its bytes are known before it
+ * comes.
  *
  * At whatever is not ordinary it returns and leaves that where it was. Python goes on from there, for
  * the rest of the block. Other threads may read how far it is, and interrupt it; both are atomic.
@@ -38,9 +40,10 @@ would_block(int code)
 
 enum { ORDINARY, IN_PART, ODD };
 
-/* What the packet at `at` is, whose data is to begin at `offset` of the block. */
+/* What the packet at `at` is, whose data is to begin at `offset` of the block, and to have more
+ * than `known` bytes. */
 static int
-look(const relay *self, size_t at, int64_t offset, packet *found)
+look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
 {
     const uint8_t *p = self->buffer + at;
     const size_t have = self->end - at;
@@ -57,10 +60,10 @@ look(const relay *self, size_t at, int64_t offset, packet *found)
         return ODD;
     found->seqno = howdah_load_little_endian(p + 16, 8);
     found->length = (int32_t)howdah_load_little_endian(p + 27, 4);
-    if (howdah_load_little_endian(p + 7, 8) != offset || found->seqno < 0 || found->length <= 0 ||
-        found->length % self->chunk || offset > MOST_OFFSET)
+    if (howdah_load_little_endian(p + 7, 8) != offset || found->seqno < 0 || found->length <= known ||
+        offset > MOST_OFFSET)
         return ODD;
-    const int64_t sums = found->length / self->chunk * SUM_BYTES;
+    const int64_t sums = (found->length + self->chunk - 1) / self->chunk * SUM_BYTES;
     if (payload != sums + found->length)
         return ODD;
     if ((int64_t)have < total)
@@ -274,6 +277,15 @@ write_vectors(int descriptor, struct iovec *vectors, int count, int64_t at)
     return 0;
 }
 
+static void
+set_tail(relay *self, int64_t end, const uint8_t *last_sum)
+{
+    pthread_mutex_lock(&self->tail_mutex);
+    memcpy(self->last_sum, last_sum, SUM_BYTES);
+    __atomic_store_n(&self->written, end, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&self->tail_mutex);
+}
+
 /* Everything ordinary that is here in whole packets, as far as acks may be due. */
 static int
 take_packets(relay *self)
@@ -284,22 +296,28 @@ take_packets(relay *self)
         size_t at = self->start, most = MOST_PACKETS;
         const size_t may = self->mirror < 0 ? room_for_acks(self) : MOST_DUE - self->due_count;
         const int64_t offset = self->written;
-        int64_t end = offset;
+        int64_t end = offset, known = offset % self->chunk;
         int count = 0, kind = IN_PART;
+        const uint8_t *last_sum = self->last_sum;
         packet found;
         if (may < most)
             most = may;
         while ((size_t)count < most) {
-            kind = look(self, at, end, &found);
+            if (count && known)
+                break; /* it replaces a checksum that is to be written first */
+            kind = look(self, at, end - known, known, &found);
             if (kind == ORDINARY && self->mirror < 0 &&
                 howdah_first_bad_chunk(self->type, found.data, (size_t)found.length,
                                        (size_t)self->chunk, found.sums) >= 0)
                 kind = ODD;
             if (kind != ORDINARY)
                 break;
-            data[count] = (struct iovec){(void *)found.data, (size_t)found.length};
+            data[count] =
+                (struct iovec){(void *)(found.data + known), (size_t)(found.length - known)};
             sums[count] = (struct iovec){(void *)found.sums, found.sums_bytes};
-            end += found.length;
+            end += found.length - known;
+            known = end % self->chunk;
+            last_sum = found.sums + found.sums_bytes - SUM_BYTES;
             ends[count++] = (due_ack){found.seqno, end};
             at += found.stride;
             self->stride = found.stride;
@@ -327,7 +345,7 @@ take_packets(relay *self)
         self->write_ns += (uint64_t)(done - passed);
         self->taken_bytes += (uint64_t)(end - offset);
         self->packets += (uint64_t)count;
-        __atomic_store_n(&self->written, end, __ATOMIC_RELEASE);
+        set_tail(self, end, last_sum);
         self->start = at;
         self->forwarded = 0;
         if (self->mirror >= 0 && !self->due_count)

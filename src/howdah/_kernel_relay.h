@@ -7,6 +7,8 @@
 
 #include "_kernel_packets.h"
 
+#include <pthread.h>
+
 enum {
     MOST_PACKETS = 256, /* written together: less than half of IOV_MAX */
     MOST_DUE = 1024,    /* written and not acknowledged; then nothing more is taken in */
@@ -45,6 +47,10 @@ typedef struct {
     int64_t front_silence_ns, take_silence_ns, ack_silence_ns, send_silence_ns; /* 0: no bound */
     int64_t tick_ns;
     int64_t written, acked;
+    /* `written` and the checksum of the last chunk, where that is partial, change together. */
+    pthread_mutex_t tail_mutex;
+    int has_mutex;
+    uint8_t last_sum[SUM_BYTES];
     /* From the front: buffer[start:end], of which the mirror has `forwarded` bytes. */
     uint8_t *buffer;
     size_t room, start, end, forwarded, stride;

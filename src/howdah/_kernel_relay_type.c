@@ -4,7 +4,7 @@
  *     PacketRelay   relays packets between sockets that the caller has set up
  *
  * One thread runs it, once it is made, until `run` says why it has ended; then `rest` has what came
- * and was not taken. Meanwhile others may ask `written_bytes` and `acked_bytes`, or interrupt it.
+ * and was not taken. Meanwhile others may ask `tail` and `acked_bytes`, or interrupt it.
  */
 #include "_kernel_calls.h"
 #include "_kernel_relay.h"
@@ -24,6 +24,8 @@ dealloc(relay *self)
     free(self->in);
     free(self->out);
     free(self->due);
+    if (self->has_mutex)
+        pthread_mutex_destroy(&self->tail_mutex);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -71,6 +73,7 @@ new_relay(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     self->front = fds[0], self->mirror = fds[1], self->block = fds[2], self->meta = fds[3];
     self->bell = fds[4];
+    self->has_mutex = pthread_mutex_init(&self->tail_mutex, NULL) == 0;
     self->type = kind, self->chunk = chunk, self->meta_header = meta_header;
     self->written = written, self->acked = acked;
     self->limit = limit, self->room = (size_t)room, self->end = (size_t)came_bytes;
@@ -85,7 +88,7 @@ new_relay(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->in = copied(NULL, 0, IN_ROOM);
     self->out = copied(NULL, 0, OUT_ROOM);
     self->due = copied(NULL, 0, MOST_DUE * sizeof *self->due);
-    if (self->buffer == NULL || self->in == NULL || self->out == NULL || self->due == NULL) {
+    if (!self->has_mutex || self->buffer == NULL || self->in == NULL || self->out == NULL || self->due == NULL) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -183,10 +186,17 @@ rest(relay *self, PyObject *const *args, Py_ssize_t nargs)
 }
 
 static PyObject *
-written_bytes(PyObject *self, void *closure)
+tail(PyObject *object, void *closure)
 {
+    relay *self = (relay *)object;
+    char last_sum[SUM_BYTES];
     (void)closure;
-    return PyLong_FromLongLong(__atomic_load_n(&((relay *)self)->written, __ATOMIC_ACQUIRE));
+    pthread_mutex_lock(&self->tail_mutex);
+    const int64_t written = self->written;
+    memcpy(last_sum, self->last_sum, SUM_BYTES);
+    pthread_mutex_unlock(&self->tail_mutex);
+    return Py_BuildValue("(Ly#)", (long long)written, last_sum,
+                         (Py_ssize_t)(written % self->chunk ? SUM_BYTES : 0));
 }
 
 static PyObject *
@@ -208,7 +218,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef members[] = {
-    {"written_bytes", written_bytes, NULL, "How long the replica is.", NULL},
+    {"tail", tail, NULL, "How long the replica is, and the checksum of a partial last chunk.", NULL},
     {"acked_bytes", acked_bytes, NULL, "How much of it is acknowledged.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

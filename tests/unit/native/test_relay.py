@@ -65,6 +65,7 @@ class End:
     reason: Reason
     code: int
     written: int
+    last_sum: bytes
     acked: int
     data: bytes
     sums: bytes
@@ -134,7 +135,7 @@ class Place:
         return End(
             reason,
             code,
-            self.relay.written_bytes,
+            *self.relay.tail,
             self.relay.acked_bytes,
             os.pread(self._files[0], 1 << 24, self._start),
             os.pread(self._files[1], 1 << 24, META_HEADER + self._start // chunk * 4),
@@ -186,9 +187,9 @@ def place(native: ModuleType, tmp_path: Path) -> Iterator[Callable[..., Place]]:
 # -- any packets ------------------------------------------------------------------------
 
 
-def look(wire: bytes, at: int, offset: int, *, verify: bool) -> bytes | bool:
-    """The data of the ordinary packet at `wire[at:]`; False if it is none; True if more is to
-    come of it."""
+def look(wire: bytes, at: int, end: int, *, verify: bool) -> bytes | bool:
+    """The data of the ordinary packet at `wire[at:]`, from the begin of the chunk that holds `end`;
+    False if it is none; True if more is to come of it."""
     if len(wire) - at < 6:
         return True
     plen, hlen = struct.unpack_from(">iH", wire, at)
@@ -201,7 +202,8 @@ def look(wire: bytes, at: int, offset: int, *, verify: bool) -> bytes | bool:
     )
     if (tag1, tag2, tag3, tag4, last) != (0x09, 0x11, 0x18, 0x25, 0):
         return False
-    if start != offset or seqno < 0 or length <= 0 or length % SPEC.bytes_per_checksum:
+    known = end % SPEC.bytes_per_checksum
+    if start != end - known or seqno < 0 or length <= known:
         return False
     middle = at + PRELUDE + SPEC.sums_length(length)
     if plen - 4 != SPEC.sums_length(length) + length:
@@ -214,23 +216,27 @@ def look(wire: bytes, at: int, offset: int, *, verify: bool) -> bytes | bool:
 
 def ordinary(wire: bytes, start: int, *, verify: bool) -> tuple[bytes, int, list[int], bool]:
     """(data of the ordinary packets that `wire` begins with, where they end, their seqnos,
-    whether more may come of what follows)."""
+    whether more may come of what follows). Of a chunk that comes again its new bytes count."""
     data, at, seqnos = b"", 0, []
     while not isinstance(found := look(wire, at, start + len(data), verify=verify), bool):
         seqnos.append(struct.unpack_from("<q", wire, at + 16)[0])
-        data += found
+        data += found[len(data) % SPEC.bytes_per_checksum :]
         at += PRELUDE + SPEC.sums_length(len(found)) + len(found)
     return data, at, seqnos, found
 
 
 @st.composite
 def wires(draw: st.DrawFn) -> bytes:
-    """Packets that follow one another, then anything, and now and then a byte that is wrong."""
-    wire, offset = b"", 0
+    """Packets that follow one another, with a part of a chunk once more where one ended within
+    it, then anything, and now and then a byte that is wrong."""
+    wire, content = b"", b""
     for seqno in range(draw(st.integers(0, 12))):
-        data = draw(st.binary(min_size=1, max_size=8)) * (8 * draw(st.integers(1, 6)))
-        wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), data)
-        offset += len(data)
+        data = draw(st.binary(min_size=1, max_size=8)) * draw(st.sampled_from([1, 8, 16, 48]))
+        offset = len(content) - len(content) % 8
+        content += data
+        sent = content[offset:]
+        wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), sent)
+    offset = len(content) - len(content) % 8
     kind = draw(st.sampled_from(["nothing", "bytes", "packet", "wrong"]))
     if kind == "bytes":
         wire += draw(st.binary(max_size=80))
@@ -267,6 +273,7 @@ def test_at_the_end_of_a_pipeline_ordinary_packets_are_written_and_acked(
     assert (end.data, end.sums) == (data, sums_of(data))
     assert end.to_front == b"".join(encode_ack(seqno, ALONE) for seqno in seqnos)
     assert end.written == end.acked == len(data)
+    assert end.last_sum == (sums_of(data)[-4:] if len(data) % 8 else b"")
     # What follows is left as it came, as far as it was received.
     assert wire[at:].startswith(end.packets)
     assert may_go_on is False or end.packets == wire[at:]
@@ -309,7 +316,8 @@ def test_what_a_mirror_acks_is_acked_in_front_and_the_rest_is_due(
         if not acks.startswith(expected, heard):
             break
         matched, heard = matched + 1, heard + len(expected)
-    assert (end.data, end.sums) == (data, b"".join(sums_in(wire[:at])))
+    assert (end.data, end.sums) == (data, sums_in(wire[:at]))
+    assert end.last_sum == (end.sums[-4:] if len(data) % 8 else b"")
     assert end.to_mirror == wire[:at]
     ends = list(ends_in(wire[:at]))
     assert end.written == len(data)
@@ -331,20 +339,27 @@ def test_what_a_mirror_acks_is_acked_in_front_and_the_rest_is_due(
     assert acks[heard:].startswith(end.acks)
 
 
-def sums_in(wire: bytes) -> Iterator[bytes]:
-    at = 0
+def sums_in(wire: bytes) -> bytes:
+    """A chunk that comes again has a new one."""
+    sums, at = b"", 0
     while at < len(wire):
-        length = struct.unpack_from("<i", wire, at + 27)[0]
-        yield wire[at + PRELUDE : at + PRELUDE + SPEC.sums_length(length)]
+        start, length = (
+            struct.unpack_from("<q", wire, at + 7)[0],
+            struct.unpack_from("<i", wire, at + 27)[0],
+        )
+        sums = sums[: start // 8 * 4] + wire[at + PRELUDE : at + PRELUDE + SPEC.sums_length(length)]
         at += PRELUDE + SPEC.sums_length(length) + length
+    return sums
 
 
 def ends_in(wire: bytes) -> Iterator[int]:
-    at = end = 0
+    at = 0
     while at < len(wire):
-        length = struct.unpack_from("<i", wire, at + 27)[0]
-        end += length
-        yield end
+        start, length = (
+            struct.unpack_from("<q", wire, at + 7)[0],
+            struct.unpack_from("<i", wire, at + 27)[0],
+        )
+        yield start + length
         at += PRELUDE + SPEC.sums_length(length) + length
 
 
@@ -416,7 +431,7 @@ def test_others_see_how_far_it_is_while_it_runs_and_may_end_it(
     thread = threading.Thread(target=lambda: ended.append(here.run()), daemon=True)
     thread.start()
     here.front.sendall(packet(0, 0, bytes(16)) + packet(16, 1, bytes(8)))
-    wait_until(lambda: here.relay.written_bytes == 24, timeout_s=30, what="both are written")
+    wait_until(lambda: here.relay.tail == (24, b""), timeout_s=30, what="both are written")
     assert here.relay.acked_bytes == 0
     here.mirror.sendall(encode_ack(0, ALONE))
     wait_until(lambda: here.relay.acked_bytes == 16, timeout_s=30, what="one is acked")

@@ -50,10 +50,10 @@ class Recovery:
 
 
 class Progress(Protocol):
-    """How far whoever has a replica's files has come, in whole chunks. Any thread may ask."""
+    """How far whoever has a replica's files has come. Any thread may ask."""
 
     @property
-    def written_bytes(self) -> int: ...
+    def tail(self) -> Tail: ...
     @property
     def acked_bytes(self) -> int: ...
 
@@ -112,7 +112,7 @@ class Replica:
     @property
     def tail(self) -> Tail:
         progress = self._progress
-        return self._tail if progress is None else (progress.written_bytes, b"")
+        return self._tail if progress is None else progress.tail
 
     @property
     def length_bytes(self) -> int:
@@ -149,9 +149,10 @@ class Replica:
         """The writer has the files back, and goes on where they end."""
         progress = self._progress
         assert progress is not None, f"the files of {self!r} are not lent"
-        assert self._tail[0] <= progress.written_bytes, f"{self!r} would shrink"
-        assert progress.acked_bytes <= progress.written_bytes, f"{self!r} acknowledges too much"
-        self._tail = (progress.written_bytes, b"")
+        tail = progress.tail
+        assert self._tail[0] <= tail[0], f"{self!r} would shrink"
+        assert progress.acked_bytes <= tail[0], f"{self!r} acknowledges too much"
+        self._tail = tail
         self._acked_bytes = max(self._acked_bytes, progress.acked_bytes)
         self._progress = None
 

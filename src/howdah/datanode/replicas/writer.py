@@ -104,8 +104,8 @@ class ReplicaWriter:
 
     @property
     def is_plain(self) -> bool:
-        """Whoever is lent the files has nothing to do but to write packets of whole chunks, as
-        they come, and their checksums. (Tests watch writes by `os.pwritev`.)"""
+        """Whoever is lent the files has nothing to do but to write packets of chunks, as they
+        come, and their checksums. (Tests watch writes by `os.pwritev`.)"""
         return (
             not self.translates
             and self.on_disk.sum_bytes > 0

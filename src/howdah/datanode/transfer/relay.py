@@ -1,12 +1,12 @@
 """Packets that pass through this datanode without the interpreter (shell).
 
-The middle of BlockReceiver and of its PacketResponder in Hadoop, for ordinary packets: those of
-whole chunks that are neither the last nor to be synced, and for acks that say that all went well.
-Nearly all of a block is that. The kernel's `PacketRelay` (`_kernel_relay.c`) receives, verifies
-or passes on, writes, and acknowledges them, in the order of `receiver`; it has the two sockets
-and the two files to itself meanwhile, and the replica follows it. Whatever is not ordinary ends
-that, once a block: what has come and what is due goes back to `receiver` and `responder`, which
-go on as they do where there is no kernel.
+The middle of BlockReceiver and of its PacketResponder in Hadoop, for ordinary packets: those that
+are neither the last nor to be synced, and for acks that say that all went well. Nearly all of a
+block is that, also where it is flushed in the middle of a chunk. The kernel's `PacketRelay`
+(`_kernel_relay.c`) receives, verifies or passes on, writes, and acknowledges them, in the order of
+`receiver`; it has the two sockets and the two files to itself meanwhile, and the replica follows
+it. Whatever is not ordinary ends that, once a block: what has come and what is due goes back to
+`receiver` and `responder`, which go on as they do where there is no kernel.
 
 A relay is not to be had where each write counts by itself: files that are summed in another way or
 told to the page cache, disks and peers that are measured, tests that watch the writes.

@@ -162,25 +162,51 @@ def nodes(lab: Lab) -> list[Any]:
 # -- when it is the one -------------------------------------------------------------------
 
 
-def test_whole_chunks_pass_through_the_kernel_up_to_the_first_odd_packet(
+def test_packets_pass_through_the_kernel_up_to_the_first_odd_one(
     lab: Lab, relayed: list[int]
 ) -> None:
     first, second = lab.node(), lab.node()
     lab.write_block(first, lab.block(1), DATA + b"tail", second)
-    assert relayed == [len(DATA), len(DATA)]
+    assert relayed == [len(DATA) + 4] * 2
     assert first.content(1) == second.content(1) == DATA + b"tail"
 
 
-def test_replicas_are_read_while_the_kernel_has_their_files(lab: Lab, node: Any) -> None:
-    writer = lab.Writer(node, lab.write_request(lab.block(1)))
-    for offset in (0, 1024):
-        writer.send(offset, DATA[offset : offset + 1024])
+@pytest.mark.parametrize("ends", [(1024, 2048), (100, 101, 512, 1300, 1301)])
+def test_replicas_are_read_while_the_kernel_has_their_files(
+    lab: Lab, node: Any, relayed: list[int], ends: tuple[int, ...]
+) -> None:
+    """Also where a flush has left a part of a chunk, which comes again with the next packet."""
+    writer, start = lab.Writer(node, lab.write_request(lab.block(1))), 0
+    for end in ends:
+        writer.send(start, DATA[start:end])
         writer.ack()
+        start = end - end % CHUNK
         replica = node.replicas.find(lab.POOL, 1)
-        assert replica.visible_bytes == replica.length_bytes == offset + 1024
-        read = lab.read_block(node, lab.read_request(lab.block(1), 0, offset + 1024))
-        assert read.data == DATA[: offset + 1024]
+        assert replica.visible_bytes == replica.length_bytes == end
+        sums = lab.sums_of(DATA[start:end])
+        assert replica.tail == (end, sums if end % CHUNK else b"")
+        read = lab.read_block(node, lab.read_request(lab.block(1), 0, end))
+        assert read.data == DATA[:end]
+    assert relayed == []
     writer.close()
+    node.wait_idle()
+    assert relayed == [ends[-1]]
+
+
+def test_after_a_part_of_a_chunk_python_goes_on_where_the_kernel_stops(
+    lab: Lab, node: Any, relayed: list[int]
+) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block(1)))
+    writer.send(0, DATA[:700])
+    writer.ack()
+    writer.send(700, b"", sync=True)
+    writer.ack()
+    assert relayed == [700]
+    writer.send(700, DATA[700:900])
+    writer.send(512, DATA[512:1000])
+    writer.send(1000, b"", last=True)
+    assert [writer.ack().is_success for _ in range(3)] == [True] * 3
+    assert node.content(1) == DATA[:1000]
 
 
 def test_acknowledged_bytes_stay_when_the_client_goes(lab: Lab, node: Any) -> None:
@@ -272,7 +298,7 @@ def test_a_replica_without_sums_or_in_mid_chunk_is_written_by_python(
     lab.write_block(node, lab.block(1), DATA, spec=ChecksumSpec(ChecksumType.NULL, 512))
     assert relayed == []
     lab.write_block(node, lab.block(2), DATA[:100])
-    assert relayed == [0]
+    assert relayed == [100]
     request = replace(
         lab.write_request(lab.block(2, length=100), stage=lab.Stage.PIPELINE_SETUP_APPEND),
         min_bytes_received=100,
@@ -284,7 +310,7 @@ def test_a_replica_without_sums_or_in_mid_chunk_is_written_by_python(
     writer.send(len(DATA), b"", last=True)
     assert [writer.ack().is_success for _ in range(3)] == [True] * 3
     assert node.content(2) == DATA
-    assert relayed == [0]
+    assert relayed == [100]
 
 
 # -- what goes wrong ----------------------------------------------------------------------
