@@ -276,6 +276,8 @@ class Reconstruction:
             self._sort(block_id)
             if number % SLICE_BLOCKS == 0:
                 yield
+        if not changed:
+            changed.clear()  # After first reports it had all blocks: it gives back its table.
 
     def _scan(self) -> Generator[None, None, None]:
         """After a start: a block without any reported replica was never noted as changed."""

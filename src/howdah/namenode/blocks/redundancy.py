@@ -8,8 +8,8 @@ itself, as long as enough others are live.
 Any code that changes the replicas of a block notes the block here. `Reconstruction` then
 sorts the noted blocks into the queues, in slices, and works the queues off. So the figures
 need no counting, and a block that does not change costs nothing but its turn: each round
-takes a limited number of blocks from every queue, first those that changed, then those that
-waited longest.
+takes a limited number of blocks from every queue, first those that changed, then the others in
+turn. Sets that have every block when no datanode is there are of bits.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.moves import MoveHints
 from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.inodes.block_table import Block, BlockState
+from howdah.namenode.inodes.id_bits import IdBits
 
-_SPARE_TURNS: Final = 64
+MOST_FRESH: Final = 10_000
+"""So many blocks that changed of late are taken before the others of their queue."""
 
 
 class Need(enum.IntEnum):
@@ -63,47 +65,48 @@ class ReplicaCounts(NamedTuple):
         return self.decommission + self.maintenance
 
 
-class BlockQueue:
-    """A set of block ids that take turns. A new or changed block is next."""
+class BlockQueue(IdBits):
+    """A set of block ids that take turns: first those that were added or changed of late, the
+    newest of them first, and then all in a round, each as often as the others.
 
-    __slots__ = ("_members", "_queue")
+    Whatever happens its size is that of the set, and a bound: when every block is missing, it
+    has all of them.
+    """
+
+    __slots__ = ("_fresh", "_round")
 
     def __init__(self) -> None:
-        self._members: set[int] = set()
-        # May have ids that were discarded, and some twice; at most as many again.
-        self._queue: deque[int] = deque()
+        super().__init__()
+        # May have ids that were discarded, and some twice.
+        self._fresh: deque[int] = deque(maxlen=MOST_FRESH)
+        self._round: Iterator[int] = iter(())
 
     def add(self, block_id: int) -> None:
-        self._members.add(block_id)
-        self._queue.appendleft(block_id)
-        if len(self._queue) > 2 * len(self._members) + _SPARE_TURNS:
-            self._queue = deque(dict.fromkeys(i for i in self._queue if i in self._members))
+        super().add(block_id)
+        self._fresh.append(block_id)
 
     def discard(self, block_id: int) -> None:
-        self._members.discard(block_id)
-        if not self._members:
-            self._queue.clear()
+        super().discard(block_id)
+        if not self:
+            self._fresh.clear()
 
     def take(self, count: int) -> list[int]:
-        """Up to `count` ids, each once. They go to the end of the queue."""
+        """Up to `count` ids, each once."""
         taken: dict[int, None] = {}
-        for _ in range(len(self._queue)):
-            if len(taken) >= count:
-                break
-            block_id = self._queue.popleft()
-            if block_id in self._members and block_id not in taken:
+        wanted = min(count, len(self))
+        while len(taken) < wanted:
+            block_id = self._fresh.pop() if self._fresh else self._next_of_round()
+            if block_id in self:
                 taken[block_id] = None
-        self._queue.extend(taken)
         return list(taken)
 
-    def __contains__(self, block_id: object) -> bool:
-        return block_id in self._members
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._members)
-
-    def __len__(self) -> int:
-        return len(self._members)
+    def _next_of_round(self) -> int:
+        """It was a member when the round reached its neighbours, and may be none any more. There
+        are members."""
+        for block_id in self._round:
+            return block_id
+        self._round = iter(self)
+        return next(self._round)
 
 
 class Redundancy:
@@ -132,7 +135,7 @@ class Redundancy:
         """Blocks with replicas too many, of which none could be deleted at their last turn."""
         self.corrupt: Final[set[int]] = set()
         """Blocks with corrupt replicas."""
-        self.missing_single: Final[set[int]] = set()
+        self.missing_single: Final = IdBits()
         """Missing blocks whose expected replication is 1."""
         self.move_hints: Final = MoveHints()
         """Which replicas in excess are to go, because they were moved elsewhere."""
@@ -264,7 +267,7 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 
-def _keep(ids: set[int], block_id: int, belongs: bool) -> None:
+def _keep(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
     if belongs:
         ids.add(block_id)
     else:

@@ -169,8 +169,7 @@ class Administration:
             raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
         lost: list[int] = []
         yield from core.reconstruction.sort()
-        missing = list(core.blocks.redundancy.queues[Need.MISSING])
-        for number, block_id in enumerate(missing, 1):
+        for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):
             block = core.namespace.blocks.get(block_id)
             if block_id > after and block is not None and not block.replica_count:
                 lost.append(block_id)

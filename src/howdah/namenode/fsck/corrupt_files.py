@@ -7,7 +7,6 @@ a small number, since Hadoop's client reads it as 32 bits.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Generator
 from itertools import islice
 from typing import Final
@@ -23,8 +22,6 @@ MAX_LINES: Final = 500
 SLICE_BLOCKS: Final = 1000
 MAX_SHOWN: Final = 100
 MAX_LOOKED_AT: Final = 400
-RUN_BLOCKS: Final = 20_000
-"""So many ids are sorted in one slice; there may be millions."""
 
 
 def list_corrupt(
@@ -38,14 +35,9 @@ def list_corrupt(
         )
     top = paths.join(paths.split(path))
     yield from core.reconstruction.sort()
-    lost = list(core.blocks.redundancy.queues[Need.MISSING])
-    runs = []
-    for at in range(0, len(lost), RUN_BLOCKS):
-        runs.append(sorted(lost[at : at + RUN_BLOCKS]))
-        yield
     seen = 0
     lines: list[str] = []
-    for block_id in heapq.merge(*runs):
+    for block_id in core.blocks.redundancy.queues[Need.MISSING]:
         if len(lines) >= MAX_LINES:
             break
         seen += 1
@@ -67,7 +59,7 @@ def some_corrupt(core: Core) -> list[str]:
     `list_corrupt`. None while the namenode does not know yet what is missing."""
     if core.safe_mode.on and not core.safe_mode.manual:
         return []
-    lost = sorted(islice(core.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
+    lost = list(islice(core.blocks.redundancy.queues[Need.MISSING], MAX_LOOKED_AT))
     lines = (line for block_id in lost for line in _lines(core, block_id, "/", ()))
     return list(islice(lines, MAX_SHOWN))
 

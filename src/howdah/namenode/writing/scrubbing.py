@@ -49,7 +49,7 @@ class LazyPersistScrubber:
         core = self._core
         for _ in core.reconstruction.sort():
             yield ""
-        for number, block_id in enumerate(list(core.blocks.redundancy.queues[Need.MISSING]), 1):
+        for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):
             if number % SLICE_BLOCKS == 0:
                 yield ""
             if core.safe_mode.on:

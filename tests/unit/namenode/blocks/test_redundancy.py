@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from howdah.namenode.blocks.reconstruction import BlockCounts
-from howdah.namenode.blocks.redundancy import BlockQueue, Need
+from howdah.namenode.blocks.redundancy import MOST_FRESH, BlockQueue, Need
 from howdah.namenode.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -23,7 +24,7 @@ def test_each_takes_its_turn() -> None:
     turns = BlockQueue()
     for number in range(5):
         turns.add(number)
-    assert [turns.take(2) for _ in range(5)] == [[4, 3], [2, 1], [0, 4], [3, 2], [1, 0]]
+    assert [turns.take(2) for _ in range(5)] == [[4, 3], [2, 1], [0, 1], [2, 3], [4, 0]]
 
 
 def test_what_changed_is_next() -> None:
@@ -33,6 +34,18 @@ def test_what_changed_is_next() -> None:
     turns.take(30)
     turns.add(7)
     assert turns.take(2) == [7, 69]
+
+
+def test_all_have_a_turn_though_others_change_all_the_time() -> None:
+    turns = BlockQueue()
+    for number in range(3 * MOST_FRESH):
+        turns.add(number)
+    taken = set[int]()
+    for changed in range(2, 5 * MOST_FRESH, 2):
+        turns.discard(changed - 2)
+        turns.add(changed)
+        taken |= set(turns.take(2))
+    assert taken >= set(range(1, 3 * MOST_FRESH, 2))
 
 
 def test_none_is_taken_twice_at_once() -> None:
@@ -54,11 +67,23 @@ def test_what_was_discarded_is_not_taken() -> None:
 
 def test_a_queue_does_not_grow_with_changes() -> None:
     turns = BlockQueue()
-    for _ in range(1000):
+    for _ in range(MOST_FRESH // 4):
         for number in range(10):
             turns.discard(number)
             turns.add(number)
-    assert len(turns._queue) <= 2 * 10 + 64 + 1
+    assert len(turns._fresh) <= MOST_FRESH
+    assert sorted(turns.take(100)) == list(range(10))
+
+
+def test_a_million_missing_blocks_take_a_bit_each_or_so() -> None:
+    tracemalloc.start()
+    turns = BlockQueue()
+    for number in range(1 << 30, (1 << 30) + 1_000_000):
+        turns.add(number)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(turns) == 1_000_000
+    assert grown < 1_000_000
 
 
 # Figures.

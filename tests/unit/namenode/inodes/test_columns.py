@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from howdah.namenode.inodes import columns
 from howdah.namenode.inodes.columns import MASK, ROWS, IdSet, PairQueue, Table
+from howdah.namenode.inodes.id_bits import IdBits
 
 IDS = st.integers(0, 3 * ROWS) | st.integers(-ROWS, 1 << 20)
 CHANGES = st.lists(st.tuples(st.booleans(), IDS), max_size=60)
@@ -65,6 +66,37 @@ def test_a_compact_set_is_a_set(changes: list[tuple[bool, int]]) -> None:
         assert (number in compact) is (number in expected)
     assert set(compact) == expected
     assert len(list(compact)) == len(compact) == len(expected)
+
+
+@given(CHANGES)
+def test_a_set_of_bits_is_a_set_in_order(changes: list[tuple[bool, int]]) -> None:
+    bits, expected = IdBits(), set[int]()
+    for is_added, number in changes:
+        if is_added:
+            bits.add(number)
+            expected.add(number)
+        else:
+            bits.discard(number)
+            expected.discard(number)
+        assert (number in bits) is (number in expected)
+    assert list(bits) == sorted(expected)
+    assert len(bits) == len(expected)
+    for number in expected:
+        bits.discard(number)
+    assert not bits._parts
+
+
+def test_a_set_of_bits_may_change_while_it_is_read() -> None:
+    bits = IdBits()
+    for number in range(0, 1 << 16, 4096):
+        bits.add(number)
+    seen = []
+    for number in bits:
+        seen.append(number)
+        bits.discard(number + 4096)
+        bits.discard(number)
+    assert seen == list(range(0, 1 << 16, 8192))
+    assert not bits
 
 
 @given(st.lists(IDS), CHANGES)
