@@ -74,20 +74,25 @@ class Table:
 
     def fill(self, ids: Sequence[int], rows: array[int], names: Sequence[str] = ()) -> None:
         """Add many rows, which follow each other in `rows`, with their marks. Raises KeyError
-        with an id that is there already; what came before it was added."""
-        width, mark, pages = self._width, self._mark, self.pages
-        for row_id, begin in zip(ids, range(0, len(rows), width), strict=True):
-            page = pages.get(row_id >> SHIFT)
-            if page is None:
-                page = pages[row_id >> SHIFT] = self.new_page()
-            at = (row_id & MASK) * width
-            if page[at + mark] & 1:
-                raise KeyError(row_id)
-            page[at : at + width] = rows[begin : begin + width]
-            page.live += 1
-            self.count += 1
-        for row_id, name in zip(ids, names, strict=self._named):
-            pages[row_id >> SHIFT].names[row_id & MASK] = name
+        with an id that is there already; some of what came before it was added."""
+        width, mark = self._width, self._mark
+        assert len(rows) == width * len(ids)
+        assert len(names) == (len(ids) if self._named else 0)
+        begin = 0
+        while begin < len(ids):
+            row_id = ids[begin]
+            page = self.page_for(row_id)
+            end = _end_of_run(ids, begin)
+            at, until = (row_id & MASK) * width, (ids[end - 1] & MASK) * width + width
+            if page.live:
+                for place, number in enumerate(page[at + mark : until : width]):
+                    if number & 1:
+                        raise KeyError(row_id + place)
+            page[at:until] = rows[begin * width : end * width]
+            if self._named:
+                page.names[row_id & MASK : (row_id & MASK) + end - begin] = names[begin:end]
+            self.added(page, end - begin)
+            begin = end
 
     def take(self, ids: array[int]) -> array[int]:
         """Copies of many rows, one after the other. Raises KeyError for an id that has no page."""
@@ -137,6 +142,18 @@ class Table:
                 marks = page[self._mark :: self._width]
                 first = number << SHIFT
                 yield from [first + place for place, mark in enumerate(marks) if mark & 1]
+
+
+def _end_of_run(ids: Sequence[int], begin: int) -> int:
+    """How far from that place on each id is one more than the one before it, and on its page: so
+    are most in images."""
+    following = ids[begin] + 1
+    most = min(len(ids), begin + ROWS - (ids[begin] & MASK))
+    end = begin + 1
+    while end < most and ids[end] == following:
+        end += 1
+        following += 1
+    return end
 
 
 class PairQueue:

@@ -24,7 +24,8 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import compress, islice, pairwise
+from operator import not_
 from types import ModuleType
 from typing import Final, NamedTuple
 
@@ -130,7 +131,7 @@ def _columns(messages: Sequence[bytes]) -> tuple[FileColumns, list[bytes]] | Non
     )
     if not _are_whole(columns) or any(len(column) != len(ids) for column in looks):
         return None
-    columns.looks = list(map(Look._make, zip(*looks, strict=True)))
+    columns.looks = list(map(_SameLooks().__getitem__, zip(*looks, strict=True)))
     return columns, others
 
 
@@ -187,19 +188,22 @@ def _file_sizes(messages: Sequence[bytes]) -> FileSizes | None:
     return FileSizes(len(messages), kinds.count(_DIRECTORY), len(lengths), sizes, replications)
 
 
+class _SameLooks(dict[tuple[int, ...], Look]):
+    """Looks by what is in them. Files that look alike share one: to make it takes longer."""
+
+    def __missing__(self, values: tuple[int, ...]) -> Look:
+        look = self[values] = Look._make(values)
+        return look
+
+
 def _block_counts(block_ids: list[int], files: int) -> list[int] | None:
     """How many ids there are before each 0, and behind the last one."""
     if block_ids.count(0) != files - 1:
         return None
     if len(block_ids) == 2 * files - 1 and not any(block_ids[1::2]):
         return [1] * files
-    counts, begin = [], 0
-    block_ids.append(0)
-    for _ in range(files):
-        end = block_ids.index(0, begin)
-        counts.append(end - begin)
-        begin = end + 1
-    return counts
+    zeros = compress(range(len(block_ids)), map(not_, block_ids))
+    return [end - begin - 1 for begin, end in pairwise((-1, *zeros, len(block_ids)))]
 
 
 def _decoded(names: list[bytes]) -> list[str] | None:

@@ -44,6 +44,37 @@ def test_a_table_has_the_rows_that_were_put_and_not_removed(
         assert table.page_for(row_id)[(row_id & MASK) * 2] == row_id
 
 
+@given(st.lists(IDS, unique=True), st.lists(IDS, unique=True))
+def test_many_rows_are_added_as_they_would_be_one_by_one(first: list[int], more: list[int]) -> None:
+    table = Table(2, 1, named=True)
+    added = [number for number in more if number not in first]
+    runs = [*range(1000, 1100), *range(1120, 1150)]
+    for ids in (first, added, [i for i in runs if i not in (*first, *added)]):
+        rows = array("q", [part for number in ids for part in (3 * number, 1)])
+        table.fill(ids, rows, [f"n{number}" for number in ids])
+    expected = {*first, *added, *runs}
+    assert sorted(table) == sorted(expected)
+    assert len(table) == len(expected) == sum(page.live for page in table.pages.values())
+    ids = array("q", sorted(expected))
+    assert table.take(ids) == array("q", [part for i in sorted(expected) for part in (3 * i, 1)])
+    assert table.names_of(ids) == [f"n{number}" for number in sorted(expected)]
+
+
+@pytest.mark.parametrize("twice", [63, 64, 70, 127])
+def test_a_row_that_is_there_already_is_refused_among_many(twice: int) -> None:
+    table = Table(2, 1)
+    put(table, twice, 7)
+    ids = range(60, 130)
+    with pytest.raises(KeyError, match=f"^{twice}$"):
+        table.fill(ids, array("q", [0, 1] * len(ids)))
+
+
+@pytest.mark.parametrize("ids", [(5, 5), (1, 2, 3, 2), (1, 70, 2, 1)])
+def test_an_id_that_comes_twice_is_refused(ids: tuple[int, ...]) -> None:
+    with pytest.raises(KeyError):
+        Table(2, 1).fill(ids, array("q", [0, 1] * len(ids)))
+
+
 def test_a_page_goes_with_its_last_row_and_keeps_its_numbers_for_whoever_holds_it() -> None:
     table = Table(2, 1)
     put(table, 7, 70)
