@@ -82,18 +82,18 @@ class BlockQueue(IdBits):
         self._round: Iterator[int] = iter(())
 
     def add(self, block_id: int) -> None:
-        super().add(block_id)
+        IdBits.add(self, block_id)
         self._fresh.append(block_id)
 
     def discard(self, block_id: int) -> None:
-        super().discard(block_id)
-        if not self:
+        IdBits.discard(self, block_id)
+        if not self.count:
             self._fresh.clear()
 
     def take(self, count: int) -> list[int]:
         """Up to `count` ids, each once."""
         taken: dict[int, None] = {}
-        wanted = min(count, len(self))
+        wanted = min(count, self.count)
         while len(taken) < wanted:
             block_id = self._fresh.pop() if self._fresh else self._next_of_round()
             if block_id in self:
@@ -243,7 +243,10 @@ class Redundancy:
         if need is not Need.EXCESS and self.move_hints:
             self.move_hints.forget(block_id)
         _keep(self.corrupt, block_id, has_corrupt)
-        _keep(self.missing_single, block_id, need is Need.MISSING and expected == 1)
+        if need is Need.MISSING and expected == 1:
+            self.missing_single.add(block_id)
+        elif self.missing_single.count:
+            self.missing_single.discard(block_id)
         return need
 
     def _move(self, block_id: int, need: Need | None, *, is_new: bool) -> None:
@@ -253,7 +256,7 @@ class Redundancy:
             if kind == need:
                 if is_new or block_id not in queue:
                     queue.add(block_id)
-            elif block_id in queue:
+            elif queue.count and block_id in queue:  # Most queues are empty at most times.
                 queue.discard(block_id)
 
 
@@ -267,7 +270,7 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 
-def _keep(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
+def _keep(ids: set[int], block_id: int, belongs: bool) -> None:
     if belongs:
         ids.add(block_id)
     else:

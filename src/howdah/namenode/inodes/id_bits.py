@@ -29,11 +29,12 @@ class IdBits:
     (True, False, 2, [3, 7])
     """
 
-    __slots__ = ("_count", "_parts")
+    __slots__ = ("_parts", "count")
 
     def __init__(self) -> None:
         self._parts: Final[dict[int, bytearray]] = {}
-        self._count = 0
+        self.count = 0
+        """How many there are."""
 
     def add(self, number: int) -> None:
         part = self._parts.get(number >> _SHIFT)
@@ -42,7 +43,7 @@ class IdBits:
         at, bit = (number & _MASK) >> 3, 1 << (number & 7)
         if not part[at] & bit:
             part[at] |= bit
-            self._count += 1
+            self.count += 1
 
     def discard(self, number: int) -> None:
         part = self._parts.get(number >> _SHIFT)
@@ -51,19 +52,19 @@ class IdBits:
         at, bit = (number & _MASK) >> 3, 1 << (number & 7)
         if part[at] & bit:
             part[at] ^= bit
-            self._count -= 1
+            self.count -= 1
             if not part[at] and part == _BLANK:
                 del self._parts[number >> _SHIFT]
 
     def __contains__(self, number: object) -> bool:
-        if not self._count:
+        if not self.count:
             return False
         assert isinstance(number, int), number
         part = self._parts.get(number >> _SHIFT)
         return part is not None and bool(part[(number & _MASK) >> 3] >> (number & 7) & 1)
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     def __iter__(self) -> Iterator[int]:
         """In their order, and as of when each piece is reached: it may change meanwhile."""
