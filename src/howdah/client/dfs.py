@@ -15,7 +15,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.client.create_flags import check_append, check_create
@@ -57,8 +57,8 @@ def _is_lazy_persist(status: types_pb2.HdfsFileStatusProto) -> bool:
     return status.storagePolicy == _MEMORY_POLICY_ID
 
 
-def _overwriting(overwrite: bool) -> CreateFlag:
-    return CreateFlag.OVERWRITE if overwrite else CreateFlag.NONE
+_NEW_FILE: Final = (CreateFlag.CREATE, CreateFlag.CREATE | CreateFlag.OVERWRITE)
+"""What is asked for beside a caller's flags, by whether a file may be there."""
 
 
 class _Identity:
@@ -140,6 +140,7 @@ class DFSClient:
     def default_replication(self) -> int:
         return self.settings.replication or self.server_defaults().replication
 
+    @made_once
     def checksum_spec(self) -> ChecksumSpec:
         """How the blocks of new files are summed."""
         from howdah.transfer.checksum import ChecksumSpec, ChecksumType
@@ -203,7 +204,7 @@ class DFSClient:
         from howdah.client.writing.output import OpenFile
 
         check_create(path, flags)
-        checksum = self.checksum_spec()
+        checksum = self.checksum_spec
         size = self.default_block_size() if block_size is None else block_size
         if size <= 0 or size % checksum.bytes_per_checksum:
             raise errors.IllegalArgument(
@@ -216,7 +217,7 @@ class DFSClient:
             self.client_name,
             masked=masked,
             unmasked=unmasked,
-            flags=flags | CreateFlag.CREATE | _overwriting(overwrite),
+            flags=_NEW_FILE[overwrite] if not flags.value else flags | _NEW_FILE[overwrite],
             create_parent=create_parent,
             replication=self.default_replication() if replication is None else replication,
             block_size=size,
@@ -263,7 +264,7 @@ class DFSClient:
         from howdah.client.writing.output import OpenFile
 
         check_append(path, flags)
-        checksum = self.checksum_spec()
+        checksum = self.checksum_spec
         block, status = self.namenode.append(path, self.client_name, flags)
         if status is None:
             status = self.namenode.get_file_info(path)

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Protocol, SupportsIndex, runtime_checkable
+from typing import Any, ClassVar, Protocol, SupportsIndex, cast, runtime_checkable
 
 from howdah import errors
 from howdah.fs import capabilities
@@ -98,9 +98,16 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
     `write_utf` and their like write what Java's DataInputStream reads.
     """
 
+    _is_given_whole: ClassVar[bool] = False
+    """Whether there is never less than an `InnerOutput` under it: to ask costs more than the
+    rest of what is made for a file."""
+
     def __init__(self, inner: InnerOutput | BinaryWriter, path: str | None = None) -> None:
         super().__init__()
-        self._inner = inner if isinstance(inner, InnerOutput) else PlainOutput(inner, path)
+        if self._is_given_whole or isinstance(inner, InnerOutput):
+            self._inner = cast(InnerOutput, inner)
+        else:
+            self._inner = PlainOutput(inner, path)
 
     @property
     def name(self) -> str:

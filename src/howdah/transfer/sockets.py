@@ -25,6 +25,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from howdah import errors
 
@@ -95,7 +96,7 @@ def _dial(
         # The resolver would take what is left of it in 16 bits.
         raise ValueError(f"there is no port {address[1]}")
     failure = OSError("the name has no address")
-    for family, kind, protocol, _, where in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+    for family, kind, protocol, _, where in _places(address):
         sock = socket.socket(family, kind, protocol)
         attempt = Dialing(sock)
         try:
@@ -109,6 +110,15 @@ def _dial(
         if attempt.given_up:
             raise ConnectionAbortedError("it is not waited for any more")
     raise failure
+
+
+def _places(address: tuple[str, int]) -> list[tuple[Any, ...]]:
+    """What `socket.getaddrinfo` says of it, which a plain address need not be asked for."""
+    try:
+        socket.inet_pton(socket.AF_INET, address[0])
+    except OSError:
+        return [*socket.getaddrinfo(*address, type=socket.SOCK_STREAM)]
+    return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)]
 
 
 def _connect_to(
@@ -172,12 +182,18 @@ class Connection:
         """For `howdah.transfer.short_read`."""
         self.takes_descriptors = takes_descriptors
         self._descriptors: list[int] = []
-        self.is_local = sock.family == socket.AF_UNIX
+        family = sock.family
+        self.is_local = family == socket.AF_UNIX
         """A Unix domain socket, which descriptors can pass."""
+        peer, here = _end(sock.getpeername), _end(sock.getsockname)
+        self.is_same_machine = self.is_local or _is_on_one_machine(peer, here)
+        """Both ends have one address, as Hadoop's `Peer.isLocal` has it, or loopback ones."""
+        self.peer, self.local = _name(peer), _name(here)
         sock.setblocking(True)
-        if sock.family in (socket.AF_INET, socket.AF_INET6):
+        if family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            _stop_pacing(sock)
+            if self.is_same_machine:
+                _stop_pacing(sock)
         # What was read ahead is _room[_start:_end].
         self._room = memoryview(b"")
         self._start = self._end = 0
@@ -188,10 +204,6 @@ class Connection:
         self._kernels_timeout_s = read_timeout_s
         self._set_timeout(socket.SO_SNDTIMEO, write_timeout_s)
         self._write_timeout_s = write_timeout_s
-        self.peer = _name(sock, peer=True)
-        self.local = _name(sock, peer=False)
-        self.is_same_machine = self.is_local or _is_on_one_machine(sock)
-        """Both ends have one address, as Hadoop's `Peer.isLocal` has it, or loopback ones."""
 
     def __repr__(self) -> str:
         return f"Connection({self.local} -> {self.peer})"
@@ -499,7 +511,7 @@ class Connection:
 
 
 def _stop_pacing(sock: socket.socket) -> None:
-    """Choose a congestion control that sends at once, where both ends are on this machine.
+    """Choose a congestion control that sends at once: both ends are on this machine.
 
     BBR, the default of some systems, spreads packets over time by timers, even where
     there is no network. Over loopback it carries 1.5 to 3 GB/s where others carry 5, at
@@ -509,27 +521,27 @@ def _stop_pacing(sock: socket.socket) -> None:
     if congestion_control is None:
         return
     with contextlib.suppress(OSError):  # gone already, or not allowed here: then it is paced
-        peer, here = sock.getpeername()[0], sock.getsockname()[0]
-        if peer == here or peer.startswith("127."):
-            sock.setsockopt(socket.IPPROTO_TCP, congestion_control, _UNPACED)
+        sock.setsockopt(socket.IPPROTO_TCP, congestion_control, _UNPACED)
 
 
-def _is_on_one_machine(sock: socket.socket) -> bool:
+def _end(ask: Callable[[], object]) -> object:
+    """One end of a socket; None if it is gone."""
     try:
-        peer, here = sock.getpeername()[0], sock.getsockname()[0]
-    except (OSError, IndexError):
-        return False
-    return bool(peer == here or peer.startswith("127."))
-
-
-def _name(sock: socket.socket, *, peer: bool) -> str:
-    try:
-        name = sock.getpeername() if peer else sock.getsockname()
+        return ask()
     except OSError:
-        return "a peer that is gone"
-    if isinstance(name, tuple) and len(name) >= 2:
-        return f"{name[0]}:{name[1]}"
-    return str(name) or "a local socket"
+        return None
+
+
+def _is_on_one_machine(peer: object, here: object) -> bool:
+    if not isinstance(peer, tuple) or not isinstance(here, tuple):
+        return False
+    return bool(peer[0] == here[0] or peer[0].startswith("127."))
+
+
+def _name(end: object) -> str:
+    if isinstance(end, tuple):
+        return f"{end[0]}:{end[1]}"
+    return "a peer that is gone" if end is None else str(end) or "a local socket"
 
 
 def is_local_address(host: str) -> bool:

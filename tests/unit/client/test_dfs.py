@@ -40,7 +40,7 @@ def test_what_nobody_set_is_as_the_namenode_says(cluster: FakeCluster) -> None:
     create(client, "/f").close()
     options = cluster.namenode.calls[0][2]
     assert (options["replication"], options["block_size"]) == (3, 64 * 1024)
-    assert client.checksum_spec() == ChecksumSpec(ChecksumType.CRC32C, 512)
+    assert client.checksum_spec == ChecksumSpec(ChecksumType.CRC32C, 512)
 
 
 def test_what_the_client_sets_wins_over_the_namenode(cluster: FakeCluster) -> None:
@@ -50,7 +50,7 @@ def test_what_the_client_sets_wins_over_the_namenode(cluster: FakeCluster) -> No
     create(client, "/f").close()
     options = cluster.namenode.calls[0][2]
     assert (options["replication"], options["block_size"]) == (2, 4096)
-    assert client.checksum_spec() == ChecksumSpec(ChecksumType.CRC32, 1024)
+    assert client.checksum_spec == ChecksumSpec(ChecksumType.CRC32, 1024)
 
 
 def test_a_forked_child_has_a_name_and_leases_of_its_own(cluster: FakeCluster) -> None:

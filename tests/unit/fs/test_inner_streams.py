@@ -9,8 +9,11 @@ import threading
 import pytest
 
 from howdah import errors
+from howdah.client.writing.output import DFSOutputStream
+from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.inner_input import RemoteInput
 from howdah.fs.inner_output import OutputUntilClose
+from howdah.fs.streams import InnerOutput
 
 
 class Remote(RemoteInput):
@@ -145,3 +148,10 @@ def test_a_writer_is_told_again_what_has_failed_and_a_closed_stream_that_it_is_c
         with pytest.raises(errors.ClosedStream, match="/a is closed"):
             act()
     assert (out.taken, out.told) == (b"abc", 1)
+
+
+def test_hdfs_streams_have_all_that_is_not_asked_of_them() -> None:
+    members = [name for name in vars(InnerOutput) if not name.startswith("_")]
+    assert "hflush" in members
+    assert HdfsDataOutputStream._is_given_whole
+    assert all(hasattr(DFSOutputStream, name) for name in members)

@@ -305,3 +305,41 @@ def test_nothing_is_paced_between_processes_of_one_machine() -> None:
             for sock in (near, far):
                 used = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
                 assert used.rstrip(b"\0") == b"reno"
+
+
+def test_a_plain_address_is_dialled_without_the_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object, **__: object) -> None:
+        raise AssertionError("nobody need be asked what 127.0.0.1 is")
+
+    monkeypatch.setattr(socket, "getaddrinfo", asked)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        with connect(address) as connection:
+            assert connection.peer == f"127.0.0.1:{address[1]}"
+            assert connection.is_same_machine
+
+
+def test_the_ends_of_a_connection_are_asked_for_once() -> None:
+    asked: list[str] = []
+
+    class Counted(socket.socket):
+        def getpeername(self) -> object:
+            asked.append("peer")
+            return super().getpeername()
+
+        def getsockname(self) -> object:
+            asked.append("here")
+            return super().getsockname()
+
+    with socket.create_server(("127.0.0.1", 0)) as server, Counted() as sock:
+        sock.connect(server.getsockname())
+        asked.clear()
+        Connection(sock)
+    assert asked == ["peer", "here"]
+
+
+def test_a_connection_whose_peer_is_gone_says_so() -> None:
+    with socket.socket() as sock:
+        connection = Connection(sock)
+        assert connection.peer == "a peer that is gone"
+        assert not connection.is_same_machine

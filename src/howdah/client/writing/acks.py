@@ -42,8 +42,8 @@ class Acks:
 
     def close(self, failure: Exception | None = None) -> None:
         """No ack of it comes any more, and nothing can be sent; because of that, if it failed."""
-        self.connection.shutdown()
         if self.thread is not None:
+            self.connection.shutdown()
             self.thread.join()
         else:
             self._end(failure)

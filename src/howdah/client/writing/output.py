@@ -103,6 +103,7 @@ class DFSOutputStream:
     ) -> None:
         """`span` is that of the open file in a trace; it ends when the stream is closed."""
         self._file = file
+        self._must_be_synced = bool(file.flags.value & CreateFlag.SYNC_BLOCK.value)
         self._span = span
         self._namenode = namenode
         self._settings = settings
@@ -114,7 +115,7 @@ class DFSOutputStream:
             settings.packet_data_bytes,
             file.block_size,
             offset_in_block=file.room.length_bytes if file.room else 0,
-            sync_blocks=bool(file.flags & CreateFlag.SYNC_BLOCK),
+            sync_blocks=self._must_be_synced,
         )
         self._setup = PipelineSetup(
             settings,
@@ -148,7 +149,6 @@ class DFSOutputStream:
         self._small_bytes = min(_SMALL_BYTES, settings.packet_data_bytes // _MOST_WAITING)
         self._position = file.length
         self._position_lock = threading.Lock()
-        self._must_be_synced = bool(file.flags & CreateFlag.SYNC_BLOCK)
         self._hflushes = self._hsyncs = 0
         self._write_lock = threading.Lock()
         self._close_lock = threading.Lock()

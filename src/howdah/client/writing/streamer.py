@@ -227,7 +227,7 @@ class Streamer:
             acks = self._acks
             self._machine.wake()
         self._setup.stop()
-        if acks is not None:
+        if acks is not None and not acks.has_ended:
             acks.connection.shutdown()
 
     def stop(self) -> None:
@@ -235,6 +235,8 @@ class Streamer:
 
         One that is in a call to the namenode ends by itself when that is answered.
         """
+        if self._machine.stopping and not self._threads():
+            return
         self._tell_to_stop()
         until_s = time.monotonic() + STOP_WAIT_S
         for thread in self._threads():

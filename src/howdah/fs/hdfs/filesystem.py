@@ -65,6 +65,8 @@ _PATH_CAPABILITIES = frozenset(
 class HdfsDataOutputStream(FSDataOutputStream):
     """The stream that HDFS gives (OS-025): a wrapper around a `DFSOutputStream`."""
 
+    _is_given_whole = True
+
     def __init__(self, inner: DFSOutputStream) -> None:
         super().__init__(inner)
         self._dfs = inner

@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.client.lease import LeaseRenewer
 from howdah.options import SyncFlag
 from howdah.testing.waiting import wait_until
+from howdah.transfer.sockets import Connection
 
 FakeCluster = Any
 PATIENCE_S = 10.0
@@ -53,6 +54,24 @@ def threads_of(name: str) -> list[str]:
 
 
 # --- a file that is closed before its first packet was full -------------------------------
+
+
+def test_the_connection_of_a_small_file_is_shut_down_once(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[Connection] = []
+    shutdown = Connection.shutdown
+
+    def counted(connection: Connection) -> None:
+        ended.append(connection)
+        shutdown(connection)
+
+    out = cluster.create()
+    out.write(b"x")
+    monkeypatch.setattr(Connection, "shutdown", counted)
+    out.close()
+    own = [each for each in ended if each is out._dfs._streamer._acks.connection]
+    assert len(own) == 1
 
 
 def test_who_closes_a_small_file_writes_it_without_threads(cluster: FakeCluster) -> None:

@@ -171,7 +171,7 @@ def test_clients_on_other_machines_write_to_disks(
 ) -> None:
     from howdah.transfer import sockets
 
-    monkeypatch.setattr(sockets, "_is_on_one_machine", lambda sock: False)
+    monkeypatch.setattr(sockets, "_is_on_one_machine", lambda peer, here: False)
     node.write()
     assert node.volume_of() == "DS-0"
 
