@@ -20,13 +20,15 @@ from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
+from howdah.testing.internal.requirements.distribution import lower_priority, make_scheduler
 from howdah.testing.internal.requirements.marks import is_worker
 from howdah.testing.internal.spark_archive import archive_path, make_spark_archive, quick_start
 from howdah.testing.spark import NoSpark
 
 pytest_plugins = ["pytester"]
 
-# For two cores: a third of its time a worker waits, for servers, JVMs and time-outs.
+# For two cores: more than half of its time a worker waits, for servers, JVMs and time-outs.
+# One more takes unit tests beside them (`distribution`).
 WORKERS = 3
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache"
@@ -89,7 +91,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     names_files = config.args_source is pytest.Config.ArgsSource.ARGS
     if names_files and not any(Path(argument).is_dir() for argument in config.args):
         return 0
-    return WORKERS
+    # Long tests, which are all alike, need none for unit tests.
+    return WORKERS if config.option.markexpr == "torture" else WORKERS + 1
 
 
 # Modules that share what takes long to start, by the directory they are in and the words in
@@ -120,14 +123,11 @@ def group_of(module: Path) -> str | None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """One worker gets a module as a whole, for its fixtures, and one all modules of a group,
     so that there is one JVM for them."""
-    from xdist.scheduler import LoadFileScheduling
+    return make_scheduler(config, log, WORKERS, lambda scope: group_of(config.rootpath / scope))
 
-    class ByModule(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            scope = super()._split_scope(nodeid)
-            return group_of(config.rootpath / scope) or scope
 
-    return ByModule(config, log)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    lower_priority(session.config, WORKERS)
 
 
 TORTURE_TIMEOUT_S = 1200
