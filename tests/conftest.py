@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from hypothesis.internal.conjecture import providers
+from hypothesis.internal.conjecture import engine, providers
 from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
@@ -53,6 +53,10 @@ settings.load_profile("howdah")
 assert callable(providers._get_local_constants)
 providers._get_local_constants = lambda: _NO_CONSTANTS
 
+# Hypothesis makes a failing example smaller for five minutes, each kind of failure anew, and takes
+# the end of a test's time for one more kind: a failure was known after eight minutes.
+assert engine.MAX_SHRINKING_SECONDS
+engine.MAX_SHRINKING_SECONDS = 30
 
 _directories = count()
 
