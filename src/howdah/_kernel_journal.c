@@ -56,6 +56,7 @@ typedef struct {
     pthread_cond_t wake;
     int is_open, busy, running, waiting, interrupted;
     int bell, rung;
+    int sending;          /* without the mutex: whoever else has answers to send leaves them */
     int64_t wanted_txid;  /* the bell is to ring when it is durable; 0 for nobody */
     segment_file files[MOST_FILES];
     int file_count;
@@ -215,12 +216,16 @@ ring(writer *self)
 static void
 send_due(writer *self)
 {
-    howdah_answers due = {NULL, NULL, 0}, spent = {NULL, NULL, 0}, rest = {NULL, NULL, 0};
-    howdah_take_due(&self->waiting_answers, self->durable_txid, &due);
-    if (due.count) {
+    for (;;) {
+        howdah_answers due = {NULL, NULL, 0}, spent = {NULL, NULL, 0}, rest = {NULL, NULL, 0};
+        howdah_take_due(&self->waiting_answers, self->durable_txid, &due);
+        if (!due.count)
+            break;
+        self->sending = 1;
         pthread_mutex_unlock(&self->mutex);
         howdah_send_answers(&due, &spent, &rest);
         pthread_mutex_lock(&self->mutex);
+        self->sending = 0;
         howdah_append_answers(&self->spent_answers, &spent);
         howdah_append_answers(&self->returned_answers, &rest);
     }
@@ -415,32 +420,30 @@ answer(writer *self, PyObject *const *args, Py_ssize_t nargs)
     if (txid == -1 && PyErr_Occurred())
         return NULL;
     free_spent(self);
-    pthread_mutex_lock(&self->mutex);
-    const int is_durable = txid <= self->durable_txid;
-    pthread_mutex_unlock(&self->mutex);
-    if (is_durable)
-        return PyLong_FromLong(0);
     howdah_answer *new = howdah_new_answer(args[0], args[1], txid, args[3]);
     if (new == NULL)
         return NULL;
+    howdah_answers dropped = {NULL, NULL, 0};
     pthread_mutex_lock(&self->mutex);
+    const int is_durable = txid <= self->durable_txid;
     const int fits = howdah_last_awaited(&self->waiting_answers) <= txid;
-    howdah_add_answer(fits ? &self->waiting_answers : &self->spent_answers, new);
+    howdah_add_answer(fits && !is_durable ? &self->waiting_answers : &dropped, new);
     const Py_ssize_t count = self->waiting_answers.count;
-    if (fits && txid <= self->durable_txid) {
-        /* It became durable in between, and the thread may have nothing more to do. */
-        howdah_take_due(&self->waiting_answers, txid, &self->returned_answers);
-        ring(self);
-    }
     pthread_mutex_unlock(&self->mutex);
-    if (fits)
+    if (!dropped.count)
         return PyLong_FromSsize_t(count);
+    howdah_withdraw_answers(&dropped);
+    howdah_free_answers(&dropped);
+    if (is_durable)
+        return PyLong_FromLong(0);
     return PyErr_Format(PyExc_ValueError, "answers wait for what comes later than %lld",
                         (long long)txid);
 }
 
-/* returned(txid) -> [(back, data)]: what could not be sent, and what waits for nothing behind this
- * transaction. */
+/* returned(txid) -> [(back, data)]: what could not be sent. What waits for nothing behind this
+ * transaction, which is durable, is sent first, or the thread does it, which is sending. So what
+ * could not be sent stands here in the order in which it was tried, and of each outlet what was
+ * begun is the first. */
 static PyObject *
 returned(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -449,12 +452,15 @@ returned(writer *self, PyObject *const *args, Py_ssize_t nargs)
     const int64_t txid = PyLong_AsLongLong(args[0]);
     if (txid == -1 && PyErr_Occurred())
         return NULL;
-    free_spent(self);
-    howdah_answers found = {NULL, NULL, 0};
+    howdah_answers found = {NULL, NULL, 0}, due = {NULL, NULL, 0};
     pthread_mutex_lock(&self->mutex);
-    howdah_take_due(&self->waiting_answers, txid, &self->returned_answers);
+    if (!self->sending) {
+        howdah_take_due(&self->waiting_answers, txid, &due);
+        howdah_send_answers(&due, &self->spent_answers, &self->returned_answers);
+    }
     howdah_append_answers(&found, &self->returned_answers);
     pthread_mutex_unlock(&self->mutex);
+    free_spent(self);
     PyObject *result = howdah_given_back(&found);
     if (result == NULL) {
         pthread_mutex_lock(&self->mutex);

@@ -35,7 +35,7 @@ typedef struct {
     pthread_mutex_t mutex;
     int descriptor;
     int is_open;
-    int64_t waiting;  /* bytes of answers that are in a list */
+    int64_t waiting;  /* bytes of answers that are in a list, and have not left */
     int64_t owed;     /* answers that the loop is to send, and has not been given back */
 } outlet;
 
@@ -46,7 +46,6 @@ struct howdah_answer {
     PyObject *data, *back;
     char *bytes;
     Py_ssize_t size, sent;
-    int was_tried;
 };
 
 /* ---- without the interpreter --------------------------------------------------- */
@@ -131,16 +130,25 @@ howdah_send_answers(howdah_answers *due, howdah_answers *spent, howdah_answers *
         }
         pthread_mutex_lock(&way->mutex);
         Py_ssize_t sent = send_now(way, parts, count, size);
-        way->waiting -= size;
         for (int i = 0; i < count; i++) {
             howdah_answer *answer = taken[i];
             answer->sent = sent < answer->size ? sent : answer->size;
-            answer->was_tried = 1;
             sent -= answer->sent;
+            way->waiting -= answer->sent;
             way->owed += answer->sent < answer->size;
             howdah_add_answer(answer->sent < answer->size ? rest : spent, answer);
         }
         pthread_mutex_unlock(&way->mutex);
+    }
+}
+
+void
+howdah_withdraw_answers(const howdah_answers *answers)
+{
+    for (const howdah_answer *answer = answers->first; answer != NULL; answer = answer->next) {
+        pthread_mutex_lock(&answer->way->mutex);
+        answer->way->waiting -= answer->size - answer->sent;
+        pthread_mutex_unlock(&answer->way->mutex);
     }
 }
 
@@ -173,7 +181,6 @@ howdah_new_answer(PyObject *way, PyObject *data, int64_t txid, PyObject *back)
     answer->bytes = bytes;
     answer->size = size;
     answer->sent = 0;
-    answer->was_tried = 0;
     Py_INCREF(way);
     Py_INCREF(data);
     Py_INCREF(back);
@@ -213,14 +220,11 @@ howdah_given_back(howdah_answers *rest)
     }
     if (found == NULL)
         return NULL;
+    howdah_withdraw_answers(rest);
     for (howdah_answer *answer = rest->first; answer != NULL; answer = answer->next) {
-        outlet *way = answer->way;
-        pthread_mutex_lock(&way->mutex);
-        if (answer->was_tried)
-            way->owed--;
-        else
-            way->waiting -= answer->size;
-        pthread_mutex_unlock(&way->mutex);
+        pthread_mutex_lock(&answer->way->mutex);
+        answer->way->owed--;
+        pthread_mutex_unlock(&answer->way->mutex);
     }
     howdah_free_answers(rest);
     return found;

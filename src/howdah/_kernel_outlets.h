@@ -35,8 +35,11 @@ void howdah_send_answers(howdah_answers *due, howdah_answers *spent, howdah_answ
 /* Without the interpreter: what the last one has to wait for; -1 for none. */
 int64_t howdah_last_awaited(const howdah_answers *answers);
 
+/* Without the interpreter: they are not to be sent. */
+void howdah_withdraw_answers(const howdah_answers *answers);
+
 /* A list of (whom to give it back to, what was not sent) of each, which are freed; NULL with an
- * error, and then they are where they were. */
+ * error, and then they are where they were. They have been tried, in this order. */
 PyObject *howdah_given_back(howdah_answers *rest);
 
 /* Free all. */

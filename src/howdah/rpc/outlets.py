@@ -38,7 +38,8 @@ class WayOut:
 
     @property
     def waiting_bytes(self) -> int:
-        """Of answers that a log is to send, or that wait for those."""
+        """Of answers that a log is to send, or has begun and not given back, or that wait for
+        those."""
         if self._outlet is None:
             return 0
         return self._outlet.waiting_bytes + sum(map(len, self._behind))

@@ -167,6 +167,7 @@ class _Connection:
         self._writing_paused = False
         self._reading_paused = False
         self._closing = False
+        self._will_part = False
         self._address = "?"
         self._port = 0
         self._handshake: asyncio.TimerHandle | None = None
@@ -315,10 +316,9 @@ class _Connection:
             self._queued.add(now_ns - began_ns)
             figures.answered(method, session.user, took_ns)
             now_ns += took_ns
-        barrier, way = server.barrier, self._way
+        barrier = server.barrier
         is_held = barrier.hold()
-        if is_held and way is not None and way.leave(answers, barrier):
-            figures.sent_bytes += len(answers)
+        if is_held and self._leave(answers):
             return data[end:]
         self._unsent_bytes += len(answers)
         if is_held:
@@ -514,8 +514,7 @@ class _Connection:
         # A caller that says what it has seen takes that to other namenodes: they would wait for a
         # transaction that a crash has undone.
         if barrier.hold(early=call.is_early and call.state_id is None):
-            if call.span is None and self._way is not None and self._way.leave(data, barrier):
-                self._figures.sent_bytes += len(data)
+            if call.span is None and self._leave(data):
                 return
             self._unsent_bytes += len(data)
             if call.span is None:
@@ -539,6 +538,14 @@ class _Connection:
             self._give_up()
 
         self._server.barrier.when_clear(send, give_up)
+
+    def _leave(self, data: bytes) -> bool:
+        """Leave an answer to the barrier; False if it is not taken. Behind the end none is."""
+        way = self._way
+        if way is None or self._parting is not None or not way.leave(data, self._server.barrier):
+            return False
+        self._figures.sent_bytes += len(data)
+        return True
 
     def _keep(self, data: bytes) -> None:
         self._unsent_bytes += len(data)
@@ -564,10 +571,19 @@ class _Connection:
                 self._figures.sent_bytes += len(data)
                 self._way.write(data)
         if self._closing and not self._unsent_bytes:
-            if self._left_bytes:
-                self._server.barrier.when_clear(self._flush)
-            else:
+            if not self._left_bytes:
                 self._part()
+            elif not self._will_part:
+                self._will_part = True
+                self._server.barrier.when_clear(self._part_soon)
+
+    def _part_soon(self) -> None:
+        """In a turn of its own: until then the barrier gives back what could not be sent."""
+        self._loop.call_soon(self._part_now)
+
+    def _part_now(self) -> None:
+        self._will_part = False
+        self._flush()
 
     def _part(self) -> None:
         """All is said. What still comes is dropped until the client goes, or for `LINGER_S`."""

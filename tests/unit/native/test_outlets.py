@@ -229,12 +229,14 @@ def test_who_reads_slowly_has_all_of_it_from_the_loop(world: World) -> None:
     wait_until(world.has_rung)
     assert not connection.outlet.is_open
     assert connection.outlet.send(b"between") == -1
+    owed_bytes = connection.outlet.waiting_bytes
     assert not connection.outlet.reopen(), "what it owes comes first"
     found = world.take_back()
     names = [int(name) for name, _ in found]
     assert names == list(range(names[0], 20))
     assert 0 < len(found[0][1]) < 20_000 or names[0] > 0
     rest = b"".join(data for _, data in found)
+    assert owed_bytes == len(rest), "it waits until it is given back"
     sent = connection.receive(400_000 - len(rest))
     assert sent + rest == b"".join(answers)
     assert connection.outlet.reopen()
@@ -255,7 +257,7 @@ def test_who_has_gone_holds_nobody_up(world: World) -> None:
     assert world.take_back() == [("gone", b"lost")]
 
 
-def test_what_became_durable_elsewhere_is_given_back(world: World) -> None:
+def test_what_became_durable_elsewhere_is_sent_by_who_says_so(world: World) -> None:
     """A segment that ends takes the records with it that were put, and leaves the answers."""
     connection = world.connect()
     world.start()
@@ -263,14 +265,30 @@ def test_what_became_durable_elsewhere_is_given_back(world: World) -> None:
     world.leave(connection, b"two", 2, "two")
     world.stop()
     assert world.writer.returned(0) == []
-    for back, data in world.writer.returned(1):
-        back(data)
-    assert world.back == [("one", b"one")]
+    assert world.writer.returned(1) == []
+    assert connection.receive(3) == b"one"
     assert connection.outlet.waiting_bytes == 3
     world.txid = 1
     world.start()
     world.put()
     assert connection.receive(3) == b"two"
+
+
+def test_nothing_comes_into_what_became_durable_elsewhere(world: World) -> None:
+    """It had no room; there was some when the thread had the next answer to send."""
+    connection = world.connect(room_bytes=4096)
+    world.leave(connection, b"1" * 200_000, 1, "one")
+    world.leave(connection, b"2" * 10, 2, "two")
+    ((back, rest),) = world.writer.returned(1)
+    assert 0 < len(rest) < 200_000
+    assert connection.receive(200_000 - len(rest)) == b"1" * (200_000 - len(rest))
+    world.txid = 1
+    world.start()
+    world.put()
+    wait_until(world.has_rung)
+    assert not select.select([connection.far], [], [], 0)[0], "the rest comes first"
+    back(rest)
+    assert world.take_back() == [("one", rest), ("two", b"2" * 10)]
 
 
 def test_what_still_waits_is_let_go_of_with_the_writer(native: ModuleType) -> None:

@@ -6,8 +6,9 @@ import asyncio
 import os
 import socket
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 import uvloop
@@ -20,7 +21,7 @@ from howdah.rpc import wire
 from howdah.rpc.gates import OpenBarrier
 from howdah.rpc.outlets import MOST_WAITING_BYTES, WayOut
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Caller, Registry, Service, unanswered
+from howdah.rpc.service import Caller, Deferred, Registry, Service, unanswered
 from howdah.testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -76,6 +77,64 @@ class Log(OpenBarrier):
         waiting, self.waiting = self.waiting, []
         for send in waiting:
             send()
+
+
+class Thread(OpenBarrier):
+    """Holds all answers back. They leave by a writer's thread when the test has a record put, and
+    the loop hears of it, as a namenode's barrier does, when the test says so."""
+
+    sends = True
+
+    def __init__(self) -> None:
+        native = kernel()
+        assert native is not None
+        self._file = os.memfd_create("segment")
+        self._writer = native.DirectWriter(-1)
+        self._writer.open([(self._file, 0, 0)], 0)
+        self._running = threading.Thread(target=self._writer.run)
+        self._running.start()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self.left = 0
+        self.txid = 0
+
+    def hold(self, *, early: bool = False) -> bool:
+        return True
+
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        self._waiting.append(send)
+
+    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        self.left += 1
+        return self._writer.answer(outlet, data, self.txid + 1, back) > 0
+
+    def send(self) -> None:
+        self.txid += 1
+        self._writer.put([b"record"], self.txid, False)
+        self._end_run()
+        self._writer.open([(self._file, self.txid * 6, self.txid * 6)], self.txid)
+        self._running = threading.Thread(target=self._writer.run)
+        self._running.start()
+
+    def _end_run(self) -> None:
+        wait_until(lambda: self._writer.look() == self.txid)
+        self._writer.interrupt()
+        self._running.join()
+        self._writer.close()
+
+    def hear(self) -> None:
+        turns = 0
+        while self._waiting:
+            self._waiting.popleft()()
+            turns += 1
+            assert turns < 1000, "who waits may leave, and is not to wait again at once"
+        for back, data in self._writer.returned(self.txid):
+            back(data)
+
+    def end(self) -> None:
+        self._end_run()
+        os.close(self._file)
 
 
 # By itself.
@@ -208,8 +267,10 @@ def test_what_is_owed_comes_before_what_is_written_meanwhile(ends: Ends) -> None
     wait_until(lambda: writer.look() == 1)
     writer.interrupt()
     running.join()
+    owed_bytes = ends.way.waiting_bytes
+    assert 0 < owed_bytes < 200_000
     ends.way.write(b"behind")
-    assert ends.way.waiting_bytes == 6, "it waits here"
+    assert ends.way.waiting_bytes == owed_bytes + 6, "it waits here"
     for back, data in writer.returned(0):
         back(data)
     assert ends.receive(200_006) == b"A" * 200_000 + b"behind"
@@ -246,11 +307,16 @@ def test_without_a_descriptor_the_transport_has_all(
 
 
 class Implementation:
+    later: Deferred | None = None
+
     def get_link_target(
         self, request: pb.GetLinkTargetRequestProto, caller: Caller
-    ) -> pb.GetLinkTargetResponseProto:
+    ) -> pb.GetLinkTargetResponseProto | Deferred:
         if request.path == "/refused":
             raise errors.PathNotFound("/refused")
+        if request.path == "/later":
+            self.later = Deferred()
+            return self.later
         return pb.GetLinkTargetResponseProto(targetPath=request.path * 100)
 
 
@@ -274,11 +340,20 @@ class Client:
         return wire.decode_answer(await self.reader.readexactly(int.from_bytes(head, "big")))[0]
 
 
+L = TypeVar("L", Log, Thread)
+
+
 def run(scenario: Callable[[Log, RpcServer, Callable[[], Awaitable[Client]]], Awaitable[T]]) -> T:
+    return run_with(Log(), Implementation(), scenario)
+
+
+def run_with(
+    log: L,
+    implementation: Implementation,
+    scenario: Callable[[L, RpcServer, Callable[[], Awaitable[Client]]], Awaitable[T]],
+) -> T:
     async def main() -> T:
-        log = Log()
         descriptor = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
-        implementation = Implementation()
         refused = unanswered(descriptor, implementation)
         service = Service(PROTOCOL, 1, descriptor, implementation, refused=refused)
         server = RpcServer(Registry([service]), barrier=log)
@@ -371,3 +446,73 @@ def test_an_answer_for_who_has_gone_is_dropped() -> None:
         log.give_back()
 
     run(scenario)
+
+
+TOO_LONG = (1 << 31).to_bytes(4, "big")
+"""The length of a frame that no server takes: the connection ends."""
+
+
+def test_a_connection_ends_behind_what_it_is_owed() -> None:
+    """The client breaks the protocol while the loop has not heard yet that it does not read."""
+
+    async def scenario(
+        log: Thread, server: RpcServer, connect: Callable[[], Awaitable[Client]]
+    ) -> None:
+        client = await connect()
+        path, count = "/" + "x" * 999, 10
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await until(lambda: bool(server.connections))
+        connection: Any = next(iter(server.connections))
+        end = connection._transport.get_extra_info("socket")
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)
+        client.writer.write(b"".join(question(path, number) for number in range(count)))
+        await until(lambda: connection._in_flight == 0 and log.left > 0)
+        await until(lambda: not connection.waiting)
+        log.send()
+        assert connection._left_bytes
+        client.writer.write(TOO_LONG)
+        await until(lambda: connection._closing)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        log.hear()
+
+        async def go_on() -> None:
+            while True:
+                log.send()
+                log.hear()
+                await asyncio.sleep(0.001)
+
+        hearing = asyncio.get_running_loop().create_task(go_on())
+        client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+        found = [await client.answer() for _ in range(count + 1)]
+        assert sorted(each.callId for each in found if each.status == Header.SUCCESS) == list(
+            range(count)
+        )
+        assert await client.reader.read() == b""
+        hearing.cancel()
+
+    log = Thread()
+    try:
+        run_with(log, Implementation(), scenario)
+    finally:
+        log.end()
+
+
+def test_behind_the_end_of_a_connection_nothing_is_left() -> None:
+    implementation = Implementation()
+
+    async def scenario(
+        log: Log, server: RpcServer, connect: Callable[[], Awaitable[Client]]
+    ) -> None:
+        client = await connect()
+        client.writer.write(question("/later", 1) + TOO_LONG)
+        assert (await client.answer()).status == Header.FATAL
+        assert await client.reader.read() == b""
+        assert server.connections, "it lingers"
+        assert implementation.later is not None
+        implementation.later.settle(pb.GetLinkTargetResponseProto(targetPath="/x"))
+        assert not log.left
+        log.give_back()
+        client.writer.close()
+        await until(lambda: not server.connections)
+
+    run_with(Log(), implementation, scenario)

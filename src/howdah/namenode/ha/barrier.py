@@ -36,6 +36,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from howdah import defects
 from howdah.namenode.calls.core import Core
 
 if TYPE_CHECKING:
@@ -264,7 +265,10 @@ class DurableBarrier:
             while waiting and self._may_leave(waiting[0], txid, is_alone=is_alone):
                 waiting.popleft().send()
             for back, data in self.log.returned(txid):
-                back(data)
+                try:
+                    back(data)
+                except Exception as error:  # noqa: BLE001 - others get theirs
+                    defects.note("an answer that came back from the log", error, "it is lost")
         except BaseException:
             # The loop reports it; those behind it are not to wait for the next edit.
             self._soon(lambda: self._go_on(txid))

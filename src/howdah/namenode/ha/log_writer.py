@@ -172,7 +172,8 @@ class LogWriter:
         self._unwatch = lambda: None
         written = self._written()
         self._core.last_txid = written.last_txid
-        self._barrier.durable(written.durable_txid, is_alone=True)
+        # All of it, whatever a look on the loop has written over meanwhile.
+        self._barrier.durable(written.last_txid, is_alone=True)
         self._log = self._barrier.log = None
         self.shared = self._barrier.lease = None
         log.info("the log is closed at transaction %d", written.last_txid)

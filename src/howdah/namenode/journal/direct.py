@@ -57,8 +57,8 @@ class DirectLog:
         """`answer(outlet, data, txid, back)` leaves an answer; how many wait then, or 0 where
         the transaction is durable and nothing is kept."""
         self.returned: Final = writer.returned
-        """`returned(txid)` has what could not be sent, and what waits for no more than this
-        transaction, which became durable in another way."""
+        """`returned(txid)` has what could not be sent. What waits for no more than this
+        transaction, which became durable in another way, is sent first."""
         self._writer = writer
         self._lent: list[SegmentFile] = []
 

@@ -616,6 +616,21 @@ def test_an_answer_is_left_with_a_log_that_sends(world: World) -> None:
     assert world.sent == ["a", "b"], "what comes back is sent by the loop"
 
 
+def test_a_defect_with_what_comes_back_takes_nothing_from_others(world: World) -> None:
+    world.journal.sends = True
+    outlet: Any = None
+
+    def fail(data: bytes) -> None:
+        raise RuntimeError("cannot write")
+
+    world.change("a")
+    assert world.barrier.leave(outlet, b"b", fail)
+    assert leave(world, "c")
+    world.end_turn()
+    world.barrier.durable(world.namenode.core.last_txid)
+    assert world.sent == ["a", "c"]
+
+
 @pytest.mark.parametrize("why", ["no log", "does not send", "durable", "lease", "broken"])
 def test_where_it_cannot_be_left_it_is_not_kept(world: World, why: str) -> None:
     world.journal.sends = why != "does not send"
