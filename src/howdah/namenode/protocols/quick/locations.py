@@ -22,6 +22,7 @@ from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
 from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.file_table import ATIME, BLOCK, TRAITS, WIDTH, Traits
 from howdah.namenode.inodes.pages import Page
+from howdah.namenode.protocols.quick.located import field, located_block
 from howdah.namenode.protocols.quick.rows import Tables, find, path_of
 from howdah.namenode.tree.ways import Way
 from howdah.native.loading import kernel
@@ -30,7 +31,6 @@ from howdah.rpc.wire import varint
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
 _STORAGE_MASK: Final = (1 << STORAGE_BITS) - 1
 _MAX_LOCATED: Final = 64
-_NO_TOKEN: Final = b"\x2a\x08\x0a\x00\x12\x00\x1a\x00\x22\x00"
 
 Found = bytes | Datanode | str | None
 """The answer; or what has to be supplied before it can be given: a datanode that is to be described
@@ -64,43 +64,6 @@ class _Lacking(Exception):
 
     def __init__(self, what: Datanode | str | None) -> None:
         self.what = what
-
-
-def field(tag: bytes, content: bytes) -> bytes:
-    """A field of bytes, a text or a message; `tag` has its number and type."""
-    return tag + varint(len(content)) + content
-
-
-def located_block(
-    pool_id: str,
-    block_id: int,
-    generation_stamp: int,
-    length_bytes: int,
-    offset_bytes: int,
-    places: Sequence[tuple[bytes, Storage]],
-) -> bytes:
-    """LocatedBlockProto of a block that is not corrupt, and cached nowhere: with its places in the
-    order given, each with the bytes that describe its datanode."""
-    named = (
-        field(b"\x0a", pool_id.encode())
-        + b"\x10"
-        + varint(block_id)
-        + b"\x18"
-        + varint(generation_stamp)
-        + b"\x20"
-        + varint(length_bytes)
-    )
-    return b"".join(
-        (
-            field(b"\x0a", named),
-            b"\x10" + varint(offset_bytes),
-            *[field(b"\x1a", info) for info, _ in places],
-            b"\x20\x00" + _NO_TOKEN,  # not corrupt
-            field(b"\x32", bytes(len(places))),  # cached nowhere
-            *[b"\x38" + varint(storage.storage_type) for _, storage in places],
-            *[field(b"\x42", storage.storage_id.encode()) for _, storage in places],
-        )
-    )
 
 
 def _range_of(request: bytes, at: int) -> tuple[int, int] | None:

@@ -14,7 +14,8 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.inodes import Block, File
 from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.quick import locations, rows
+from howdah.namenode.protocols.quick import rows
+from howdah.namenode.protocols.quick.located import field, located_block
 
 
 class WrittenAnswers:
@@ -33,7 +34,7 @@ class WrittenAnswers:
 
     def placed(self, block: Block, offset_bytes: int, places: Iterable[Storage]) -> bytes:
         """A new block with its places, in the order given."""
-        located = locations.located_block(
+        block_bytes = located_block(
             self._core.settings.block_pool_id,
             block.block_id,
             block.generation_stamp,
@@ -41,4 +42,4 @@ class WrittenAnswers:
             offset_bytes,
             [(messages.shown_bytes(storage.node), storage) for storage in places],
         )
-        return locations.field(b"\x0a", located)
+        return field(b"\x0a", block_bytes)

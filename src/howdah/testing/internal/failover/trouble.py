@@ -24,9 +24,14 @@ NAME_NODE_INFO = "Hadoop:service=NameNode,name=NameNodeInfo"
 SHARED = ("qjournal:", "QJM to ")
 """How ours and Hadoop's begin to name the log on the journal nodes."""
 RESYNC = "(will try to re-sync on next segment)"
-NOT_YET = ("is not currently healthy", "No other node is currently active")
-"""Said while a controller that was just started has not asked its namenode how it is, or while
-the namenode that is active has not been elected again after its controller went."""
+NOT_YET = (
+    "is not currently healthy",
+    "No other node is currently active",
+    "journal nodes took the breadcrumb of term",
+)
+"""Said while a controller that was just started has not asked its namenode how it is, while the
+namenode that is active has not been elected again after its controller went, and where another
+controller holds an election in a newer term at that moment."""
 
 
 @dataclass(frozen=True, slots=True)
