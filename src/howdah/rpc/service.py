@@ -69,6 +69,7 @@ class Caller:
         federated_state: bytes = b"",
         real_user: str | None = None,
         told_machine: str | None = None,
+        takes_bytes: bool = False,
     ) -> None:
         self.user = user
         self.client_id = client_id
@@ -81,7 +82,7 @@ class Caller:
         self.federated_state = federated_state
         self.real_user = real_user
         self.told_machine = told_machine
-        self.takes_bytes = False
+        self.takes_bytes = takes_bytes
 
     @property
     def machine(self) -> str:

@@ -26,6 +26,7 @@ from howdah.datanode.replicas import store
 from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.data_server import listen
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
@@ -86,7 +87,8 @@ def check_books(lab: Lab, node: Any) -> None:
 
 
 def failing_once(monkeypatch: Patch, name: str, code: int, meant: Callable[..., bool]) -> None:
-    """`os.name` fails at the first call that is meant."""
+    """`os.name` fails at the first call that is meant. The kernel, which makes none, has no part."""
+    monkeypatch.setattr(relay, "kernel", lambda: None)
     real, left = getattr(os, name), [1]
 
     def maybe(*arguments: Any, **options: Any) -> Any:

@@ -114,6 +114,8 @@ class _Connection(asyncio.Protocol):
         self._waiting: dict[_Key, deque[Receiver]] = {}
         self._may_write = asyncio.Event()
         self._may_write.set()
+        self._refusal: errors.HowdahError | None = None
+        """Why the namenode ended it. It may say so before there is a call to tell."""
         self.is_open = False
         self.used_s = 0.0
 
@@ -172,6 +174,7 @@ class _Connection(asyncio.Protocol):
         error = None if header.status == _SUCCESS else _error_of(header)
         if header.status == _FATAL:
             assert error is not None
+            self._refusal = error
             self._end(error)
             self.close()
             return
@@ -195,7 +198,7 @@ class _Connection(asyncio.Protocol):
     async def call(self, frame: bytes, key: _Key) -> bytes:
         await self._may_write.wait()
         if not self.is_open or self._transport is None:
-            raise Broken(f"{self._place} ended the connection")
+            raise self._refusal or Broken(f"{self._place} ended the connection")
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def receive(outcome: Outcome) -> None:
