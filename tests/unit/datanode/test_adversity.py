@@ -87,8 +87,7 @@ def check_books(lab: Lab, node: Any) -> None:
 
 
 def failing_once(monkeypatch: Patch, name: str, code: int, meant: Callable[..., bool]) -> None:
-    """`os.name` fails at the first call that is meant. The kernel, which makes none, has no part."""
-    monkeypatch.setattr(relay, "kernel", lambda: None)
+    """`os.name` fails at the first call that is meant."""
     real, left = getattr(os, name), [1]
 
     def maybe(*arguments: Any, **options: Any) -> Any:
@@ -342,6 +341,8 @@ def test_a_pipeline_whose_rename_fails_after_the_cut_can_be_rebuilt_again(
 def test_checksums_that_find_no_room_cost_the_pipeline_and_no_acknowledged_byte(
     lab: Lab, node: Any, monkeypatch: Patch
 ) -> None:
+    # Python writes them, so that a write can fail here; in the kernel none is a function of `os`.
+    monkeypatch.setattr(relay, "kernel", lambda: None)
     writer = open_replica(lab, node, DATA[:700])
     failing_once(monkeypatch, "pwritev", errno.ENOSPC, lambda fd, *_: _path(fd).endswith(".meta"))
     writer.send(512, DATA[512:])
