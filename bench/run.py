@@ -53,6 +53,7 @@ SCRIPTS = (
     "small_files",
     "caching",
     "scale",
+    "many_files",
     "images",
     "pages",
     "hostile_http",
