@@ -6,6 +6,8 @@ channel is the end of both.
 
 from __future__ import annotations
 
+import math
+import select
 import socket
 import threading
 
@@ -13,6 +15,18 @@ from howdah import errors
 from howdah.datanode.channel.messages import Message, MessageBuffer, encode
 
 _RECEIVE_BYTES = 64 * 1024
+
+
+def wait_readable(*descriptors: int, timeout_s: float | None = None) -> set[int]:
+    """Those that can be read, or are at their end; none of them after `timeout_s`.
+
+    By `poll`, as `select` refuses descriptors from 1024 on, which a busy datanode has.
+    """
+    arrival = select.poll()
+    for descriptor in descriptors:
+        arrival.register(descriptor, select.POLLIN)
+    left_ms = None if timeout_s is None else math.ceil(max(timeout_s, 0) * 1000)
+    return {descriptor for descriptor, _ in arrival.poll(left_ms)}
 
 
 class LinkClosed(errors.HowdahError, ConnectionError):

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import itertools
 import logging
-import select
 import threading
 import time
 from collections.abc import Callable
 from typing import Final
 
-from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel.link import Link, LinkClosed, wait_readable
 from howdah.datanode.channel.messages import Ask, Told, What
 
 log = logging.getLogger(__name__)
@@ -63,7 +62,7 @@ class Questions:
         self._link.send(question)
         # One that came too late for an earlier question may come before the answer.
         while (left_s := deadline_s - time.monotonic()) > 0:
-            if select.select([self._link.fileno()], [], [], left_s)[0]:
+            if wait_readable(self._link.fileno(), timeout_s=left_s):
                 for message in self._link.receive(once=True):
                     if isinstance(message, Told) and message.number == question.number:
                         return message.text

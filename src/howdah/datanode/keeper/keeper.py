@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import select
 import signal
 import socket
 import threading
@@ -31,7 +30,7 @@ from howdah import errors, exposure, keys
 from howdah.config import Configuration
 from howdah.datanode.channel import dialing
 from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel.link import Link, LinkClosed, wait_readable
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     CacheChanged,
@@ -323,7 +322,7 @@ class Keeper:
             signal.signal(
                 number, lambda received, _: self.stop(f"got {signal.Signals(received).name}", 0)
             )
-        # Written to by the interpreter, so that a signal ends the wait in select.
+        # Written to by the interpreter, so that a signal ends the wait of the loop.
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
 
     def _node(self, namenode: tuple[str, int]) -> DatanodeAddress:
@@ -404,8 +403,7 @@ class Keeper:
     def _loop(self) -> None:
         while not self._stop_reason:
             link = self._link.fileno()
-            ready, _, _ = select.select([link, self._wake_reader], [], [])
-            if link not in ready:
+            if link not in wait_readable(link, self._wake_reader):
                 continue
             try:
                 messages = self._link.receive()

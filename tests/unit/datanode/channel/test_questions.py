@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import resource
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -12,14 +15,24 @@ from howdah.datanode.channel.link import Link
 from howdah.datanode.channel.messages import What
 from howdah.datanode.channel.questions import Questions
 
+MOST_OF_SELECT = 1024
 
-@pytest.fixture
-def pair() -> Iterator[tuple[Questions, Link]]:
+
+@pytest.fixture(params=["low", "high"])
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Questions, Link]]:
+    """The keeper's end with a low descriptor, and as one that has a thousand others open."""
     left, right = Link.pair()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if request.param == "high":
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 2048), before[1]))
+        high = fcntl.fcntl(left.fileno(), fcntl.F_DUPFD_CLOEXEC, MOST_OF_SELECT)
+        left.close()
+        left = Link(socket.socket(fileno=high))
     asking = Questions(left)
     yield asking, right
     asking.close()
     right.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_each_question_has_its_answer_however_many_ask(pair: tuple[Questions, Link]) -> None:
