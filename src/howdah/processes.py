@@ -1,5 +1,5 @@
-"""Which process one is, when it is to end, and when another one on this machine has died (shell;
-Linux).
+"""Which process one is, how many files it may open, when it is to end, and when another one on
+this machine has died (shell; Linux).
 
 A refused connection or a missing answer may have many reasons. That a process has died is
 certain only from its kernel: a process is named by its id, the moment of its start and the boot
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import queue
+import resource
 import select
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,10 @@ from typing import Final
 _PROC: Final = Path("/proc")
 _START_FIELD: Final = 22
 """Of /proc/PID/stat, counted from 1."""
+MOST_DESCRIPTORS: Final = 1 << 20
+"""More are never asked for, whatever the hard limit is: programs that a server starts may go
+through all numbers up to the limit to close them, and containers grant a thousand times as many.
+Linux grants no more than these by default (`fs.nr_open`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,30 @@ def identity_of(pid: int) -> ProcessIdentity | None:
 
 def this_process() -> ProcessIdentity | None:
     return identity_of(os.getpid())
+
+
+def descriptors_after_raise() -> int:
+    """How many files a server that is started from here may open, once it has raised its limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(_number(soft), min(_number(hard), MOST_DESCRIPTORS))
+
+
+def raise_descriptor_limit() -> tuple[int, int]:
+    """Let this process, and those that it starts, open as many files as it may: the soft limit
+    becomes the hard one, or `MOST_DESCRIPTORS` if that is less. How many it could open before, and
+    can now. A JVM does so at its start.
+
+    Raises OSError or ValueError where the system does not let it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = descriptors_after_raise()
+    if _number(soft) < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return _number(soft), wanted
+
+
+def _number(limit: int) -> int:
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 
 class LivingProcess:

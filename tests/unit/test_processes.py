@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -14,11 +15,41 @@ from types import FrameType
 
 import pytest
 
-from howdah.processes import AskedToEnd, LivingProcess, identity_of, this_process
+from howdah import processes
+from howdah.processes import (
+    AskedToEnd,
+    LivingProcess,
+    descriptors_after_raise,
+    identity_of,
+    raise_descriptor_limit,
+    this_process,
+)
 
 TraceFunction = Callable[[FrameType, str, object], object]
 
 WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "after"),
+    [
+        (1024, 4096, 4096),
+        (4096, 4096, 4096),
+        (1024, 1 << 30, 1 << 20),
+        (1024, resource.RLIM_INFINITY, 1 << 20),
+        (1 << 21, 1 << 30, 1 << 21),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, sys.maxsize),
+    ],
+)
+def test_the_soft_limit_of_open_files_is_raised_and_never_lowered(
+    soft: int, hard: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = [(soft, hard)]
+    monkeypatch.setattr(processes.resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(processes.resource, "setrlimit", lambda _, wanted: limits.append(wanted))
+    assert descriptors_after_raise() == after
+    assert raise_descriptor_limit()[1] == after
+    assert limits[1:] == ([(after, hard)] if soft not in (after, resource.RLIM_INFINITY) else [])
 
 
 @pytest.fixture

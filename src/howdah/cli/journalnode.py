@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.cli.servers import begin, check_configuration, server_arguments
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -15,7 +15,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     """Run a journal node until SIGTERM."""
     parser = server_arguments("journalnode")
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     from howdah.journalnode.server import run
 

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
-from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.cli.servers import begin, check_configuration, server_arguments
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -40,7 +40,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     if options.checkpoint not in (_NO_CHECKPOINT, _IF_DUE, "force"):
         raise UsageError("-checkpoint takes no argument but force")
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     if options.checkpoint == _NO_CHECKPOINT and not options.geteditsize:
         from howdah.namenode.process.secondary import run

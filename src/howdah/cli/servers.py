@@ -20,6 +20,7 @@ from howdah.cli.arguments.usage import UsageError
 
 if TYPE_CHECKING:
     import socket
+    from argparse import Namespace
     from collections.abc import Callable
 
     from howdah.config import Configuration
@@ -72,6 +73,21 @@ def log_to_stderr(level: str, form: str = "text") -> None:
     formatter.default_msec_format = "%s,%03dZ"
     handler.setFormatter(formatter)
     logging.basicConfig(level=level, handlers=[handler], force=True)
+
+
+def begin(options: Namespace) -> None:
+    """What each server does first: log as its `server_arguments` say, and open as many files as
+    the system lets it."""
+    from howdah.processes import raise_descriptor_limit
+
+    log_to_stderr(options.log_level, options.log)
+    try:
+        before, now = raise_descriptor_limit()
+    except (OSError, ValueError) as error:
+        _log.warning("the soft limit of open files stays as it is (ulimit -n): %s", error)
+        return
+    if now > before:
+        _log.info("this server may open %d files: its soft limit was %d", now, before)
 
 
 def check_configuration(conf: Configuration) -> None:
@@ -179,7 +195,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         raise UsageError("only one of " + ", ".join(f"-{name}" for name in chosen))
     if options.rollingUpgrade is not None and any(getattr(options, name) for name in chosen):
         raise UsageError("-rollingUpgrade goes with no other option")
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
         from howdah.namenode.nameservice.place import alone
@@ -256,7 +272,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
         help="the same as -rollback, after a rolling upgrade: what was deleted during it is back",
     )
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     from howdah import keys
     from howdah.datanode.server import run
@@ -290,7 +306,7 @@ def zookeeper(argv: list[str], conf: Configuration) -> int:
         address = parse_address(options.address)
     except ValueError as error:
         raise UsageError(f"--address {options.address}: {error}") from error
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     return run_zookeeper(options.dir.absolute(), address, options.ready_file)
 
 
@@ -299,7 +315,7 @@ def httpfs(argv: list[str], conf: Configuration) -> int:
     configuration's directory besides."""
     parser = server_arguments("httpfs")
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     conf = conf.with_own_site_file("httpfs-site.xml")
     check_configuration(conf)
     from howdah.gateway.server import run

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.confirm import confirm
 from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
-from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.cli.servers import begin, check_configuration, server_arguments
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -33,7 +33,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     if not options.formatZK and (options.force or options.nonInteractive):
         raise UsageError("-force and -nonInteractive go with -formatZK")
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     if options.formatZK:
         return _format(conf, force=options.force, asks=not options.nonInteractive)

@@ -48,6 +48,7 @@ from howdah.nameservices import (
     specialise,
     value_of,
 )
+from howdah.processes import descriptors_after_raise
 from howdah.this_host import is_this_host
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place, is_http_served, is_https_served, namenode_places
@@ -456,8 +457,5 @@ def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
 
 
 def _limits() -> Limits:
-    def of(what: int) -> int | None:
-        granted, _ = resource.getrlimit(what)
-        return None if granted == resource.RLIM_INFINITY else granted
-
-    return Limits(of(resource.RLIMIT_NOFILE), of(resource.RLIMIT_MEMLOCK))
+    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return Limits(descriptors_after_raise(), None if locked == resource.RLIM_INFINITY else locked)

@@ -54,8 +54,9 @@ def _limits(facts: Facts) -> Iterator[Finding]:
     if granted is not None and granted < wanted:
         yield warning(
             "descriptors",
-            f"a process started from here may open {granted} files, and {whose} may need {wanted}",
-            f"ulimit -n {wanted}, in /etc/security/limits.d, or LimitNOFILE= of its systemd unit",
+            f"a server started from here may open {granted} files, and {whose} may need {wanted}",
+            f"raise the hard limit to {wanted}, in /etc/security/limits.d, or by LimitNOFILE= of "
+            "its systemd unit",
         )
     locked = facts.conf.get(keys.DFS_DATANODE_MAX_LOCKED_MEMORY)
     may_lock = facts.limits.locked_bytes

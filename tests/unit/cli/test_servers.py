@@ -4,12 +4,15 @@ import json
 import logging
 import os
 import re
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from howdah.cli.main import main
 from howdah.cli.servers import log_to_stderr
+from howdah.processes import descriptors_after_raise
 
 
 @pytest.mark.parametrize(
@@ -207,6 +210,46 @@ def test_a_server_names_keys_that_have_no_effect(
     command = ["namenode", "-format", "-D", f"dfs.namenode.name.dir={tmp_path}/name"]
     assert main([*command, "-D", "dfs.namenode.handler.count=64"]) == 0
     assert "dfs.namenode.handler.count (from command line) has no effect" in capsys.readouterr().err
+
+
+@pytest.fixture
+def few_files() -> Iterator[int]:
+    """A soft limit below the hard one; put back afterwards."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = descriptors_after_raise() - 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, before[1]))
+    yield few
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        *("namenode", "datanode", "secondarynamenode", "journalnode", "zkfc", "router", "httpfs"),
+        "sps",
+    ],
+)
+def test_a_server_opens_as_many_files_as_the_system_lets_it(
+    server: str, few_files: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([server, "-D", "dfs.replication=three"]) == 1  # and so ends at once
+    told = capfd.readouterr().err
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == few_files + 1
+    assert f"this server may open {few_files + 1} files: its soft limit was {few_files}" in told
+
+
+def test_a_server_that_may_not_raise_its_limit_says_so_and_goes_on(
+    few_files: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: object) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "setrlimit", refuses)
+    assert main(["journalnode", "-D", "dfs.replication=three"]) == 1
+    monkeypatch.undo()
+    told = capfd.readouterr().err
+    assert "the soft limit of open files stays as it is (ulimit -n): not allowed" in told
+    assert "dfs.replication = 'three'" in told
 
 
 @pytest.mark.parametrize("server", ["namenode", "datanode", "secondarynamenode"])

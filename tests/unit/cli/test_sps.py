@@ -22,7 +22,7 @@ Serve = Callable[..., None]
 def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Runs the command; `serve` is what it does instead of its work."""
     monkeypatch.setattr(sps.signal, "signal", lambda number, handler: None)
-    monkeypatch.setattr(sps, "log_to_stderr", lambda level, form: None)
+    monkeypatch.setattr(sps, "begin", lambda options: None)
     monkeypatch.setattr(sps, "_AGAIN_S", 0.0)
 
     def run(serve: Serve, *words: str, conf: dict[str, str] | None = None) -> int:

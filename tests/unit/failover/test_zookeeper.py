@@ -382,7 +382,7 @@ def test_the_znode_is_that_of_the_nameservice() -> None:
 def _logs(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log is the test's."""
     caplog.set_level(logging.INFO, "howdah")
-    monkeypatch.setattr("howdah.cli.zkfc.log_to_stderr", lambda *wanted: None)
+    monkeypatch.setattr("howdah.cli.zkfc.begin", lambda options: None)
 
 
 @pytest.mark.req("FS-260")

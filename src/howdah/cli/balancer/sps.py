@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.cli.servers import begin, check_configuration, server_arguments
 from howdah.processes import AskedToEnd
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         help="print a JSON object for each path whose mark is taken off",
     )
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     stop = AskedToEnd()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

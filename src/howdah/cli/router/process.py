@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from howdah.cli.servers import check_configuration, log_to_stderr, server_arguments
+from howdah.cli.servers import begin, check_configuration, server_arguments
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -14,7 +14,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     """Run a router until SIGTERM."""
     parser = server_arguments("router")
     options = parser.parse_args(argv)
-    log_to_stderr(options.log_level, options.log)
+    begin(options)
     check_configuration(conf)
     from howdah.router.server import run
 
