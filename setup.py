@@ -33,12 +33,14 @@ KERNEL = Extension(
     sources=[
         "src/howdah/_kernel.c",
         "src/howdah/_kernel_rows.c",
+        "src/howdah/_kernel_segments.c",
         "src/howdah/_kernel_calls.c",
         "src/howdah/_kernel_answers.c",
         "src/howdah/_kernel_reads.c",
         "src/howdah/_kernel_client.c",
         "src/howdah/_kernel_exchange.c",
         "src/howdah/_kernel_journal.c",
+        "src/howdah/_kernel_journal_answers.c",
         "src/howdah/_kernel_locations.c",
         "src/howdah/_kernel_outlets.c",
         "src/howdah/_kernel_relay.c",
@@ -47,11 +49,13 @@ KERNEL = Extension(
     ],
     depends=[
         "src/howdah/_kernel_calls.h",
+        "src/howdah/_kernel_journal.h",
         "src/howdah/_kernel_messages.h",
         "src/howdah/_kernel_outlets.h",
         "src/howdah/_kernel_packets.h",
         "src/howdah/_kernel_reads.h",
         "src/howdah/_kernel_relay.h",
+        "src/howdah/_kernel_segments.h",
     ],
     extra_compile_args=["-O3"],
     # Python 3.11's, the first with buffers: one wheel serves all that come later.

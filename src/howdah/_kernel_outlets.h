@@ -1,5 +1,5 @@
-/* Of _kernel_outlets.c, for _kernel_journal.c: answers that wait for the log, and leave by
- * themselves. What takes no interpreter says so; all else is called with it. */
+/* Of _kernel_outlets.c, for _kernel_journal_answers.c: answers that wait for the log, and leave
+ * by themselves. What takes no interpreter says so; all else is called with it. */
 #ifndef HOWDAH_KERNEL_OUTLETS_H
 #define HOWDAH_KERNEL_OUTLETS_H
 
