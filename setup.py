@@ -42,6 +42,7 @@ KERNEL = Extension(
         "src/howdah/_kernel_journal.c",
         "src/howdah/_kernel_journal_answers.c",
         "src/howdah/_kernel_locations.c",
+        "src/howdah/_kernel_moment.c",
         "src/howdah/_kernel_outlets.c",
         "src/howdah/_kernel_relay.c",
         "src/howdah/_kernel_relay_type.c",

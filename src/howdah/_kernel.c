@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 12 };
+enum { REVISION = 13 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -640,6 +640,9 @@ PyObject *howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_moment.c. */
+PyObject *howdah_await_bytes(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_exchange.c. */
 PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -714,6 +717,8 @@ static PyMethodDef methods[] = {
     {"located", (PyCFunction)(void (*)(void))howdah_located, METH_FASTCALL,
      "located(answer, known, kinds) -> (length, blocks, under construction, last, complete) | "
      "None"},
+    {"await_bytes", (PyCFunction)(void (*)(void))howdah_await_bytes, METH_FASTCALL,
+     "await_bytes(descriptor, nanoseconds) -> bool"},
     {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
      "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
     {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,

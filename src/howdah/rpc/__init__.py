@@ -5,6 +5,7 @@
 - `service`  pure: which method of which protocol is answered by what
 - `server`   the asyncio shell; `threaded` the shell on blocking sockets
 - `client`   the blocking caller with its pool of connections
+- `lone`     pure: when a server waits for its only caller, awake
 - `together` two calls that reach a server in one piece
 
 Arrows: `server, threaded -> session, service -> wire -> proto, errors`, and

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
@@ -25,8 +27,10 @@ from google.protobuf.message import Message
 
 from howdah import defects, errors
 from howdah.figures.calls import CallFigures
+from howdah.native.loading import kernel
 from howdah.rpc import traced, wire
 from howdah.rpc.gates import Admission, Alignment, Impersonation, OpenBarrier, SendingBarrier
+from howdah.rpc.lone import MOMENT_NS, LoneCaller
 from howdah.rpc.outlets import WayOut
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
@@ -93,10 +97,19 @@ class RpcServer:
         self.idle_timeout_s = idle_timeout_s
         self.idle_threshold = idle_threshold
         self._next_look_s = 0.0
+        native = kernel()
+        # On a single processor nobody could ask while the loop is awake.
+        self.await_bytes = native.await_bytes if native and _processors() > 1 else None
+        self.lone = LoneCaller()
         self.connections: set[_Connection] = set()
         self.figures: dict[int, CallFigures] = {}
         """What is counted of the calls, by the port at which it listens."""
         self._listening: list[asyncio.AbstractServer] = []
+
+    def wait_a_moment(self, descriptor: int) -> None:
+        """For the next call of the only caller, which has its answers."""
+        assert self.await_bytes is not None, "there is something to wait with"
+        self.lone.waited(self.await_bytes(descriptor, MOMENT_NS))
 
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
@@ -159,6 +172,7 @@ class _Connection:
         self._session = ServerSession(server.max_frame_bytes, server.registry.quick)
         self._transport: asyncio.Transport | None = None
         self._way: WayOut | None = None
+        self._descriptor = -1
         self._loop = asyncio.get_running_loop()
         self._backlog: deque[Event] = deque()
         self._out: list[bytes] = []
@@ -191,6 +205,9 @@ class _Connection:
             self._transport.abort()
             return
         self._way = WayOut(self._transport)
+        socket = transport.get_extra_info("socket")
+        if socket is not None and self._server.await_bytes is not None:
+            self._descriptor = socket.fileno()
         self._server.make_room(self._loop.time())
         self._server.connections.add(self)
         self._heard_s = self._loop.time()
@@ -217,8 +234,7 @@ class _Connection:
 
     def is_idle(self, since_s: float) -> bool:
         """Nothing was asked since then, and nothing is to be answered."""
-        busy = self._in_flight or self._backlog or self._unsent_bytes or self._left_bytes
-        return self._heard_s < since_s and not busy
+        return self._heard_s < since_s and self._is_answered
 
     @property
     def _left_bytes(self) -> int:
@@ -227,6 +243,8 @@ class _Connection:
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._descriptor = -1
+        self._server.lone.gone(self)
         if self._way is not None:
             self._way.close()
             self._way = None
@@ -274,6 +292,22 @@ class _Connection:
     def data_received(self, data: bytes) -> None:
         if self._parting is not None:
             return
+        self._receive(data)
+        # Of an edit the log's disk takes so much longer that a moment more or less is nothing.
+        if self._server.lone.heard(self) and self._descriptor >= 0 and self._is_answered:
+            self._wait_a_moment()
+
+    @property
+    def _is_answered(self) -> bool:
+        busy = self._in_flight or self._backlog or self._unsent_bytes or self._left_bytes
+        return not busy
+
+    def _wait_a_moment(self) -> None:
+        transport = self._transport
+        if transport is not None and not transport.is_closing() and self._is_answered:
+            self._server.wait_a_moment(self._descriptor)
+
+    def _receive(self, data: bytes) -> None:
         self._heard_ns = perf_counter_ns()
         self._figures.received_bytes += len(data)
         self._heard_s = self._loop.time()
@@ -608,3 +642,8 @@ def _encode(
         body = outcome.SerializeToString() if call.encoded is None else call.encoded
         return wire.encode_answer_bytes(*whose, body, state_id, states)
     return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc import server as server_module
 from howdah.rpc import wire
 from howdah.rpc.gates import OpenBarrier
+from howdah.rpc.lone import MOMENT_NS
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import (
     Caller,
@@ -202,6 +204,70 @@ def test_answer_waits_for_the_barrier() -> None:
             await asyncio.wait_for(client.reader.readexactly(1), 0.05)
         world.gate.open()
         assert (await client.answer())[0].callId == 7
+
+    run(scenario)
+
+
+class Waits:
+    """What a server awaits, awake: what each wait is to find, and how many there were."""
+
+    def __init__(self, server: RpcServer, found: bool) -> None:
+        self.count = 0
+        self.most_ns = 0
+        self._found = found
+        server.await_bytes = self
+
+    def __call__(self, descriptor: int, nanoseconds: int) -> bool:
+        with socket.socket(fileno=os.dup(descriptor)) as waited_for:
+            assert waited_for.getpeername()
+        self.count += 1
+        self.most_ns = max(self.most_ns, nanoseconds)
+        return self._found
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_a_lone_caller_is_waited_for_when_it_is_answered(found: bool) -> None:
+    async def scenario(world: World) -> int:
+        waits = Waits(world.server, found)
+        client = await world.client()
+        for number in range(40):
+            client.writer.write(info("/a", number))
+            assert (await client.answer())[0].callId == number
+        assert waits.most_ns == MOMENT_NS
+        return waits.count
+
+    # The greeting may come with the first call.
+    assert run(scenario) in ((31, 32) if found else (2,))
+
+
+def test_nobody_is_waited_for_among_several() -> None:
+    async def scenario(world: World) -> int:
+        waits = Waits(world.server, True)
+        clients = [await world.client(), await world.client()]
+        for number in range(40):
+            for client in clients:
+                client.writer.write(info("/a", number))
+                await client.answer()
+        return waits.count
+
+    assert run(scenario) == 0
+
+
+def test_a_caller_whose_answer_is_held_back_is_not_waited_for() -> None:
+    async def scenario(world: World) -> None:
+        waits = Waits(world.server, True)
+        client = await world.client()
+        for number in range(20):
+            client.writer.write(info("/a", number))
+            await client.answer()
+        before = waits.count
+        assert before
+        world.gate.shut = True
+        client.writer.write(info("/a", 20))
+        await until(lambda: bool(world.gate.waiting))
+        assert waits.count == before
+        world.gate.open()
+        assert (await client.answer())[0].callId == 20
 
     run(scenario)
 
