@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.storage.edits.codec import MAX_RECORD_BYTES, check_record, record_length
-from howdah.storage.primitives import MalformedRecord
+from howdah.storage.malformed import MalformedRecord
 
 
 def offsets(records: bytes, first_txid: int, count: int) -> tuple[int, ...]:

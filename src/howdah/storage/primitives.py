@@ -23,26 +23,17 @@ import struct
 from typing import Final
 
 from howdah import errors
+from howdah.storage.malformed import MalformedRecord
 
 MAX_STRING_BYTES: Final = 0xFFFF
 MAX_TEXT_BYTES: Final = 1 << 20
 
+_BYTES: Final = [bytes((value,)) for value in range(0x100)]
 _I16: Final = struct.Struct(">h")
 _U16: Final = struct.Struct(">H")
 _I32: Final = struct.Struct(">i")
 _I64: Final = struct.Struct(">q")
 _ASTRAL: Final = re.compile("[\U00010000-\U0010ffff]")
-
-
-class MalformedRecord(errors.CorruptEditLog):
-    """Bytes that are not what a record must be; `offset` is where, counted from its start.
-
-    Whoever knows the file adds its name and the transaction.
-    """
-
-    def __init__(self, message: str, *, offset: int = 0) -> None:
-        super().__init__(message)
-        self.offset = offset
 
 
 def _surrogates(match: re.Match[str]) -> str:
@@ -99,7 +90,7 @@ def pack_text(text: str) -> bytes:
 def pack_vlong(value: int) -> bytes:
     """A 64-bit integer in one to nine bytes; a vint is the same, of 32 bits."""
     if -112 <= value <= 127:
-        return (value & 0xFF).to_bytes(1, "big")
+        return _BYTES[value & 0xFF]
     base = -112
     if value < 0:
         value = ~value
@@ -107,7 +98,7 @@ def pack_vlong(value: int) -> bytes:
     width = (value.bit_length() + 7) // 8
     if width > 8 or value > 0x7FFF_FFFF_FFFF_FFFF:
         raise errors.IllegalArgument(f"{value} does not fit into 64 bits")
-    return ((base - width) & 0xFF).to_bytes(1, "big") + value.to_bytes(width, "big")
+    return _BYTES[(base - width) & 0xFF] + value.to_bytes(width, "big")
 
 
 def pack_delimited(message: bytes) -> bytes:

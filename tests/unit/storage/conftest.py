@@ -3,8 +3,11 @@ Hadoop 3.5.0 namenode wrote."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
+import functools
+import sys
 import types
 import typing
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+import howdah
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import BODIES
 
@@ -56,8 +60,26 @@ def _values(name: str, hint: Any, owner: type) -> st.SearchStrategy[Any]:
     raise AssertionError(f"no strategy for {owner.__name__}.{name}: {hint}")
 
 
+@functools.cache
+def _classes(module: str) -> dict[str, ast.ClassDef]:
+    source = Path(howdah.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    nodes = ast.parse(source.read_text()).body
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a class's fields, as its source has them: of a compiled class Python knows no
+    more than `tuple`."""
+    return {
+        node.target.id: eval(ast.unparse(node.annotation), vars(sys.modules[each.__module__]))
+        for each in reversed(kind.__mro__[:-1])
+        for node in _classes(each.__module__)[each.__name__].body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+
+
 def instances(kind: type) -> st.SearchStrategy[Any]:
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     fields = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     if kind is ed.EditBlock:
         # Differences between neighbours have to fit into a long, too.

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.storage.malformed import MalformedRecord
 from howdah.storage.primitives import (
     Cursor,
-    MalformedRecord,
     decode_modified_utf8,
     encode_modified_utf8,
     pack_delimited,

@@ -40,7 +40,7 @@ from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.storage.edits.codec import LAYOUT_VERSION, PREFIX_BYTES, record_length
 from howdah.storage.edits.segment_scan import HEADER_BYTES
-from howdah.storage.primitives import MalformedRecord
+from howdah.storage.malformed import MalformedRecord
 from howdah.storage.version import NamenodeVersion
 from howdah.web.segment_transfer import SegmentWanted
 

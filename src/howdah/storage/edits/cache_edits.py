@@ -7,7 +7,10 @@ is not in the record: of a change it stays as it is.
 
 from __future__ import annotations
 
-from howdah.storage.edits.edits import Opcode, RetryableEdit
+from typing import ClassVar
+
+from howdah.storage.edits.bases import RetryableEdit
+from howdah.storage.edits.codes import Opcode
 from howdah.storage.edits.values import dataclass
 
 
@@ -15,7 +18,7 @@ from howdah.storage.edits.values import dataclass
 class AddCacheDirectiveOp(RetryableEdit):
     """`expiry_ms` is by the wall clock, in Unix milliseconds."""
 
-    opcode = Opcode.OP_ADD_CACHE_DIRECTIVE
+    opcode: ClassVar[Opcode] = Opcode.OP_ADD_CACHE_DIRECTIVE
     directive_id: int
     path: str | None
     replication: int | None
@@ -25,7 +28,7 @@ class AddCacheDirectiveOp(RetryableEdit):
 
 @dataclass(frozen=True, slots=True)
 class ModifyCacheDirectiveOp(RetryableEdit):
-    opcode = Opcode.OP_MODIFY_CACHE_DIRECTIVE
+    opcode: ClassVar[Opcode] = Opcode.OP_MODIFY_CACHE_DIRECTIVE
     directive_id: int
     path: str | None
     replication: int | None
@@ -35,13 +38,13 @@ class ModifyCacheDirectiveOp(RetryableEdit):
 
 @dataclass(frozen=True, slots=True)
 class RemoveCacheDirectiveOp(RetryableEdit):
-    opcode = Opcode.OP_REMOVE_CACHE_DIRECTIVE
+    opcode: ClassVar[Opcode] = Opcode.OP_REMOVE_CACHE_DIRECTIVE
     directive_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class AddCachePoolOp(RetryableEdit):
-    opcode = Opcode.OP_ADD_CACHE_POOL
+    opcode: ClassVar[Opcode] = Opcode.OP_ADD_CACHE_POOL
     name: str
     owner: str | None
     group: str | None
@@ -53,7 +56,7 @@ class AddCachePoolOp(RetryableEdit):
 
 @dataclass(frozen=True, slots=True)
 class ModifyCachePoolOp(RetryableEdit):
-    opcode = Opcode.OP_MODIFY_CACHE_POOL
+    opcode: ClassVar[Opcode] = Opcode.OP_MODIFY_CACHE_POOL
     name: str
     owner: str | None
     group: str | None
@@ -67,5 +70,5 @@ class ModifyCachePoolOp(RetryableEdit):
 class RemoveCachePoolOp(RetryableEdit):
     """The pool goes with all its directives."""
 
-    opcode = Opcode.OP_REMOVE_CACHE_POOL
+    opcode: ClassVar[Opcode] = Opcode.OP_REMOVE_CACHE_POOL
     name: str

@@ -27,11 +27,12 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.native.loading import kernel
-from howdah.storage.edits import cache_edits
+from howdah.storage.edits import cache_edits, packing
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits import parts as part
 from howdah.storage.edits.parts import RPC_IDS, Part
-from howdah.storage.primitives import Cursor, MalformedRecord
+from howdah.storage.malformed import MalformedRecord
+from howdah.storage.primitives import Cursor
 
 LAYOUT_VERSION: Final = -67
 OLDEST_READABLE_LAYOUT_VERSION: Final = -63
@@ -227,9 +228,10 @@ _PACKERS: Final[dict[type[ed.Edit], list[tuple[Callable[[Any], Any], Callable[[A
 
 
 class _Values:
-    """All values of an edit at once, as the kernel packs them."""
+    """All values of an edit at once, as the kernel packs them: got by a function of the edit's
+    class, where there is one (`packing`), or by the names in the table."""
 
-    __slots__ = ("_get", "_lists", "_odd", "codes", "opcode")
+    __slots__ = ("_get", "_lists", "_odd", "codes", "of", "opcode")
 
     def __init__(self, kind: type[ed.Edit], parts: tuple[Part, ...]) -> None:
         self.opcode = int(kind.opcode)
@@ -247,8 +249,9 @@ class _Values:
             names += (p.within or p.fields) if p.codes else p.fields[:1]
         # Of one name an attrgetter gives the value alone, and of none it is none.
         self._get = attrgetter(*names, "opcode", "opcode")
+        self.of: Callable[[Any], list[object]] = packing.VALUES.get(kind, self.by_name)
 
-    def of(self, edit: ed.Edit) -> list[object]:
+    def by_name(self, edit: ed.Edit) -> list[object]:
         values = list(self._get(edit)[:-2])
         for place, get, pack in self._odd:
             values[place] = pack(get(edit))

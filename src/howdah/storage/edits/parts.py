@@ -105,17 +105,18 @@ def twice_i64(field: str) -> Part:
     return Part((field,), lambda value: _I64.pack(value) * 2, read, codes=b"Q")
 
 
+def pack_rename_options(options: tuple[ed.RenameFlag, ...]) -> bytes:
+    return _I32.pack(len(options)) + bytes(options)
+
+
 def rename_options(field: str) -> Part:
     """One byte an option, behind an int32 count."""
-
-    def pack(options: tuple[ed.RenameFlag, ...]) -> bytes:
-        return _I32.pack(len(options)) + bytes(options)
 
     def read(cursor: Cursor) -> tuple[ed.RenameFlag, ...]:
         numbers = cursor.raw(cursor.i32(), "rename options")
         return tuple([_member(cursor, ed.RenameFlag, number) for number in numbers])
 
-    return Part((field,), pack, read)
+    return Part((field,), pack_rename_options, read)
 
 
 def storage_kind(field: str) -> Part:
@@ -148,22 +149,23 @@ def permission(field: str) -> Part:
 # Blocks.
 
 
+def pack_blocks(values: tuple[ed.EditBlock, ...]) -> bytes:
+    packed = [_BLOCK.pack(b.block_id, b.length_bytes, b.generation_stamp) for b in values]
+    return _I32.pack(len(packed)) + b"".join(packed)
+
+
 def blocks(field: str) -> Part:
     """An int32 count and 24 bytes a block: OP_ADD and OP_CLOSE."""
-
-    def pack(values: tuple[ed.EditBlock, ...]) -> bytes:
-        packed = [_BLOCK.pack(b.block_id, b.length_bytes, b.generation_stamp) for b in values]
-        return _I32.pack(len(packed)) + b"".join(packed)
 
     def read(cursor: Cursor) -> tuple[ed.EditBlock, ...]:
         count = cursor.count(cursor.i32(), _BLOCK.size, "blocks")
         raw = cursor.raw(count * _BLOCK.size, "blocks")
         return tuple([ed.EditBlock(*numbers) for numbers in _BLOCK.iter_unpack(raw)])
 
-    return Part((field,), pack, read, codes=b"l")
+    return Part((field,), pack_blocks, read, codes=b"l")
 
 
-def _pack_compact(values: tuple[ed.EditBlock, ...]) -> bytes:
+def pack_compact(values: tuple[ed.EditBlock, ...]) -> bytes:
     pieces = [pack_vlong(len(values))]
     length = generation_stamp = 0
     for block in values:
@@ -188,14 +190,14 @@ def _read_compact(cursor: Cursor) -> tuple[ed.EditBlock, ...]:
 def compact_blocks(field: str) -> Part:
     """A vint count; of each block the id, and its length and generation stamp as
     vlong differences to the block before it."""
-    return Part((field,), _pack_compact, _read_compact)
+    return Part((field,), pack_compact, _read_compact)
 
 
 def last_blocks(penultimate: str, last: str) -> Part:
     """A compact list of two, or of one if the file has only one block."""
 
     def pack(values: tuple[ed.EditBlock | None, ed.EditBlock]) -> bytes:
-        return _pack_compact(tuple([block for block in values if block is not None]))
+        return pack_compact(tuple([block for block in values if block is not None]))
 
     def read(cursor: Cursor) -> tuple[ed.EditBlock | None, ed.EditBlock]:
         found = _read_compact(cursor)
@@ -215,25 +217,26 @@ def optional_block(field: str) -> Part:
             raise cursor.fail(f"{len(found)} blocks where there can be one at most")
         return found[0] if found else None
 
-    return Part((field,), lambda block: _pack_compact(() if block is None else (block,)), read)
+    return Part((field,), lambda block: pack_compact(() if block is None else (block,)), read)
 
 
 # ACLs and extended attributes.
 
 
+def pack_acl(entries: tuple[ed.AclEntry, ...]) -> bytes:
+    pieces = [_I32.pack(len(entries))]
+    for entry in entries:
+        bits = entry.scope << 5 | entry.kind << 3 | entry.permission
+        if entry.name is None:
+            pieces.append(bytes((bits,)))
+        else:
+            pieces.append(bytes((bits | _ACL_NAMED,)) + pack_string(entry.name))
+    return b"".join(pieces)
+
+
 def acl(field: str) -> Part:
     """The ACL that a new inode begins with: an int32 count; of each entry one byte
     (name flag, scope, kind, rwx) and its name, if it has one."""
-
-    def pack(entries: tuple[ed.AclEntry, ...]) -> bytes:
-        pieces = [_I32.pack(len(entries))]
-        for entry in entries:
-            bits = entry.scope << 5 | entry.kind << 3 | entry.permission
-            if entry.name is None:
-                pieces.append(bytes((bits,)))
-            else:
-                pieces.append(bytes((bits | _ACL_NAMED,)) + pack_string(entry.name))
-        return b"".join(pieces)
 
     def read(cursor: Cursor) -> tuple[ed.AclEntry, ...]:
         found = []
@@ -246,7 +249,7 @@ def acl(field: str) -> Part:
             found.append(ed.AclEntry(scope, kind, bits & 7, name))
         return tuple(found)
 
-    return Part((field,), pack, read, codes=b"l")
+    return Part((field,), pack_acl, read, codes=b"l")
 
 
 def acl_message(path: str, entries: str) -> Part:
@@ -312,11 +315,15 @@ def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:
     return message.src, tuple(found)
 
 
+def pack_xattrs(xattrs: tuple[ed.XAttr, ...]) -> bytes:
+    return _pack_xattrs(None, xattrs)
+
+
 def xattrs(field: str) -> Part:
     """Those that a new inode begins with: the message without a path."""
     return Part(
         (field,),
-        lambda values: _pack_xattrs(None, values),
+        pack_xattrs,
         lambda c: _read_xattrs(c)[1],
         codes=b"x",
     )

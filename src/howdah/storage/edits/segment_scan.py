@@ -39,7 +39,7 @@ from howdah.storage.edits.codec import (
     record_length,
 )
 from howdah.storage.edits.edits import LoggedEdit, Opcode
-from howdah.storage.primitives import MalformedRecord
+from howdah.storage.malformed import MalformedRecord
 
 HEADER_BYTES: Final = 8
 FILL: Final = bytes((Opcode.OP_INVALID,))

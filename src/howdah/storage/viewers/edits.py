@@ -24,7 +24,7 @@ from howdah.storage.edits.codec import (
 )
 from howdah.storage.edits.edits import LoggedEdit
 from howdah.storage.edits.segment_scan import FILL, HEADER_BYTES, find_record
-from howdah.storage.primitives import MalformedRecord
+from howdah.storage.malformed import MalformedRecord
 from howdah.storage.viewers.edit_xml import Element, read_record, unmangle
 
 _HEADER: Final = struct.Struct(">ii")

@@ -22,7 +22,7 @@ from howdah.storage.edits.codec import (
     encode_record_here,
     record_length,
 )
-from howdah.storage.primitives import MalformedRecord
+from howdah.storage.malformed import MalformedRecord
 
 TXIDS = st.integers(0, (1 << 63) - 1)
 
