@@ -47,10 +47,12 @@ KERNEL = Extension(
         "src/howdah/_kernel_relay.c",
         "src/howdah/_kernel_relay_type.c",
         "src/howdah/_kernel_reports.c",
+        "src/howdah/_kernel_sync.c",
     ],
     depends=[
         "src/howdah/_kernel_calls.h",
         "src/howdah/_kernel_journal.h",
+        "src/howdah/_kernel_line.h",
         "src/howdah/_kernel_messages.h",
         "src/howdah/_kernel_outlets.h",
         "src/howdah/_kernel_packets.h",

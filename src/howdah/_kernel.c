@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 13 };
+enum { REVISION = 14 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -647,6 +647,10 @@ PyObject *howdah_await_bytes(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
+/* In _kernel_sync.c. */
+PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_hear_ack(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
 /* In _kernel_locations.c. */
 PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -721,6 +725,11 @@ static PyMethodDef methods[] = {
      "await_bytes(descriptor, nanoseconds) -> bool"},
     {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
      "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
+    {"send_now", (PyCFunction)(void (*)(void))howdah_send_now, METH_FASTCALL,
+     "send_now(socket, packet, found): found gets (bytes sent, errno)"},
+    {"hear_ack", (PyCFunction)(void (*)(void))howdah_hear_ack, METH_FASTCALL,
+     "hear_ack(socket, ack, wait_ns, found, line, request, call_wait_ns): found gets (outcome, "
+     "errno, what has come behind it) of the ack, and of the answer to the request"},
     {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,
      "read_short(socket, request, start, end, room, silence_ns, status) -> (outcome, errno, bytes, "
      "where the range begins, whether the status was sent)"},

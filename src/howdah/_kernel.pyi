@@ -98,6 +98,17 @@ def located(
 def exchange(
     socket: HasFileno, request: bytes, wait_ns: int, limit: int, /
 ) -> bytes | tuple[int, int, bytes]: ...
+def send_now(socket: HasFileno, packet: bytes, found: list[tuple[int, int]], /) -> None: ...
+def hear_ack(
+    socket: HasFileno,
+    ack: bytes,
+    wait_ns: int,
+    found: list[tuple[int, int, bytes]],
+    line: HasFileno | None,
+    request: bytes,
+    call_wait_ns: int,
+    /,
+) -> None: ...
 def read_short(
     socket: HasFileno,
     request: bytes,

@@ -21,11 +21,12 @@ from howdah.client.located import Located
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
-from howdah.client.namenodes.calls import NamenodeCalls
+from howdah.client.namenodes.calls import NamenodeCalls, PreparesCalls
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import AnswerType
+from howdah.rpc.connection import PreparedCall
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 M = TypeVar("M")
@@ -50,6 +51,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
 
     def __init__(self, calls: NamenodeCalls) -> None:
         self._calls = calls
+        self._prepares = calls if isinstance(calls, PreparesCalls) else None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -280,6 +282,21 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         if not durable:
             request.visibleOnly = True
         self.call("fsync", request, pb.FsyncResponseProto)
+
+    def prepare_fsync(
+        self, path: str, client_name: str, last_block_length: int, file_id: int
+    ) -> PreparedCall | None:
+        """`fsync` that is not durable, for somebody else to make; None where that cannot be."""
+        if self._prepares is None:
+            return None
+        request = pb.FsyncRequestProto(
+            src=path,
+            client=client_name,
+            lastBlockLength=last_block_length,
+            fileId=file_id,
+            visibleOnly=True,
+        )
+        return self._prepares.prepare("fsync", request)
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
         """The block with a new generation stamp, and a token for it."""

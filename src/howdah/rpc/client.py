@@ -33,7 +33,7 @@ from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
 from howdah.rpc import together, traced, wire
-from howdah.rpc.connection import Connection, Dead, Meanwhile, NotAccepted, Pool
+from howdah.rpc.connection import Connection, Dead, Meanwhile, NotAccepted, Pool, PreparedCall
 from howdah.rpc.identity import CallIdentity, SeenState
 from howdah.rpc.notices import Notice
 from howdah.rpc.together import Seat
@@ -166,6 +166,26 @@ class RpcClient:
             raise
         span.end()
         return answer
+
+    def prepare(self, method: str, request: Message) -> PreparedCall | None:
+        """A call that others send; None where there is no idle connection, or where calls tell
+        more than what is asked."""
+        if self._closed or self._seen is not None or spans.tracer is not None:
+            return None
+        pool = self._pool.get()
+        client_id = self.identity.client_id
+        call_id = self.identity.next_call_id()
+        encoded = wire.encode_call(
+            protocol=self.protocol,
+            method=method,
+            request=request,
+            call_id=call_id,
+            client_id=client_id,
+        )
+        connection = pool.take()
+        if connection is None:
+            return None
+        return PreparedCall(encoded, connection, pool, call_id, client_id)
 
     def _call(
         self,

@@ -127,6 +127,9 @@ class Connection:
         context = wire.encode_context(protocol, user, client_id, real_user_of(user))
         self._greeting = wire.preamble() + context
 
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
     def looks_dead(self) -> bool:
         """True when the server closed, or sent what nobody asked for, while idle."""
         return bool(self._readable.poll(0))
@@ -293,3 +296,35 @@ class Pool:
             idle, self._idle, self._closed = self._idle, [], True
         for connection in idle:
             connection.close()
+
+
+@dataclass(slots=True)
+class PreparedCall:
+    """A call that is made elsewhere: its bytes, and the idle connection that it goes out on.
+
+    Who waits for something else first has the call ready by then, and sends it and hears its answer
+    in one step with that. Such a call is for what may happen twice: where its answer is not the
+    plain one, of a call that went well, the connection is closed, and the call is to be made as
+    always. Ends with `answered`, or with `unused`. Not frozen, for the reason that
+    `rpc.session.Call` gives.
+    """
+
+    request: bytes
+    connection: Connection
+    pool: Pool
+    call_id: int
+    client_id: bytes
+
+    def unused(self) -> None:
+        """Nothing of it was sent."""
+        self.pool.give_back(self.connection)
+
+    def answered(self, outcome: int, frame: bytes) -> bool:
+        """Whether it went well, by the frame that came, or what came instead."""
+        if outcome == Outcome.WHOLE:
+            body = wire.plain_answer(frame, self.call_id, self.client_id, -1)
+            if body is not None:
+                self.pool.give_back(self.connection)
+                return True
+        self.connection.close()
+        return False

@@ -26,6 +26,7 @@ from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
+from howdah.rpc.connection import PreparedCall
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
 from howdah.transfer.op_reading import read_request
@@ -80,6 +81,7 @@ class FakeDatanode:
         self.mute = False
         self.lost_replicas: set[int] = set()
         self.on_sync: Callable[[], object] = lambda: None
+        self.send_ack: Callable[[Connection, bytes], object] = Connection.send_all
         self.let_acks_go = threading.Event()
         self.let_acks_go.set()
         self._open: list[Connection] = []
@@ -177,7 +179,7 @@ class FakeDatanode:
                     if node.stopped:
                         break
                     node.take(header, block_id, packet.data)
-            connection.send_all(encode_ack(header.seqno, replies))
+            self.send_ack(connection, encode_ack(header.seqno, replies))
             if Status.ERROR in replies:
                 # Closed with packets unread, the connection would be reset, and the
                 # acknowledgement that names the bad node lost with it.
@@ -439,6 +441,12 @@ class FakeNamenode:
         self.calls.append(("fsync" if durable else "fsync early", last_block_length))
         if self.files[path].complete:
             raise errors.LeaseExpired("the file is not open for writing")
+
+    def prepare_fsync(
+        self, path: str, client_name: str, last_block_length: int, file_id: int
+    ) -> PreparedCall | None:
+        """A call of this namenode is not sent by others."""
+        return None
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:
         self.calls.append(("updateBlockForPipeline", block))

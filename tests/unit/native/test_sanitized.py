@@ -29,6 +29,7 @@ TESTS = [
     HERE.parent / "rpc/test_outlets.py",
     HERE / "test_locations.py",
     HERE / "test_relay.py",
+    HERE / "test_sync.py",
     HERE.parent / "namenode/protocols/test_quick_reads.py",
     HERE.parent / "transfer/test_checksum.py",
 ]

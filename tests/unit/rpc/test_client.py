@@ -19,8 +19,9 @@ from howdah.rpc import client as rpc_client
 from howdah.rpc import connection as rpc_connection
 from howdah.rpc import wire
 from howdah.rpc.client import RpcClient
-from howdah.rpc.connection import Meanwhile
-from howdah.rpc.exchange import Exchanged
+from howdah.rpc.connection import Meanwhile, PreparedCall
+from howdah.rpc.exchange import Exchanged, exchange_here
+from howdah.rpc.identity import SeenState
 from howdah.users import current
 from howdah.users.names import real_user_of
 
@@ -176,6 +177,12 @@ def call(client: RpcClient, **options: float) -> bool:
 def test_an_answer_comes_back(serve: Serve) -> None:
     _, client = serve(success)
     assert call(client) is True
+
+
+def answered_as_ours(call: Call) -> bytes:
+    header = call.header
+    body = nn.MkdirsResponseProto(result=True)
+    return wire.encode_answer(header.callId, header.clientId, header.retryCount, body)
 
 
 def test_an_answer_as_our_servers_write_it_comes_back(serve: Serve) -> None:
@@ -495,3 +502,74 @@ def test_the_environment_names_a_user_to_act_for(
 def test_a_client_id_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(errors.IllegalArgument):
         RpcClient(("localhost", 1), PROTOCOL, client_id=b"short")
+
+
+# --- calls that are made by somebody else -----------------------------------------------------
+
+
+def made(prepared: PreparedCall) -> bool:
+    """Sent and heard by another one."""
+    sock = prepared.connection._socket
+    answer = exchange_here(sock, prepared.request, 60_000_000_000, 1000)
+    if isinstance(answer, bytes):
+        return prepared.answered(Outcome.WHOLE, answer)
+    return prepared.answered(answer[0], answer[2])
+
+
+def test_a_call_is_prepared_for_a_connection_that_is_idle(serve: Serve) -> None:
+    server, client = serve(answered_as_ours)
+    assert client.prepare("mkdirs", REQUEST) is None
+    call(client)
+    prepared = client.prepare("mkdirs", REQUEST)
+    assert prepared is not None
+    # It has the only one.
+    assert client.prepare("mkdirs", REQUEST) is None
+    assert made(prepared)
+    assert call(client) is True
+    assert server.connections == 1
+    assert [each.method.methodName for each in server.calls] == ["mkdirs"] * 3
+    assert len({each.header.callId for each in server.calls}) == 3
+
+
+def test_a_prepared_call_that_is_not_made_leaves_its_connection_to_others(serve: Serve) -> None:
+    server, client = serve(answered_as_ours)
+    call(client)
+    prepared = client.prepare("mkdirs", REQUEST)
+    assert prepared is not None
+    prepared.unused()
+    assert call(client) is True
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda each: failure(each, "java.io.IOException", "no"),
+        lambda each: failure(each, "java.io.IOException", "no", fatal=True),
+        lambda each: None,
+        lambda each: success(each) + b"x",
+        lambda each: frame(b"what"),
+    ],
+    ids=["error", "fatal", "end", "too much", "junk"],
+)
+def test_a_prepared_call_that_did_not_go_well_ends_its_connection(
+    serve: Serve, bad: Callable[[Call], Answer]
+) -> None:
+    server, client = serve(lambda each: bad(each) if len(server.calls) == 2 else success(each))
+    call(client)
+    prepared = client.prepare("mkdirs", REQUEST)
+    assert prepared is not None
+    assert not made(prepared)
+    assert call(client) is True
+    assert server.connections == 2
+
+
+def test_a_client_that_is_closed_or_tells_what_it_has_seen_prepares_nothing(serve: Serve) -> None:
+    server, client = serve(success)
+    call(client)
+    client.close()
+    assert client.prepare("mkdirs", REQUEST) is None
+    other = RpcClient(server.address, PROTOCOL, user="anna", seen=SeenState())
+    call(other)
+    assert other.prepare("mkdirs", REQUEST) is None
+    other.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from google.protobuf.message import Message
 
@@ -12,6 +12,7 @@ from howdah import errors
 from howdah.kinds import Address
 from howdah.rpc import notices
 from howdah.rpc.client import AnswerType, RpcClient
+from howdah.rpc.connection import PreparedCall
 from howdah.rpc.retry import RetryPolicy
 
 M = TypeVar("M")
@@ -33,6 +34,15 @@ class NamenodeCalls(Protocol):
         """Call until there is an answer, or the policy gives up."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class PreparesCalls(Protocol):
+    """Calls that can be made by somebody else."""
+
+    def prepare(self, method: str, request: Message) -> PreparedCall | None:
+        """A call of the namenode that the next call goes to, which is not made again; None where
+        it cannot be prepared."""
 
 
 class ActiveCalls(NamenodeCalls, Protocol):
@@ -83,6 +93,9 @@ class OneNamenode:
                     raise
                 say_again(method, f"{error}; trying again", pause_s, attempts)
                 time.sleep(pause_s)
+
+    def prepare(self, method: str, request: Message) -> PreparedCall | None:
+        return self._rpc.prepare(method, request)
 
     def close(self) -> None:
         self._rpc.close()

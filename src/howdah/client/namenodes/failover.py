@@ -23,6 +23,7 @@ from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.impatience import while_waiting
 from howdah.kinds import Address
 from howdah.rpc.client import AnswerType
+from howdah.rpc.connection import PreparedCall
 from howdah.rpc.failover import Attempts, FailoverPolicy
 
 M = TypeVar("M")
@@ -113,6 +114,9 @@ class ConfiguredFailover:
             else:
                 remembered.keep(connections.target, namenode)
                 return answer
+
+    def prepare(self, method: str, request: Message) -> PreparedCall | None:
+        return self._connections.rpc[self._current].prepare(method, request)
 
     def _leave(self, namenode: str) -> None:
         """Go on with the next one, unless another thread has left it already."""

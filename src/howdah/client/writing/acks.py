@@ -1,7 +1,9 @@
 """What the datanodes of a pipeline answer, and who reads it.
 
 The ResponseProcessor of DataStreamer in Hadoop. A thread for each pipeline does, but where a
-file is closed before its first packet was full: then its closer does, who would wait anyhow.
+file is closed before its first packet was full: then its closer does, who would wait anyhow. And
+where a quiet stream is synced, who waits for the sync does (`howdah.client.writing.step`), and
+the thread is parked.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from howdah.tracing.span import Span
 from howdah.transfer.packets import decode_ack
 from howdah.transfer.sockets import Connection
 from howdah.transfer.varint import read_delimited
+
+PARKED_S = 0.1
+"""A reader that is parked reads again when there was no step for so long."""
 
 
 class Acks:
@@ -29,7 +34,18 @@ class Acks:
         self._machine = machine
         self._span = span
         self._low_water = low_water
+        self._is_quiet = False
         self.has_ended = False
+        # What follows is guarded by the machine's lock.
+        self.is_parked = False
+        """The thread reads nothing until it is woken, or a while has passed without steps."""
+        self.has_steps = True
+        """Somebody else may read meanwhile."""
+        self.lent_to: object = None
+        """The step that has the connection: nobody else reads from it, or closes it."""
+        self.steps = 0
+        self.unsent = b""
+        """The rest of a packet of which others were sent, which comes before all else."""
 
     def begin(self) -> None:
         """Have a thread read them. Raises RuntimeError where the system has none."""
@@ -44,6 +60,8 @@ class Acks:
         """No ack of it comes any more, and nothing can be sent; because of that, if it failed."""
         if self.thread is not None:
             self.connection.shutdown()
+            with self._machine.lock:
+                self._machine.turn.notify_all()
             self.thread.join()
         else:
             self._end(failure)
@@ -59,13 +77,47 @@ class Acks:
         with machine.lock:
             ended = pipeline.acked(ack)
             done = ended or not pipeline.is_streaming
-            # Waking threads costs more than an ack does, so only those are woken
-            # that have something to do; a writer that waits for room gets a lot.
-            if done or machine.ack_waiters or len(pipeline.queues) <= self._low_water:
-                machine.progress.notify_all()
-            if done or pipeline.queues.is_held_back:
-                machine.work.notify()
+            self._is_quiet = bool(machine.ack_waiters) and self.has_steps and not pipeline.queues
+            self._tell(done)
         return not done
+
+    def _tell(self, done: bool) -> None:
+        # Waking threads costs more than an ack does, so only those are woken
+        # that have something to do; a writer that waits for room gets a lot.
+        machine = self._machine
+        queues = machine.pipeline.queues
+        if done or machine.ack_waiters or len(queues) <= self._low_water:
+            machine.progress.notify_all()
+        if done or queues.is_held_back:
+            machine.work.notify()
+
+    def step_ended(self) -> None:
+        """With the lock: who waits for what a step has found, or left, is woken."""
+        self._tell(done=False)
+        if self._must_read:
+            self._machine.turn.notify()
+
+    @property
+    def _must_read(self) -> bool:
+        machine = self._machine
+        pipeline = machine.pipeline
+        return (
+            machine.stopping
+            or not pipeline.is_streaming
+            or bool(pipeline.queues)
+            or self.connection.has_read_ahead
+        )
+
+    def _park(self) -> None:
+        """Read nothing while others do, and until something is due that they don't read."""
+        turn = self._machine.turn
+        with self._machine.lock:
+            self.is_parked = True
+            was_idle = False
+            while self.lent_to is not None or not (self._must_read or was_idle):
+                steps = self.steps
+                was_idle = not turn.wait(PARKED_S) and self.steps == steps
+            self.is_parked = False
 
     def broke(self, error: Exception) -> None:
         """The machine learns that none come any more."""
@@ -80,7 +132,8 @@ class Acks:
         failure: Exception | None = None
         try:
             while self.take():
-                pass
+                if self._is_quiet:
+                    self._park()
             done = True
         except (errors.HowdahError, OSError) as error:
             failure = error

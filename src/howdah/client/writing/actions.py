@@ -93,4 +93,11 @@ class Heartbeat:
     """Send the packet that says nothing."""
 
 
-Action = Allocate | Connect | Replace | Abandon | Send | Heartbeat
+@dataclass(frozen=True, slots=True)
+class SendRest:
+    """Send what a step has left of a packet (`howdah.client.writing.step`)."""
+
+    data: bytes
+
+
+Action = Allocate | Connect | Replace | Abandon | Send | SendRest | Heartbeat

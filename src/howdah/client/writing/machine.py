@@ -1,8 +1,9 @@
 """A pipeline's state machine among threads: one lock guards it, and whoever waits is woken.
 
-Writers wait for room and for acks (`progress`), the streamer for something to do (`work`). No
-I/O happens under the lock but what cannot block. Nobody waits for ever: whatever ends the
-stream fails the machine or says `stopping`, and wakes everybody.
+Writers wait for room and for acks (`progress`), the streamer for something to do (`work`), an
+ack reader that is parked for something to read (`turn`). No I/O happens under the lock but what
+cannot block. Nobody waits for ever: whatever ends the stream fails the machine or says `stopping`,
+and wakes everybody.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Machine:
         self.lock: Final = threading.RLock()
         self.work: Final = threading.Condition(self.lock)
         self.progress: Final = threading.Condition(self.lock)
+        self.turn: Final = threading.Condition(self.lock)
         self.ack_waiters = 0
         self.stopping = False
 
@@ -65,3 +67,4 @@ class Machine:
         """With the lock: everybody looks at the state anew."""
         self.progress.notify_all()
         self.work.notify_all()
+        self.turn.notify_all()

@@ -271,11 +271,12 @@ class DFSOutputStream:
         progress: Callable[[], None] | None = None,
         *,
         is_last: bool = False,
+        waits: bool = False,
     ) -> None:
         # A signal may end this anywhere, with a packet that is neither here nor there.
         self._torn = True
         for packet in packets:
-            self._streamer.enqueue(packet, alone=is_last)
+            self._streamer.enqueue(packet, alone=is_last, waits=waits)
             if progress is not None:
                 progress()
         self._torn = False
@@ -307,7 +308,7 @@ class DFSOutputStream:
         if to_disk:
             self._packetizer.sync_blocks = True
         cut = self._packetizer.end_block if end_block else self._packetizer.flush
-        self._enqueue(cut(sync=to_disk))
+        self._enqueue(cut(sync=to_disk), waits=True)
         return self._streamer.last_queued_seqno
 
     def _wait(self, seqno: int, *, to_disk: bool) -> None:
@@ -324,9 +325,10 @@ class DFSOutputStream:
     def _wait_acked(self, seqno: int, *, to_disk: bool) -> None:
         # The order to sync is in a packet of its own, behind the bytes. So the namenode brings
         # the length to its disk while the datanodes bring the bytes to theirs.
-        self._streamer.wait_acked(seqno - 1 if to_disk else seqno)
+        if self._streamer.wait_acked(seqno - 1 if to_disk else seqno, tells=not to_disk):
+            return
         try:
-            self._streamer.tell_length(durable=to_disk)
+            self._streamer.lengths.tell(durable=to_disk)
         except errors.HowdahError:
             # Another thread may have closed the file since, and then it has its length.
             if not self._closed:

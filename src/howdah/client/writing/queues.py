@@ -42,6 +42,11 @@ class PacketQueues:
         return bool(self._data)
 
     @property
+    def lone(self) -> SequencedPacket | None:
+        """The packet that waits to be sent, if it is all that is not acknowledged."""
+        return self._data[0] if len(self._data) == 1 and not self._sent else None
+
+    @property
     def is_held_back(self) -> bool:
         """There is something to send, and nothing under way that it could wait for."""
         return bool(self._data) and not self._sent

@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Final
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
@@ -41,14 +42,17 @@ from howdah.client.writing.actions import (
     Heartbeat,
     Replace,
     Send,
+    SendRest,
 )
 from howdah.client.writing.late_sync import LateSync
+from howdah.client.writing.lengths import Lengths
 from howdah.client.writing.machine import Machine
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.writing.statistics import PipelineCounts
+from howdah.client.writing.step import PATIENCE_S, Step
 from howdah.options import CreateFlag
 from howdah.tracing.span import NOTHING, Attributes, Kind, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
@@ -56,9 +60,6 @@ from howdah.transfer.packets import HEARTBEAT, encode_packet, encode_prelude
 
 STOP_WAIT_S = 2.0
 """A call to the namenode can't be interrupted, so threads aren't waited for any longer."""
-
-PATIENCE_S = 1.0
-"""A pipeline that is silent for so long is left to threads, which send heartbeats meanwhile."""
 
 PLAIN = frozenset((Phase.NO_BLOCK, Phase.ALLOCATED, Phase.STREAMING))
 """Phases in which the caller may take the next step."""
@@ -93,19 +94,17 @@ class Streamer:
         self._setup = setup
         self._flags = flags
         self._favored_nodes = favored_nodes
-        # Held while the namenode is asked for a block, and while it is told a length,
-        # so that a length never lands on the block after the one it was measured on.
-        self._block_lock = threading.Lock()
-        self._durable_length: tuple[int, int] | None = None
+        self.lengths: Final = Lengths(machine, namenode, client_name, file_id)
         self._thread: threading.Thread | None = None
         self._acks: Acks | None = None
 
     # --- for writers ----------------------------------------------------------------
 
-    def enqueue(self, packet: OutgoingPacket, *, alone: bool = False) -> None:
+    def enqueue(self, packet: OutgoingPacket, *, alone: bool = False, waits: bool = False) -> None:
         """Queue a packet; waits while too many are unacknowledged. Raises what went wrong.
 
-        `alone`: it is one of the last ones, and who queued all there are will `finish`.
+        `alone`: it is one of the last ones, and who queued all there are will `finish`. `waits`:
+        who queued it goes on to `wait_acked`, and may send it.
         """
         with self._lock:
             while (
@@ -118,7 +117,9 @@ class Streamer:
             self._pipeline.enqueue(packet)
             if not alone:
                 self._start()
-            self._work.notify()
+            acks = self._acks
+            if not waits or acks is None or not acks.is_parked:
+                self._work.notify()
 
     def _start(self) -> None:
         """With the lock: have a thread do what is to be done."""
@@ -158,37 +159,23 @@ class Streamer:
             with self._lock:
                 self._machine.check()
 
-    def wait_acked(self, seqno: int) -> None:
-        """Wait until the packet `seqno` and all before it are on every datanode."""
-        with self._lock:
-            self._pipeline.flushed(seqno)
-            self._machine.wait_until(lambda: self._pipeline.queues.last_acked_seqno >= seqno)
+    def wait_acked(self, seqno: int, *, tells: bool = False) -> bool:
+        """Wait until the packet `seqno` and all before it are on every datanode.
 
-    def tell_length(self, *, durable: bool) -> None:
-        """Let the namenode know how long the acknowledged part of the last block is.
-
-        The first length of a block is durable in any case: without one a namenode that was just
-        started takes the block for one that nobody has written to, until datanodes report it, and
-        readers find nothing there. A length that is not durable is told again by the next sync,
-        also where nothing was written in between: the namenode may have forgotten it.
+        With `tells` the namenode may be told the length meanwhile; whether it was.
         """
-        with self._block_lock:
-            with self._lock:
-                last = self._pipeline.last_block
-            if last is None or (last.block_id, last.length_bytes) == self._durable_length:
-                return
-            known = self._durable_length
-            durable = durable or known is None or known[0] != last.block_id
-            with errors.naming(self._pipeline.path):
-                self._namenode.fsync(
-                    self._pipeline.path,
-                    self._client_name,
-                    last.length_bytes,
-                    self._file_id,
-                    durable=durable,
-                )
-            if durable:
-                self._durable_length = (last.block_id, last.length_bytes)
+        acks, pipeline = self._acks, self._pipeline
+        with self._lock:
+            pipeline.flushed(seqno)
+        step = None
+        if acks is not None and acks.is_parked:
+            step = Step(self._machine, acks, self.lengths if tells else None)
+            step.run()
+        with self._lock:
+            if pipeline.queues.has_data:
+                self._work.notify()
+            self._machine.wait_until(lambda: pipeline.queues.last_acked_seqno >= seqno)
+        return step is not None and step.has_told
 
     def sync_finished(self, seqno: int) -> None:
         """Bring the blocks to disk that were finished by packet `seqno` without being synced."""
@@ -326,9 +313,15 @@ class Streamer:
     def _next_action(self) -> Action | None:
         with self._lock:
             while not self._machine.stopping and self._pipeline.error is None:
+                acks = self._acks
+                if acks is not None and acks.unsent:
+                    rest, acks.unsent = acks.unsent, b""
+                    return SendRest(rest)
                 now_s = time.monotonic()
                 action = self._pipeline.next_action(now_s)
                 if action is not None:
+                    if acks is not None and acks.is_parked:
+                        self._machine.turn.notify()
                     return action
                 self._work.wait(self._pipeline.wait_limit_s(now_s))
             # Whatever event ended the stream, nobody waits for it in vain.
@@ -343,10 +336,12 @@ class Streamer:
                     sums = each.packet.sums
                     buffers += (encode_prelude(each.header, len(sums)), sums, each.packet.data)
                 self._send(buffers)
+            case SendRest(data):
+                self._send([data])
             case Heartbeat():
                 self._send([encode_packet(HEARTBEAT)])
             case Allocate(previous, excluded):
-                with self._block_lock:
+                with self.lengths.held():
                     block = self._ask_for_block(previous, excluded)
                     with self._lock:
                         self._pipeline.allocated(block)
