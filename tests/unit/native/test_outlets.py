@@ -338,3 +338,121 @@ def test_transactions_of_answers_only_rise(native: ModuleType) -> None:
         writer.answer(connection.outlet, b"data", 2, print)
     assert writer.answer(connection.outlet, b"data", 3, print) == 2
     connection.close()
+
+
+class Busy:
+    """A loop that leaves answers with a log whose thread is sent away and comes back, as
+    `howdah.namenode.journal.edit_log` does at each end of a segment. Clients read meanwhile."""
+
+    SIZE = 700
+
+    def __init__(self, native: ModuleType, clients: int) -> None:
+        self.bell = os.eventfd(0, os.EFD_NONBLOCK)
+        self.file = os.memfd_create("segment")
+        self.writer: DirectWriter = native.DirectWriter(self.bell)
+        self.connections = [Connection(native, room_bytes=4096) for _ in range(clients)]
+        self.received = [bytearray() for _ in self.connections]
+        self.elsewhere_txid = 0
+        """So far it is durable by what the thread did without the writer."""
+        self._pending_txid = 0
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._threads = [threading.Thread(target=self._journal)]
+        for connection, received in zip(self.connections, self.received, strict=True):
+            connection.near.settimeout(WAIT_S)
+            self._threads.append(threading.Thread(target=self._read, args=(connection, received)))
+        for thread in self._threads:
+            thread.start()
+
+    def _journal(self) -> None:
+        size_bytes = durable_txid = 0
+        while True:
+            with self._lock:
+                durable_txid = max(durable_txid, self._pending_txid)
+                self.elsewhere_txid = durable_txid
+                if self._stopping:
+                    return
+                self.writer.open([(self.file, size_bytes, size_bytes)], durable_txid)
+            assert self.writer.run() is None
+            with self._lock:
+                ((size_bytes, _),), _, durable_txid, rest = self.writer.close()
+                size_bytes += os.pwrite(self.file, rest, size_bytes)
+
+    @staticmethod
+    def _read(connection: Connection, received: bytearray) -> None:
+        while data := connection.far.recv(300):
+            received += data
+
+    def put(self, txid: int, *, now: bool) -> None:
+        with self._lock:
+            if self.writer.put([b"record"], txid, now) == 0:
+                self._pending_txid = txid
+
+    def answer(self, number: int, txid: int) -> None:
+        connection, data = self.connections[number], txid.to_bytes(4, "big") * (self.SIZE // 4)
+        if self.writer.answer(
+            connection.outlet, data, txid, lambda rest: self._carry(connection, rest)
+        ):
+            self.writer.want(txid)
+            return
+        while (sent := connection.outlet.send(data)) < 0:
+            self.hear()
+        self._carry(connection, data[sent:])
+
+    def hear(self) -> None:
+        self.writer.durable()
+        for back, data in self.writer.returned(max(self.elsewhere_txid, self.writer.look())):
+            back(data)
+
+    @staticmethod
+    def _carry(connection: Connection, rest: bytes) -> None:
+        """What the outlet had no room for."""
+        connection.near.sendall(rest)
+        connection.outlet.reopen()
+
+    def end_segment(self) -> None:
+        self.writer.interrupt()
+
+    def end(self) -> None:
+        with self._lock:
+            self._stopping = True
+            self.writer.interrupt()
+        self._threads[0].join(WAIT_S)
+        assert not self._threads[0].is_alive()
+        wait_until(self._is_all_sent)
+        for connection in self.connections:
+            connection.near.shutdown(socket.SHUT_WR)
+        for thread in self._threads:
+            thread.join(WAIT_S)
+            assert not thread.is_alive()
+        for connection in self.connections:
+            connection.close()
+        os.close(self.bell)
+        os.close(self.file)
+
+    def _is_all_sent(self) -> bool:
+        self.hear()
+        return not any(each.outlet.waiting_bytes for each in self.connections)
+
+
+def test_everybody_gets_whole_answers_once_whatever_comes_between(native: ModuleType) -> None:
+    busy, rounds = Busy(native, clients=3), 600
+    sent: list[list[int]] = [[] for _ in busy.connections]
+    for txid in range(1, rounds + 1):
+        busy.put(txid, now=txid % 7 == 0)
+        for number, connection in enumerate(busy.connections):
+            if (txid + number) % 3:
+                busy.answer(number, txid)
+                sent[number].append(txid)
+            assert connection.outlet.waiting_bytes <= rounds * busy.SIZE
+        if txid % 5 == 0:
+            busy.hear()
+        if txid % 40 == 0:
+            busy.end_segment()
+    busy.end()
+    for wanted, received in zip(sent, busy.received, strict=True):
+        pieces = [
+            received[at : at + 4] * (busy.SIZE // 4) for at in range(0, len(received), busy.SIZE)
+        ]
+        assert b"".join(pieces) == received, "each answer is one piece"
+        assert sorted(int.from_bytes(each[:4], "big") for each in pieces) == wanted

@@ -1,4 +1,4 @@
-"""The kernel under the address and the undefined-behaviour sanitizer of the C compiler."""
+"""The kernel under the sanitizers of the C compiler: addresses, undefined behaviour, threads."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ TESTS = [
     HERE.parent / "namenode/protocols/test_quick_reads.py",
     HERE.parent / "transfer/test_checksum.py",
 ]
+WITH_THREADS = [
+    HERE / "test_journal.py",
+    HERE / "test_outlets.py",
+    HERE / "test_exchange.py",
+    HERE / "test_relay.py",
+    HERE.parent / "namenode/journal/test_direct.py",
+    HERE.parent / "rpc/test_outlets.py",
+]
+"""Those in which two threads are in the kernel at a time, on the same objects."""
 RUN = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("howdah._kernel", sys.argv[1])
@@ -55,33 +64,56 @@ def library(compiler: str, name: str) -> str:
     return found
 
 
-@pytest.mark.torture
-def test_the_kernel_reads_and_writes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+def run(
+    where: Path, sanitizers: list[str], preload: str, options: dict[str, str], tests: list[Path]
+) -> str:
+    """Run tests with a kernel that is built so; what the sanitizers and the tests say."""
     compiler = shutil.which("gcc")
     if compiler is None:
         pytest.skip("gcc is not here")
-    built = tmp_path / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
+    preloaded = library(compiler, preload)
+    built = where / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(
         [
             *(compiler, "-shared", "-fPIC", "-g", "-O1", "-fno-omit-frame-pointer"),
-            "-DPy_LIMITED_API=0x030B0000",
-            *("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"),
+            *("-DPy_LIMITED_API=0x030B0000", *sanitizers),
             *(f"-I{sysconfig.get_path('include')}", "-o", str(built), *map(str, SOURCES)),
         ],
         check=True,
     )
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": library(compiler, "libasan.so"),
-        # Python itself never frees what lives as long as it does.
-        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
-        "PYTHONMALLOC": "malloc",
-    }
     ran = subprocess.run(
-        [sys.executable, "-c", RUN, built, *TESTS],
-        env=environment,
+        [sys.executable, "-c", RUN, built, "-m", "not torture", *tests],
+        env={**os.environ, "LD_PRELOAD": preloaded, **options},
         capture_output=True,
         text=True,
     )
-    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-6000:]
+    said = ran.stdout[-3000:] + ran.stderr[-6000:]
+    assert ran.returncode == 0, said
     assert "passed" in ran.stdout
+    return said
+
+
+@pytest.mark.torture
+def test_the_kernel_reads_and_writes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    run(
+        tmp_path,
+        ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+        "libasan.so",
+        # Python itself never frees what lives as long as it does.
+        {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "PYTHONMALLOC": "malloc"},
+        TESTS,
+    )
+
+
+@pytest.mark.torture
+def test_threads_in_the_kernel_touch_the_same_things_one_after_the_other(tmp_path: Path) -> None:
+    """Python is not built for this sanitizer, but its lock is one that the sanitizer knows."""
+    where = tmp_path / "races"
+    run(
+        tmp_path,
+        ["-fsanitize=thread"],
+        "libtsan.so",
+        {"TSAN_OPTIONS": f"log_path={where}:exitcode=0:history_size=4"},
+        WITH_THREADS,
+    )
+    assert "".join(each.read_text()[:6000] for each in tmp_path.glob("races*")) == ""
