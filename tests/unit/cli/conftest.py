@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -299,6 +300,19 @@ class Dfs:
         code = main(list(arguments), Configuration({"fs.defaultFS": URI, **(conf or {})}))
         told = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)]
         return Outcome(code, *told)
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_heard() -> Iterator[None]:
+    """A command leaves ignored what was ignored when it began. So is a Ctrl-C in all that a
+    script starts in the background, and a SIGHUP under `nohup`: there, too, tests send both."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    ignored = [number for number in usual if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, usual[number])
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture
