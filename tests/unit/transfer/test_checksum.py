@@ -16,9 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import howdah
 from howdah.transfer import checksum
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 
+# Of the checkout that is tested, wherever an installation for development leads.
+SOURCE = str(Path(howdah.__file__).parent.parent)
 CRCS = [ChecksumType.CRC32, ChecksumType.CRC32C]
 shared_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -292,7 +295,7 @@ kernel_only = pytest.mark.parametrize("implementation", ["howdah._kernel"], indi
 def test_environment_chooses_the_implementation(setting: str, expected: str) -> None:
     said = subprocess.run(
         [sys.executable, "-c", _PRINT_METHOD],
-        env={"HOWDAH_KERNEL": setting},
+        env={"HOWDAH_KERNEL": setting, "PYTHONPATH": SOURCE},
         capture_output=True,
         text=True,
         check=True,
@@ -308,7 +311,7 @@ def test_tables_agree_with_the_instructions(implementation: ModuleType) -> None:
         pytest.skip("this is that run, or a CPU without instructions")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))],
-        env={"HOWDAH_KERNEL": "tables", "PATH": ""},
+        env={"HOWDAH_KERNEL": "tables", "PATH": "", "PYTHONPATH": SOURCE},
         capture_output=True,
         text=True,
         check=False,
