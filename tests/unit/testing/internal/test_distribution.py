@@ -43,7 +43,7 @@ class Run:
         self.tests = [f"{module}::test_{number}" for module in modules for number in range(3)]
         config = SimpleNamespace(
             getvalue=lambda name: [f"{count}*popen"],
-            option=SimpleNamespace(loadscopereorder=False, debug=False),
+            option=SimpleNamespace(dist="load", loadscopereorder=False, debug=False),
         )
         self.scheduler = distribution.make_scheduler(
             cast(pytest.Config, config),
@@ -98,6 +98,11 @@ def test_where_there_are_no_unit_tests_it_ends_at_once() -> None:
 def test_with_another_number_of_workers_all_are_alike() -> None:
     first, second = Run([*CLUSTER, *UNIT], count=2).workers
     assert first.modules + second.modules == CLUSTER[:2]
+
+
+def test_a_distribution_that_a_run_asks_for_stays() -> None:
+    asked: Any = SimpleNamespace(option=SimpleNamespace(dist="worksteal"))
+    assert distribution.make_scheduler(asked, None, 2, lambda scope: None) is None
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ other workers hardly notice it. The others take unit tests as well once all else
 
 * A module stays whole, for its fixtures, and a group of modules does, which has one JVM.
 * The modules come in the order in which they were collected (`--no-loadscope-reorder`).
+* A run that asks for another distribution (`./dev torture`) gets that one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import pytest
 from howdah.testing.internal.requirements.marks import is_worker
 
 BESIDE: Final = "tests/unit/"
+USUAL: Final = "load"
+"""The distribution of a run with workers that names none (pytest-xdist's `--dist`)."""
 NICENESS: Final = 5
 
 
@@ -42,7 +45,10 @@ def lower_priority(config: pytest.Config, workers: int) -> None:
 def make_scheduler(
     config: pytest.Config, log: Any, workers: int, group_of: Callable[[str], str | None]
 ) -> Any:
-    """`group_of` names the group of a module; its own name stands for one that has none."""
+    """`group_of` names the group of a module; its own name stands for one that has none. None
+    where the run names a distribution of pytest-xdist's."""
+    if config.option.dist != USUAL:
+        return None
     from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
     class ByModule(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types for it
