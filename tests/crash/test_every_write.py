@@ -38,6 +38,7 @@ from howdah.storage.edits.segments import SegmentWriter
 from howdah.storage.image.files import save_image
 from howdah.storage.layout import LOCK_NAME
 from howdah.storage.retention import Retention, purge
+from howdah.testing.internal.requirements.sources import tree_of
 from howdah.testing.internal.site_faults import Crash, Fault, Gate, through
 
 WAIT_S = 20.0
@@ -439,7 +440,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("module", METADATA_PATH)
 def test_metadata_is_changed_through_the_seam_alone(module: str) -> None:
-    tree = ast.parse((Path(howdah.__file__).parent / module).read_text())
+    tree = tree_of((Path(howdah.__file__).parent / module).read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import howdah
+from howdah.testing.internal.requirements.sources import tree_of
 
 ROOT = Path(howdah.__file__).parent
 
@@ -608,7 +609,7 @@ class Imports(ast.NodeVisitor):
 def parsed(module: str) -> ast.Module:
     path = path_of(module)
     assert path is not None
-    return ast.parse(path.read_text())
+    return tree_of(path.read_text())
 
 
 @pytest.fixture(scope="module", autouse=True)

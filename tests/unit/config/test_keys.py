@@ -13,6 +13,7 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.keys.names import spelling
 from howdah.kinds import Key
+from howdah.testing.internal.requirements.sources import tree_of
 
 SOURCE = Path(howdah.__file__).parent
 OPERATING = Path(__file__).parents[3] / "docs" / "operating.md"
@@ -23,7 +24,8 @@ def _names_read() -> Iterator[str]:
     for path in SOURCE.rglob("*.py"):
         if path.is_relative_to(SOURCE / "proto"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(tree_of(text)) if "keys." in text else ():
             if (
                 isinstance(node, ast.Attribute)
                 and isinstance(node.value, ast.Name)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from howdah.native import compiled
+from howdah.testing.internal.requirements.sources import tree_of
 
 
 def libraries(package: Path) -> list[Path]:
@@ -158,10 +159,11 @@ def test_classes_of_compiled_modules_have_their_bases_there() -> None:
     for module in modules:
         text = root.joinpath("src", *module.split(".")).with_suffix(".py").read_text()
         homes: dict[str, str] = {}
-        for node in ast.walk(ast.parse(text)):
+        tree = tree_of(text)
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 homes |= {alias.asname or alias.name: node.module for alias in node.names}
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 homes_of_bases = {homes.get(ast.unparse(base), "") for base in node.bases}
                 ours = {home for home in homes_of_bases if home.startswith("howdah.")}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import howdah
+from howdah.testing.internal.requirements.sources import tree_of
 
 ROOT = Path(howdah.__file__).parent
 MODULES = sorted(path for name in ("spark", "cli") for path in (ROOT / name).rglob("*.py"))
@@ -24,11 +25,15 @@ REFUSED = frozenset(
     )
 )
 REFUSED_MODULES = ("py4j", "pyspark.rdd", "pyspark.context", "pyspark.core", "pyspark.accumulators")
+WORDS = REFUSED.union(*(name.split(".")[-1:] for name in REFUSED_MODULES))
+"""A source in which none of them stands needs no tree."""
 
 
 def offences(source: str) -> Iterator[str]:
     """What a module uses that Spark Connect doesn't have."""
-    for node in ast.walk(ast.parse(source)):
+    if not any(name in source for name in WORDS):
+        return
+    for node in ast.walk(tree_of(source)):
         match node:
             case ast.Attribute(attr=name) if name in REFUSED:
                 yield name
