@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -128,6 +129,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """One worker gets a module as a whole, for its fixtures, and one all modules of a group,
     so that there is one JVM for them."""
     return make_scheduler(config, log, WORKERS, lambda scope: group_of(config.rootpath / scope))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end of the run, half a gigabyte of it: Python's garbage
+    collector looks at it neither meanwhile nor afterwards."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
