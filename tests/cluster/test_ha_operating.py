@@ -24,6 +24,8 @@ from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Man
 from howdah.testing.waiting import wait_until
 
 TIMEOUT_S = 60.0
+# Clients that wait for a namenode's restart as long as the test does, on a busy machine.
+PATIENT = {"ipc.client.connect.max.retries": round(TIMEOUT_S)}
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def run(layout: Layout, name: str, *arguments: str) -> None:
 
 @pytest.mark.req("FS-049", "FS-052", "LM-008", "LM-012")
 def test_one_namenode_becomes_three_while_clients_work(tmp_path: Path) -> None:
-    with MiniCluster(datanodes=2, dir=tmp_path) as single:
+    with MiniCluster(datanodes=2, dir=tmp_path, conf=PATIENT) as single:
         before = single._cluster.layout
         ports = Ports()
         planned = Nameservice.plan(ports, 3, zookeeper=False, settings={})

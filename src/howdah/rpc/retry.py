@@ -6,6 +6,9 @@ Mirrors the parts of Hadoop's retry policies that hold for one namenode:
   `connect_retries` times with a fixed pause (`ipc.client.connect.max.retries`,
   `ipc.client.connect.retry.interval`). Every attempt carries the same call id, so
   the server's retry cache answers a call that did get through.
+- `StandbyException` of a namenode that was active before: as often, and with the same pause. It
+  was restarted and is about to be elected. From one that never was the caller has it at once, as
+  in Hadoop: it is the wrong one, and no other is known.
 - `RetriableException`: the server asks for it; again with growing pauses.
 - A time-out is not repeated: the server may still be at work on the call, and what
   took too long once would take too long again.
@@ -36,7 +39,7 @@ class RetryPolicy:
         """Seconds to wait after `attempts` failed attempts, the last by `error`; None: give up."""
         if isinstance(error, errors.UnknownHost):
             return None
-        if isinstance(error, errors.Unreachable):
+        if isinstance(error, (errors.Unreachable, errors.StandbyError)):
             return self.connect_delay_s if attempts <= self.connect_retries else None
         if isinstance(error, errors.RetriableError):
             if attempts > self.retriable_retries:

@@ -68,6 +68,36 @@ def test_a_namenode_that_stays_away_is_given_up() -> None:
     assert len(calls.made) == 3
 
 
+STANDS_BY = errors.StandbyError("state standby")
+
+
+def test_a_namenode_that_has_answered_before_and_stands_by_is_waited_for() -> None:
+    """It was restarted, as one of several from now on, and is about to be elected."""
+    namenode, calls = proxy(YES, errors.Unreachable("away"), STANDS_BY, YES)
+    assert namenode.delete("/f", recursive=False)
+    assert namenode.delete("/g", recursive=False)
+    assert [(call_id, retry) for _, _, call_id, retry in calls.made[1:]] == [
+        (2, -1),
+        (2, 1),
+        (2, 2),
+    ]
+
+
+def test_a_namenode_that_goes_on_standing_by_is_given_up() -> None:
+    namenode, calls = proxy(YES, *[STANDS_BY] * 3)
+    assert namenode.delete("/f", recursive=False)
+    with pytest.raises(errors.StandbyError):
+        namenode.delete("/f", recursive=False)
+    assert len(calls.made) == 4
+
+
+def test_a_namenode_that_has_never_answered_and_stands_by_is_the_wrong_one() -> None:
+    namenode, calls = proxy(STANDS_BY, YES)
+    with pytest.raises(errors.StandbyError):
+        namenode.delete("/f", recursive=False)
+    assert len(calls.made) == 1
+
+
 def test_an_answer_is_not_asked_for_twice() -> None:
     namenode, calls = proxy(errors.AccessDenied("no"))
     with pytest.raises(PermissionError):

@@ -65,6 +65,8 @@ class OneNamenode:
     def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:
         self._rpc = rpc
         self._policy = policy or RetryPolicy()
+        self._has_answered = False
+        """Whether it has done anything: then it is the right one."""
 
     @property
     def address(self) -> Address:
@@ -79,20 +81,25 @@ class OneNamenode:
         attempts = 0
         while True:
             try:
-                return self._rpc.call(
+                answer = self._rpc.call(
                     method,
                     request,
                     response_type,
                     call_id=call_id,
                     retry_count=attempts if attempts else -1,
                 )
-            except (errors.Unreachable, errors.RetriableError) as error:
+            except (errors.Unreachable, errors.RetriableError, errors.StandbyError) as error:
+                if isinstance(error, errors.StandbyError) and not self._has_answered:
+                    raise
                 attempts += 1
                 pause_s = self._policy.pause_s(error, attempts)
                 if pause_s is None:
                     raise
                 say_again(method, f"{error}; trying again", pause_s, attempts)
                 time.sleep(pause_s)
+            else:
+                self._has_answered = True
+                return answer
 
     def prepare(self, method: str, request: Message) -> PreparedCall | None:
         return self._rpc.prepare(method, request)
