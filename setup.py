@@ -47,6 +47,7 @@ KERNEL = Extension(
         "src/howdah/_kernel_relay.c",
         "src/howdah/_kernel_relay_type.c",
         "src/howdah/_kernel_reports.c",
+        "src/howdah/_kernel_requests.c",
         "src/howdah/_kernel_sync.c",
     ],
     depends=[

@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 14 };
+enum { REVISION = 15 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -657,6 +657,7 @@ PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize
 
 /* In _kernel_calls.c. */
 PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_request_fields(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 uint32_t howdah_crc32(const void *data, size_t length);
 
@@ -701,6 +702,8 @@ static PyMethodDef methods[] = {
      "frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes"},
     {"split_calls", (PyCFunction)(void (*)(void))howdah_split_calls, METH_FASTCALL,
      "split_calls(data, max_frame_bytes) -> (list of calls, where they end)"},
+    {"request_fields", (PyCFunction)(void (*)(void))howdah_request_fields, METH_FASTCALL,
+     "request_fields(request, codes) -> tuple of values | None"},
     {"pack_record", (PyCFunction)(void (*)(void))howdah_pack_record, METH_FASTCALL,
      "pack_record(opcode, txid, codes, values) -> bytes"},
     {"answer_calls", (PyCFunction)(void (*)(void))howdah_answer_calls, METH_FASTCALL,

@@ -205,7 +205,10 @@ Answer = Message | Deferred | Slices
 """Of a call, as `Registry.dispatch` gives it; what a handler says besides is in the call."""
 
 Handler = Callable[[Any, Caller], Answer | Early | Encoded]
-Guard = Callable[[str, str, Message], None]
+Guard = Callable[[str, str, Any], None]
+Reader = Callable[[bytes], Any]
+"""What a handler takes in the place of a request's message, from its bytes; None for a request
+that is not plain. It does not raise."""
 
 
 @cache
@@ -302,9 +305,11 @@ class Service:
         *implementations: object,
         refused: Collection[str] = (),
         quick: Mapping[str, Quick] | None = None,
+        readers: Mapping[str, Reader] | None = None,
     ) -> None:
         """`refused` are methods, as the protocol spells them, that are not supported; `quick` has
-        what answers some by their bytes (`howdah.rpc.quick`).
+        what answers some by their bytes (`howdah.rpc.quick`), and `readers` what reads the requests
+        of some without a message.
 
         Raises TypeError for a method that has no home or more than one.
         """
@@ -312,6 +317,7 @@ class Service:
         self.version = version
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
         self.quick: Final[Mapping[str, Quick]] = quick or {}
+        self.readers: Final[Mapping[str, Reader]] = readers or {}
         unknown = set(refused) - {method.name for method in descriptor.methods}
         if unknown:
             raise TypeError(f"{protocol} has no method {', '.join(sorted(unknown))} to refuse")
@@ -412,25 +418,17 @@ class Registry:
             raise errors.RpcNoSuchMethod(
                 f"Unknown method {call.method} called on {call.protocol} protocol."
             )
+        observer = self._observer
+        if observer is not None and not observer.watches(call.protocol, call.method):
+            observer = None
         request_type, handler = found
-        try:
-            request = request_type.FromString(call.body)
-        except DecodeError as error:
-            raise errors.RpcServerError(
-                f"the request of {call.method} cannot be parsed: {error}"
-            ) from error
-        # The parser lets a message pass that lacks required fields.
-        if not request.IsInitialized():
-            raise errors.RpcServerError(
-                f"the request of {call.method} cannot be parsed: it lacks required fields"
-            )
-        # A body of ASCII, as most are, cannot hold a text that is no UTF-8.
-        if not call.body.isascii():
-            field = texts_of(request_type).undecodable(request)
-            if field is not None:
-                raise errors.RpcServerError(
-                    f"the field {field} of the request of {call.method} is not UTF-8"
-                )
+        request: Any = None
+        if observer is None:
+            reader = service.readers.get(call.method)
+            if reader is not None:
+                request = reader(call.body)
+        if request is None:
+            request = _parsed(request_type, call)
         caller = Caller(
             call.user,
             call.client_id,
@@ -448,8 +446,7 @@ class Registry:
             caller.told_machine = told.machine
             if told.client_id is not None and told.call_id is not None:
                 caller.client_id, caller.call_id = told.client_id, told.call_id
-        observer = self._observer
-        if observer is None or not observer.watches(call.protocol, call.method):
+        if observer is None:
             caller.takes_bytes = call.takes_bytes
             return self._handle(call, handler, request, caller)
         return _observed(
@@ -457,7 +454,7 @@ class Registry:
             lambda outcome: observer.answered(call.method, request, caller, outcome),
         )
 
-    def _handle(self, call: Call, handler: Handler, request: Message, caller: Caller) -> Answer:
+    def _handle(self, call: Call, handler: Handler, request: Any, caller: Caller) -> Answer:
         guard = self._guard
         if guard is not None:
             guard(call.protocol, call.method, request)
@@ -471,6 +468,28 @@ class Registry:
         if guard is None or isinstance(answer, Message | Deferred):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
+
+
+def _parsed(request_type: type[Message], call: Call) -> Message:
+    try:
+        request = request_type.FromString(call.body)
+    except DecodeError as error:
+        raise errors.RpcServerError(
+            f"the request of {call.method} cannot be parsed: {error}"
+        ) from error
+    # The parser lets a message pass that lacks required fields.
+    if not request.IsInitialized():
+        raise errors.RpcServerError(
+            f"the request of {call.method} cannot be parsed: it lacks required fields"
+        )
+    # A body of ASCII, as most are, cannot hold a text that is no UTF-8.
+    if not call.body.isascii():
+        field = texts_of(request_type).undecodable(request)
+        if field is not None:
+            raise errors.RpcServerError(
+                f"the field {field} of the request of {call.method} is not UTF-8"
+            )
+    return request
 
 
 def _observed(

@@ -28,6 +28,7 @@ TESTS = [
     HERE.parent / "namenode/journal/test_direct.py",
     HERE.parent / "rpc/test_outlets.py",
     HERE / "test_locations.py",
+    HERE / "test_requests.py",
     HERE / "test_relay.py",
     HERE / "test_sync.py",
     HERE.parent / "namenode/protocols/test_quick_reads.py",

@@ -28,6 +28,7 @@ from howdah.namenode.protocols.client_snapshots import SnapshotMethods
 from howdah.namenode.protocols.client_tree import TreeMethods
 from howdah.namenode.protocols.client_usage import UsageMethods
 from howdah.namenode.protocols.client_xattrs import XAttrMethods
+from howdah.namenode.protocols.quick import requests
 from howdah.namenode.protocols.quick.reads import QuickReads
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -85,6 +86,7 @@ class ClientProtocol:
             *self.families,
             refused=client_absent.REFUSED,
             quick=self._quick.methods,
+            readers=requests.readers(),
         )
 
     @property

@@ -7,13 +7,14 @@ failed, and reports replicas that are bad.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
 from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.quick import requests
 from howdah.namenode.protocols.quick.written import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.pipelines import PipelineCalls
@@ -33,22 +34,29 @@ class BlockMethods:
         self._pipelines = PipelineCalls(core, writing)
 
     def add_block(
-        self, request: pb.AddBlockRequestProto, caller: Caller
+        self, request: pb.AddBlockRequestProto | requests.AddBlock, caller: Caller
     ) -> pb.AddBlockResponseProto | Encoded:
+        excluded: frozenset[str] = frozenset()
+        favored: Sequence[str] = ()
+        flags: Collection[int] = ()
+        if isinstance(request, tuple):
+            src, client_name, previous, inode_id = request
+        else:
+            src, client_name, previous, inode_id = requests.add_block_of(request)
+            excluded = frozenset(node.id.datanodeUuid for node in request.excludeNodes)
+            favored, flags = request.favoredNodes, request.flags
         file, block = self._writing.add_block(
             caller,
-            request.src,
-            client_name=request.clientName,
-            inode_id=request.fileId,
+            src,
+            client_name=client_name,
+            inode_id=inode_id,
             previous=(
-                messages.client_block(self._core.settings, request.previous)
-                if request.HasField("previous")
-                else None
+                None if previous is None else messages.named_block(self._core.settings, previous)
             ),
-            excluded=frozenset(node.id.datanodeUuid for node in request.excludeNodes),
-            favored=request.favoredNodes,
-            spare_writer=pb.NO_LOCAL_WRITE in request.flags,
-            ignore_locality=pb.IGNORE_CLIENT_LOCALITY in request.flags,
+            excluded=excluded,
+            favored=favored,
+            spare_writer=pb.NO_LOCAL_WRITE in flags,
+            ignore_locality=pb.IGNORE_CLIENT_LOCALITY in flags,
         )
         offset_bytes = file.length_bytes - block.length_bytes
         if caller.takes_bytes:

@@ -13,6 +13,7 @@ from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.queries import Queries
 from howdah.namenode.inodes.inodes import Block, BlockState, File, INode
 from howdah.namenode.protocols import messages
+from howdah.namenode.protocols.quick import requests
 from howdah.namenode.protocols.quick.written import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -50,36 +51,48 @@ class FileMethods:
         self.appends = HeldAppends(core, self._append)
 
     def create(
-        self, request: pb.CreateRequestProto, caller: Caller
+        self, request: pb.CreateRequestProto | requests.Create, caller: Caller
     ) -> pb.CreateResponseProto | Encoded:
-        if request.ecPolicyName:
+        fields = request if isinstance(request, tuple) else requests.create_of(request)
+        (
+            src,
+            mode,
+            client_name,
+            flags,
+            create_parent,
+            replication,
+            block_size,
+            unmasked,
+            ec_policy,
+            storage_policy,
+        ) = fields
+        if ec_policy:
             raise errors.UnsupportedOperation(
-                f"erasure coding (policy {request.ecPolicyName}) is not supported: {request.src}"
+                f"erasure coding (policy {ec_policy}) is not supported: {src}"
             )
 
         def run() -> pb.CreateResponseProto | Encoded:
-            flags = request.createFlag
             file = self._opening.create(
                 caller,
-                request.src,
-                mode=request.masked.perm,
-                client_name=request.clientName,
+                src,
+                mode=mode,
+                client_name=client_name,
                 create=bool(flags & pb.CREATE),
                 overwrite=bool(flags & pb.OVERWRITE),
-                create_parent=request.createParent,
-                replication=request.replication,
-                block_size_bytes=messages.signed(request.blockSize),
-                storage_policy=request.storagePolicy,
+                create_parent=create_parent,
+                replication=replication,
+                block_size_bytes=messages.signed(block_size),
+                storage_policy=storage_policy,
                 lazy_persist=bool(flags & pb.LAZY_PERSIST),
-                unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
+                unmasked=unmasked,
             )
             data = self._answers.created(file) if caller.takes_bytes else None
             return _created(file) if data is None else Encoded(data)
 
         def rebuild() -> pb.CreateResponseProto | Encoded:
-            inode = self._queries.file_info(caller, request.src)
+            inode = self._queries.file_info(caller, src)
             if inode is None:
-                raise errors.PathNotFound(f"{request.src} was created and is gone since")
+                raise errors.PathNotFound(f"{src} was created and is gone since")
             return _created(inode)
 
         return self._once(caller, run, rebuild, is_long=True)
@@ -170,16 +183,16 @@ class FileMethods:
         return pb.RecoverLeaseResponseProto(result=self._leases.recover(caller, request.src))
 
     def complete(
-        self, request: pb.CompleteRequestProto, caller: Caller
+        self, request: pb.CompleteRequestProto | requests.Complete, caller: Caller
     ) -> pb.CompleteResponseProto | Deferred:
         """Answered when the file is closed, or at the deadline with False (FS-135)."""
+        fields = request if isinstance(request, tuple) else requests.complete_of(request)
+        src, client_name, last, inode_id = fields
         return self.closes.complete(
-            request.src,
-            client_name=request.clientName,
-            inode_id=request.fileId,
-            last=messages.client_block(self._core.settings, request.last)
-            if request.HasField("last")
-            else None,
+            src,
+            client_name=client_name,
+            inode_id=inode_id,
+            last=None if last is None else messages.named_block(self._core.settings, last),
         )
 
 

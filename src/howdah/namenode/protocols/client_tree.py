@@ -10,6 +10,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.links import LinkCalls
 from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.tree import TreeCalls
+from howdah.namenode.protocols.quick import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
@@ -22,43 +23,46 @@ class TreeMethods:
         self._tree = TreeCalls(core)
         self._links = LinkCalls(core)
 
-    def mkdirs(self, request: pb.MkdirsRequestProto, caller: Caller) -> pb.MkdirsResponseProto:
-        done = self._tree.mkdirs(
-            caller,
-            request.src,
-            request.masked.perm,
-            create_parent=request.createParent,
-            unmasked=request.unmasked.perm if request.HasField("unmasked") else None,
-        )
+    def mkdirs(
+        self, request: pb.MkdirsRequestProto | requests.Mkdirs, caller: Caller
+    ) -> pb.MkdirsResponseProto:
+        fields = request if isinstance(request, tuple) else requests.mkdirs_of(request)
+        src, mode, create_parent, unmasked = fields
+        done = self._tree.mkdirs(caller, src, mode, create_parent=create_parent, unmasked=unmasked)
         return pb.MkdirsResponseProto(result=done)
 
-    def rename(self, request: pb.RenameRequestProto, caller: Caller) -> pb.RenameResponseProto:
+    def rename(
+        self, request: pb.RenameRequestProto | requests.Rename, caller: Caller
+    ) -> pb.RenameResponseProto:
+        fields = request if isinstance(request, tuple) else requests.rename_of(request)
+        src, dst = fields
         return self._once(
             caller,
-            lambda: pb.RenameResponseProto(
-                result=self._tree.rename(caller, request.src, request.dst)
-            ),
+            lambda: pb.RenameResponseProto(result=self._tree.rename(caller, src, dst)),
             lambda: pb.RenameResponseProto(result=True),
         )
 
-    def rename2(self, request: pb.Rename2RequestProto, caller: Caller) -> pb.Rename2ResponseProto:
+    def rename2(
+        self, request: pb.Rename2RequestProto | requests.Rename2, caller: Caller
+    ) -> pb.Rename2ResponseProto:
+        fields = request if isinstance(request, tuple) else requests.rename2_of(request)
+        src, dst, overwrite, trash = fields
+
         def run() -> pb.Rename2ResponseProto:
-            self._tree.rename2(
-                caller,
-                request.src,
-                request.dst,
-                overwrite=request.overwriteDest,
-                trash=request.moveToTrash,
-            )
+            self._tree.rename2(caller, src, dst, overwrite=overwrite, trash=trash)
             return pb.Rename2ResponseProto()
 
         return self._once(caller, run, pb.Rename2ResponseProto)
 
-    def delete(self, request: pb.DeleteRequestProto, caller: Caller) -> pb.DeleteResponseProto:
+    def delete(
+        self, request: pb.DeleteRequestProto | requests.Delete, caller: Caller
+    ) -> pb.DeleteResponseProto:
+        fields = request if isinstance(request, tuple) else requests.delete_of(request)
+        src, recursive = fields
         return self._once(
             caller,
             lambda: pb.DeleteResponseProto(
-                result=self._tree.delete(caller, request.src, recursive=request.recursive)
+                result=self._tree.delete(caller, src, recursive=recursive)
             ),
             lambda: pb.DeleteResponseProto(result=True),
         )

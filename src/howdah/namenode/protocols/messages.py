@@ -41,11 +41,19 @@ NO_TOKEN: Final = rpc_pb2.TokenProto(identifier=b"", password=b"", kind="", serv
 def client_block(settings: Settings, proto: types_pb2.ExtendedBlockProto) -> ClientBlock:
     """A block as a client names it. Raises RemoteError for one of another block pool,
     where the same id means other bytes."""
-    if proto.poolId != settings.block_pool_id:
+    return named_block(
+        settings, (proto.poolId, proto.blockId, proto.generationStamp, proto.numBytes)
+    )
+
+
+def named_block(settings: Settings, named: tuple[str, int, int, int]) -> ClientBlock:
+    """The same of a pool, an id, a generation stamp and a length."""
+    pool_id, block_id, generation_stamp, length_bytes = named
+    if pool_id != settings.block_pool_id:
         raise errors.RemoteError(
-            f"Unexpected BlockPoolId {proto.poolId} - expected {settings.block_pool_id}"
+            f"Unexpected BlockPoolId {pool_id} - expected {settings.block_pool_id}"
         )
-    return ClientBlock(proto.blockId, proto.generationStamp, proto.numBytes)
+    return ClientBlock(block_id, generation_stamp, length_bytes)
 
 
 def file_status(

@@ -3,6 +3,7 @@
 `howdah.rpc.quick` says how such calls are served beside their handlers, `reads` which they are;
 `rows` finds a file and writes its status, `locations` where its blocks are: twins of the kernel's
 functions. `written` has the answers of `create` and `addBlock` as bytes, for their handlers
-(`howdah.rpc.service.Encoded`). None of it decides anything: whatever is not plain is left to the
-handlers in `client_queries`, and the same tests ask both.
+(`howdah.rpc.service.Encoded`), and `requests` the fields of requests of those who write. None of
+it decides anything: whatever is not plain is left to the handlers in `client_queries`, and the
+same tests ask both.
 """
