@@ -8,7 +8,8 @@
  * then the length of the replica is told, and then it is acknowledged, when the mirror has. At the
  * end of a pipeline it is verified first. An ordinary packet has its header laid out as Hadoop
  * lays it out, and chunks from where the replica's last whole one ends, with a checksum each; it
- * has bytes that the replica has not, and is neither the last one nor to be synced. What a flush has
+ * has bytes that the replica has not, or an order to sync, and is not the last one. Where it orders a
+ * sync the caller is told, who brings the files to the disk, and says so. What a flush has
  * left of a chunk comes once more with the next packet: those bytes are not written again, but the
  * chunk's checksum is. An ordinary ack says that all went well, and its bytes are known before it
  * comes.
@@ -30,6 +31,7 @@ typedef struct {
     int64_t seqno, length;
     const uint8_t *sums, *data;
     size_t sums_bytes, stride;
+    int syncs;
 } packet;
 
 static int
@@ -51,24 +53,30 @@ look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
         return IN_PART;
     const int64_t payload = (int64_t)howdah_load_big_endian(p) - 4;
     const int64_t header = (int64_t)p[4] << 8 | p[5], total = LENGTHS + header + payload;
-    if (header != PRELUDE - LENGTHS || payload < 0 || payload + 4 + header > self->limit ||
-        total > (int64_t)self->room)
+    const int syncs = header == SYNC_PRELUDE - LENGTHS;
+    const size_t prelude = (size_t)(LENGTHS + header);
+    if ((!syncs && header != PRELUDE - LENGTHS) || payload < 0 ||
+        payload + 4 + header > self->limit || total > (int64_t)self->room)
         return ODD;
-    if (have < PRELUDE)
+    if (have < prelude)
         return IN_PART;
-    if (p[6] != 0x09 || p[15] != 0x11 || p[24] != 0x18 || p[25] != 0 || p[26] != 0x25)
+    if (p[6] != 0x09 || p[15] != 0x11 || p[24] != 0x18 || p[25] != 0 || p[26] != 0x25 ||
+        (syncs && (p[PRELUDE] != 0x28 || p[PRELUDE + 1] != 1)))
         return ODD;
     found->seqno = howdah_load_little_endian(p + 16, 8);
     found->length = (int32_t)howdah_load_little_endian(p + 27, 4);
-    if (howdah_load_little_endian(p + 7, 8) != offset || found->seqno < 0 || found->length <= known ||
-        offset > MOST_OFFSET)
+    /* Without data it says where the block ends. */
+    const int is_empty = syncs && found->length == 0;
+    if (howdah_load_little_endian(p + 7, 8) != (is_empty ? offset + known : offset) ||
+        found->seqno < 0 || (!is_empty && found->length <= known) || offset > MOST_OFFSET)
         return ODD;
     const int64_t sums = (found->length + self->chunk - 1) / self->chunk * SUM_BYTES;
     if (payload != sums + found->length)
         return ODD;
     if ((int64_t)have < total)
         return IN_PART;
-    found->sums = p + PRELUDE;
+    found->syncs = syncs;
+    found->sums = p + prelude;
     found->sums_bytes = (size_t)sums;
     found->data = found->sums + sums;
     found->stride = (size_t)total;
@@ -286,10 +294,61 @@ set_tail(relay *self, int64_t end, const uint8_t *last_sum)
     pthread_mutex_unlock(&self->tail_mutex);
 }
 
+/* An order to sync, with or without data; alone, so that what is in front of it is acknowledged
+ * before anybody waits for a disk. The packet stays until `synced`. */
+static int
+take_sync(relay *self, const packet *found, int64_t known)
+{
+    const int64_t began = howdah_now_ns();
+    if (self->mirror >= 0 && self->forwarded < found->stride) {
+        const int reason = pass_on(self, found->stride);
+        if (reason != GOING_ON)
+            return reason;
+        self->sends++;
+        self->send_ns += (uint64_t)(howdah_now_ns() - began);
+    }
+    self->waits_to_sync = self->due_count || self->out_end > self->out_start;
+    if (self->waits_to_sync)
+        return GOING_ON;
+    if (found->length) {
+        const int64_t offset = self->written, end = offset + found->length - known;
+        const int64_t before = howdah_now_ns();
+        struct iovec data = {(void *)(found->data + known), (size_t)(found->length - known)};
+        struct iovec sums = {(void *)found->sums, found->sums_bytes};
+        if (write_vectors(self->block, &data, 1, offset) < 0 ||
+            write_vectors(self->meta, &sums, 1,
+                          self->meta_header + offset / self->chunk * SUM_BYTES) < 0) {
+            self->code = errno;
+            return DISK_FAILED;
+        }
+        self->writes++;
+        self->write_ns += (uint64_t)(howdah_now_ns() - before);
+        self->taken_bytes += (uint64_t)(end - offset);
+        set_tail(self, end, found->sums + found->sums_bytes - SUM_BYTES);
+    }
+    self->sync_seqno = found->seqno;
+    self->sync_stride = found->stride;
+    return SYNC_DUE;
+}
+
+void
+howdah_relay_synced(relay *self)
+{
+    const due_ack next = {self->sync_seqno, self->written};
+    self->start += self->sync_stride;
+    self->sync_stride = self->forwarded = 0;
+    self->packets++;
+    if (self->mirror < 0)
+        acknowledge(self, next.seqno, next.end);
+    else
+        self->due[(self->due_first + self->due_count++) % MOST_DUE] = next;
+}
+
 /* Everything ordinary that is here in whole packets, as far as acks may be due. */
 static int
 take_packets(relay *self)
 {
+    self->waits_to_sync = 0;
     for (;;) {
         struct iovec data[MOST_PACKETS], sums[MOST_PACKETS];
         due_ack ends[MOST_PACKETS];
@@ -310,7 +369,7 @@ take_packets(relay *self)
                 howdah_first_bad_chunk(self->type, found.data, (size_t)found.length,
                                        (size_t)self->chunk, found.sums) >= 0)
                 kind = ODD;
-            if (kind != ORDINARY)
+            if (kind != ORDINARY || found.syncs)
                 break;
             data[count] =
                 (struct iovec){(void *)(found.data + known), (size_t)(found.length - known)};
@@ -322,6 +381,8 @@ take_packets(relay *self)
             at += found.stride;
             self->stride = found.stride;
         }
+        if (!count && kind == ORDINARY && most)
+            return take_sync(self, &found, known);
         if (!count)
             return kind == ODD ? ODD_PACKET : GOING_ON;
         const int64_t began = howdah_now_ns();
@@ -463,7 +524,10 @@ howdah_relay_packets(relay *self)
         if (self->writes != writes)
             self->front_since = now; /* a disk that is slow is no silence */
         writes = self->writes;
-        const int takes = self->mirror < 0 ? room_for_acks(self) > 0 : self->due_count < MOST_DUE;
+        const int takes = !self->waits_to_sync &&
+                          (self->mirror < 0 ? room_for_acks(self) > 0 : self->due_count < MOST_DUE);
+        if (self->waits_to_sync && !self->due_count && self->out_end == self->out_start)
+            continue;
         const int came = takes ? receive(self) : 0;
         if (came < 0)
             return FRONT_CLOSED;

@@ -17,6 +17,7 @@ enum {
     IN_ROOM = 4096,
     OUT_ROOM = 1 << 16,
     MOST_BUFFER = 1 << 26,
+    SYNC_PRELUDE = PRELUDE + 2, /* with the order to sync */
     LOOK_MS = 500, /* how soon an interruption is seen where there is no bell */
 };
 #define MOST_OFFSET (INT64_MAX / 2)
@@ -33,6 +34,7 @@ enum {
     FRONT_SILENT,
     FRONT_STUCK,
     DISK_FAILED,
+    SYNC_DUE,
 };
 
 typedef struct {
@@ -62,10 +64,18 @@ typedef struct {
     uint8_t own_tail[MOST_TAIL], mirror_tail[MOST_TAIL];
     size_t own_tail_bytes, mirror_tail_bytes;
     int64_t front_since, ack_since, out_since;
+    /* The packet at `start` orders a sync: it waits for the acks of those before it, or, with a
+     * stride, it is written and for the caller to sync. */
+    int waits_to_sync;
+    int64_t sync_seqno;
+    size_t sync_stride;
     uint64_t writes, write_ns, sends, send_ns, taken_bytes, packets;
 } relay;
 
 /* Until something is not ordinary; why. Without the interpreter's lock. */
 int howdah_relay_packets(relay *self);
+
+/* What SYNC_DUE has asked for is done. */
+void howdah_relay_synced(relay *self);
 
 #endif

@@ -106,6 +106,10 @@ run(relay *self, PyObject *const *args, Py_ssize_t nargs)
         PyErr_SetString(PyExc_RuntimeError, "it runs already");
         return NULL;
     }
+    if (self->sync_stride) {
+        PyErr_SetString(PyExc_RuntimeError, "it waits for a sync");
+        return NULL;
+    }
     int reason;
     self->running = 1;
     self->code = 0;
@@ -128,6 +132,21 @@ interrupt(relay *self, PyObject *const *args, Py_ssize_t nargs)
     /* One that is full has been rung. */
     if (self->bell >= 0 && write(self->bell, &one, sizeof one) < 0 && errno != EAGAIN)
         return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
+/* synced(): what `run` has asked for is on the disk, and its packet is acknowledged. */
+static PyObject *
+synced(relay *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)args;
+    if (howdah_wrong_count("synced", 0, nargs))
+        return NULL;
+    if (self->running || !self->sync_stride) {
+        PyErr_SetString(PyExc_RuntimeError, "no sync is due");
+        return NULL;
+    }
+    howdah_relay_synced(self);
     Py_RETURN_NONE;
 }
 
@@ -212,6 +231,7 @@ acked_bytes(PyObject *self, void *closure)
 static PyMethodDef methods[] = {
     METHOD("run", run, "run() -> (why it returned, errno)"),
     METHOD("interrupt", interrupt, "interrupt()"),
+    METHOD("synced", synced, "synced()"),
     METHOD("figures", figures, "figures() -> (writes, write_ns, sends, send_ns, bytes, packets)"),
     METHOD("rest", rest, "rest() -> (packets, forwarded, acks, unsent acks, due)"),
     {NULL, NULL, 0, NULL},

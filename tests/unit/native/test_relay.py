@@ -53,8 +53,10 @@ def sums_of(data: bytes, spec: ChecksumSpec = SPEC) -> bytes:
     return bytes(out)
 
 
-def packet(offset: int, seqno: int, data: bytes, spec: ChecksumSpec = SPEC) -> bytes:
-    header = PacketHeader(offset, seqno, False, len(data))
+def packet(
+    offset: int, seqno: int, data: bytes, spec: ChecksumSpec = SPEC, *, sync: bool = False
+) -> bytes:
+    header = PacketHeader(offset, seqno, False, len(data), sync)
     return encode_packet(header, sums_of(data, spec), data)
 
 
@@ -105,6 +107,7 @@ class Place:
         self._bell = os.eventfd(0) if hasattr(os, "eventfd") else NONE
         self._start = written
         self._spec = spec
+        self.synced: list[int] = []
         self.relay = native.PacketRelay(
             (
                 self._front.fileno(),
@@ -125,11 +128,15 @@ class Place:
         self._front.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
 
     def run(self) -> End:
-        """Until it is over. Nobody writes to it any more, or it would not be."""
+        """Until it is over. Nobody writes to it any more, or it would not be. Where a sync is due
+        it is noted what is written."""
         reason = Reason.TICK
-        while reason is Reason.TICK:
+        while reason in (Reason.TICK, Reason.SYNC_DUE):
             number, code = self.relay.run()
             reason = Reason(number)
+            if reason is Reason.SYNC_DUE:
+                self.synced.append(self.relay.tail[0])
+                self.relay.synced()
         packets, forwarded, acks, unsent, due = self.relay.rest()
         chunk = self._spec.bytes_per_checksum
         return End(
@@ -193,24 +200,30 @@ def look(wire: bytes, at: int, end: int, *, verify: bool) -> bytes | bool:
     if len(wire) - at < 6:
         return True
     plen, hlen = struct.unpack_from(">iH", wire, at)
-    if hlen != 25 or plen < 4 or plen + hlen > LIMIT or plen + 27 > ROOM:
+    if hlen not in (25, 27) or plen < 4 or plen + hlen > LIMIT or plen + 2 + hlen > ROOM:
         return False
-    if len(wire) - at < PRELUDE:
+    prelude = 6 + hlen
+    if len(wire) - at < prelude:
         return True
+    if hlen == 27 and wire[at + PRELUDE : at + prelude] != b"\x28\x01":
+        return False
     tag1, start, tag2, seqno, tag3, last, tag4, length = struct.unpack_from(
         "<BqBqBBBi", wire, at + 6
     )
     if (tag1, tag2, tag3, tag4, last) != (0x09, 0x11, 0x18, 0x25, 0):
         return False
     known = end % SPEC.bytes_per_checksum
-    if start != end - known or seqno < 0 or length <= known:
+    is_empty = hlen == 27 and length == 0
+    if start != (end if is_empty else end - known) or seqno < 0:
         return False
-    middle = at + PRELUDE + SPEC.sums_length(length)
+    if length <= known and not is_empty:
+        return False
+    middle = at + prelude + SPEC.sums_length(length)
     if plen - 4 != SPEC.sums_length(length) + length:
         return False
     if len(wire) < middle + length:
         return True
-    sums, data = wire[at + PRELUDE : middle], wire[middle : middle + length]
+    sums, data = wire[at + prelude : middle], wire[middle : middle + length]
     return data if not verify or verify_chunks(SPEC, data, sums) < 0 else False
 
 
@@ -221,21 +234,24 @@ def ordinary(wire: bytes, start: int, *, verify: bool) -> tuple[bytes, int, list
     while not isinstance(found := look(wire, at, start + len(data), verify=verify), bool):
         seqnos.append(struct.unpack_from("<q", wire, at + 16)[0])
         data += found[len(data) % SPEC.bytes_per_checksum :]
-        at += PRELUDE + SPEC.sums_length(len(found)) + len(found)
+        at += 6 + wire[at + 5] + SPEC.sums_length(len(found)) + len(found)
     return data, at, seqnos, found
 
 
 @st.composite
-def wires(draw: st.DrawFn) -> bytes:
+def wires(draw: st.DrawFn, *, syncs: bool = False) -> bytes:
     """Packets that follow one another, with a part of a chunk once more where one ended within
-    it, then anything, and now and then a byte that is wrong."""
+    it, then anything, and now and then a byte that is wrong. With `syncs` some order one."""
     wire, content = b"", b""
     for seqno in range(draw(st.integers(0, 12))):
         data = draw(st.binary(min_size=1, max_size=8)) * draw(st.sampled_from([1, 8, 16, 48]))
         offset = len(content) - len(content) % 8
         content += data
         sent = content[offset:]
-        wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), sent)
+        sync = syncs and draw(st.booleans())
+        wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), sent, sync=sync)
+        if syncs and draw(st.booleans()):
+            wire += packet(len(content), seqno, b"", sync=True)
     offset = len(content) - len(content) % 8
     kind = draw(st.sampled_from(["nothing", "bytes", "packet", "wrong"]))
     if kind == "bytes":
@@ -247,7 +263,7 @@ def wires(draw: st.DrawFn) -> bytes:
             draw(st.sampled_from([-1, 0, 99, 1 << 62])),
             draw(st.booleans()),
             size,
-            draw(st.booleans()),
+            syncs and draw(st.booleans()),
         )
         wire += encode_packet(header, draw(st.sampled_from([b"", b"1234", bytes(8)])), bytes(size))
         wire += wire[: draw(st.integers(0, 200))]
@@ -257,7 +273,7 @@ def wires(draw: st.DrawFn) -> bytes:
     return wire
 
 
-@given(wire=wires(), came=st.integers(0, ROOM))
+@given(wire=wires() | wires(syncs=True), came=st.integers(0, ROOM))
 def test_at_the_end_of_a_pipeline_ordinary_packets_are_written_and_acked(
     native: ModuleType, directory: Path, wire: bytes, came: int
 ) -> None:
@@ -361,6 +377,117 @@ def ends_in(wire: bytes) -> Iterator[int]:
         )
         yield start + length
         at += PRELUDE + SPEC.sums_length(length) + length
+
+
+# -- orders to sync -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [b"", bytes(13)])
+def test_a_sync_is_the_callers_and_its_packet_is_acked_behind_it(
+    place: Callable[..., Place], data: bytes
+) -> None:
+    first, order = packet(0, 0, bytes(16)), packet(16, 1, data, sync=True)
+    here = place(came=first + order)
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    # It is written, and what was in front of it is acknowledged.
+    assert here.relay.tail[0] == 16 + len(data)
+    assert drain(here.front) == encode_ack(0, ALONE)
+    assert here.relay.acked_bytes == 16
+    with pytest.raises(RuntimeError, match="it waits for a sync"):
+        here.relay.run()
+    here.relay.synced()
+    assert here.relay.acked_bytes == 16 + len(data)
+    with pytest.raises(RuntimeError, match="no sync is due"):
+        here.relay.synced()
+    here.front.sendall(packet(16 + len(data) // 8 * 8, 2, bytes(16)))
+    here.front.shutdown(socket.SHUT_WR)
+    end = here.run()
+    assert end.reason is Reason.FRONT_CLOSED
+    assert end.to_front == encode_ack(1, ALONE) + encode_ack(2, ALONE)
+    assert here.synced == []
+    _, _, _, _, _, packets = here.relay.figures()
+    assert packets == 3
+
+
+def test_a_sync_that_failed_leaves_the_packet_and_its_number(place: Callable[..., Place]) -> None:
+    order = packet(0, 7, bytes(16), sync=True)
+    here = place(came=order + packet(16, 8, bytes(8)))
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    packets, _, acks, unsent, due = here.relay.rest()
+    assert packets.startswith(order)
+    assert (acks, unsent, due) == (b"", b"", [])
+
+
+def test_a_mirror_has_the_order_before_it_is_carried_out_here(
+    place: Callable[..., Place],
+) -> None:
+    order = packet(0, 0, bytes(16), sync=True)
+    here = place(mirror=True, came=order)
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    assert drain(here.mirror) == order
+    # It may be through with it sooner.
+    here.mirror.sendall(encode_ack(0, ALONE))
+    here.relay.synced()
+    here.front.shutdown(socket.SHUT_WR)
+    end = here.run()
+    assert (end.reason, end.to_front, end.due) == (
+        Reason.FRONT_CLOSED,
+        encode_ack(0, TWO),
+        [],
+    )
+    assert end.to_mirror == b""
+
+
+def test_nobody_waits_for_a_disk_while_the_mirror_owes_acks_of_what_was_before(
+    place: Callable[..., Place],
+) -> None:
+    first, order = packet(0, 0, bytes(16)), packet(16, 1, b"", sync=True)
+    here = place(mirror=True, came=first + order)
+    found: list[tuple[int, int]] = []
+    thread = threading.Thread(target=lambda: found.append(here.relay.run()), daemon=True)
+    thread.start()
+    passed_on = here.mirror.recv(len(first + order), socket.MSG_WAITALL)
+    assert passed_on == first + order
+    assert not found
+    here.mirror.sendall(encode_ack(0, ALONE))
+    assert here.front.recv(64) == encode_ack(0, TWO)
+    thread.join(30)
+    assert found == [(Reason.SYNC_DUE, 0)]
+    here.relay.synced()
+    here.front.shutdown(socket.SHUT_WR)
+    end = here.run()
+    assert (end.written, end.acked, end.due) == (16, 16, [(1, 16)])
+
+
+@pytest.mark.parametrize("ack", [encode_ack(0, (Status.ERROR,)), encode_ack(5, ALONE)])
+def test_an_order_that_waits_is_handed_back_with_what_the_mirror_has_of_it(
+    place: Callable[..., Place], ack: bytes
+) -> None:
+    first, order = packet(0, 0, bytes(16)), packet(16, 1, bytes(8), sync=True)
+    here = place(mirror=True, came=first + order)
+    here.mirror.sendall(ack)
+    end = here.run()
+    assert (end.reason, end.acks, end.due) == (Reason.ODD_ACK, ack, [(0, 16)])
+    assert (end.packets, end.forwarded, end.written) == (order, len(order), 16)
+    assert end.to_mirror == first + order
+
+
+def test_a_mirror_that_is_silent_while_an_order_waits_is_lost(
+    place: Callable[..., Place],
+) -> None:
+    first, order = packet(0, 0, bytes(16)), packet(16, 1, b"", sync=True)
+    end = place(mirror=True, came=first + order, times=(0, 0, 5 * MS, 0, MS)).run()
+    assert (end.reason, end.code) == (Reason.MIRROR_LOST, errno.ETIMEDOUT)
+    assert (end.packets, end.forwarded, end.due) == (order, len(order), [(0, 16)])
+
+
+def test_an_order_with_data_for_a_disk_that_fails_leaves_the_packet(
+    place: Callable[..., Place], tmp_path: Path
+) -> None:
+    wire = packet(0, 0, bytes(16), sync=True)
+    end = place(came=wire, files=("/dev/full", "/dev/full"), mode=os.O_RDWR).run()
+    assert (end.reason, end.code) == (Reason.DISK_FAILED, errno.ENOSPC)
+    assert (end.written, end.packets, end.to_front) == (0, wire, b"")
 
 
 # -- a whole stream ---------------------------------------------------------------------

@@ -327,7 +327,7 @@ class BlockReceiver:
             responder.begin(())
             return
         with responder.lend_to(relay):
-            rest = relay.run(self._count)
+            rest = relay.run(self._count, self._sync)
             self._connection.send_all(rest.unsent_acks)
         if self._mirror is not None:
             self._mirror.connection.push_back(rest.acks)
@@ -409,22 +409,29 @@ class BlockReceiver:
             if sync:
                 # Bytes whose order to sync is in a packet behind them are acknowledged before.
                 packets = self._acked_before_a_sync(packets, responder)
-                writer.replica.synced = True
-                if not last.last_in_block:
-                    began_ns = time.perf_counter_ns()
-                    syncing = self._span.child("fsync")
-                    writer.sync()
-                    syncing.end()
-                    took_ns = time.perf_counter_ns() - began_ns
-                    self._store.activity.took(Work.Fsync, took_ns)
-                    if writer.volume.meter is not None:
-                        writer.volume.meter.synced(took_ns / 1e9)
+                if last.last_in_block:
+                    writer.replica.synced = True
+                else:
+                    self._sync()
             responder.written([packet.header for packet in packets])
         except errors.HowdahError:
             raise
         except OSError as error:
             self._fail_disk(error, packets[0].header, responder)
             raise
+
+    def _sync(self) -> None:
+        """What is written so far is on the disk when this returns."""
+        writer = self._writer
+        writer.replica.synced = True
+        began_ns = time.perf_counter_ns()
+        syncing = self._span.child("fsync")
+        writer.sync()
+        syncing.end()
+        took_ns = time.perf_counter_ns() - began_ns
+        self._store.activity.took(Work.Fsync, took_ns)
+        if writer.volume.meter is not None:
+            writer.volume.meter.synced(took_ns / 1e9)
 
     @staticmethod
     def _acked_before_a_sync(packets: Sequence[Packet], responder: Responder) -> Sequence[Packet]:

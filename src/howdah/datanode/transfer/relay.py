@@ -1,8 +1,8 @@
 """Packets that pass through this datanode without the interpreter (shell).
 
 The middle of BlockReceiver and of its PacketResponder in Hadoop, for ordinary packets: those that
-are neither the last nor to be synced, and for acks that say that all went well. Nearly all of a
-block is that, also where it is flushed in the middle of a chunk. The kernel's `PacketRelay`
+are not the last one, and for acks that say that all went well. Nearly all of a block is that, also
+where it is flushed in the middle of a chunk, or synced. The kernel's `PacketRelay`
 (`_kernel_relay.c`) receives, verifies or passes on, writes, and acknowledges them, in the order of
 `receiver`; it has the two sockets and the two files to itself meanwhile, and the replica follows
 it. Whatever is not ordinary ends that, once a block: what has come and what is due goes back to
@@ -59,6 +59,8 @@ class Reason(IntEnum):
     FRONT_STUCK = 8
     """It takes no acks."""
     DISK_FAILED = 9
+    SYNC_DUE = 10
+    """A packet that orders a sync is written and passed on, and not acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +120,26 @@ class Relay:
             if not self._has_run:
                 self._native.interrupt()
 
-    def run(self, count: Callable[[Figures], None]) -> Rest:
+    def run(self, count: Callable[[Figures], None], sync: Callable[[], None]) -> Rest:
         """Relay packets until one, or an ack, is not ordinary. `count` gets figures about once a
-        second. Raises what ends the connection in front; a mirror that is lost is marked as
-        failed."""
+        second, and before each `sync`, which brings to the disk what is written. Raises what ends
+        the connection in front; a mirror that is lost is marked as failed."""
         native, writer = self._native, self._writer
+        failure: OSError | None = None
         writer.replica.follow(native)
         try:
             while True:
                 number, code = native.run()
                 count(Figures(*native.figures()))
                 writer.count_written()
-                if number != Reason.TICK:
+                if number == Reason.SYNC_DUE:
+                    try:
+                        sync()
+                    except OSError as error:
+                        failure = error
+                        break
+                    native.synced()
+                elif number != Reason.TICK:
                     break
         finally:
             writer.replica.settle()
@@ -143,7 +153,6 @@ class Relay:
         if lost:
             self._lose_mirror(code)
         packets, forwarded, acks, unsent, due = native.rest()
-        failure = None
         if reason is Reason.DISK_FAILED:
             failure = OSError(code, os.strerror(code), str(writer.replica))
         return Rest(packets, forwarded, acks, unsent, tuple(due), failure, lost)

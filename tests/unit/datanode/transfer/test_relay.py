@@ -70,7 +70,8 @@ steps = st.lists(
         Step,
         st.sampled_from([1, 100, 511, 512, 513, 1024, 4096, 5000]),
         st.sampled_from(
-            ["plain"] * 12 + ["sync", "damaged", "heartbeat", "again", "a hole", "few sums"]
+            ["plain"] * 12
+            + ["sync", "sync", "order", "damaged", "heartbeat", "again", "a hole", "few sums"]
         ),
     ),
     max_size=12,
@@ -87,6 +88,9 @@ def packets_of(lab: Lab, story: list[Step], *, ends: bool) -> list[list[bytes]]:
     for seqno, step in enumerate(story):
         if step.kind == "heartbeat":
             wire += [encode_packet(HEARTBEAT)], []
+            continue
+        if step.kind == "order":
+            wire += [encode_packet(PacketHeader(end, seqno, False, 0, True))], []
             continue
         start = {"again": 0, "a hole": end + CHUNK}.get(step.kind, offset)
         data = (DATA * 5)[start % 251 : start % 251 + step.count]
@@ -199,7 +203,7 @@ def test_after_a_part_of_a_chunk_python_goes_on_where_the_kernel_stops(
     writer = lab.Writer(node, lab.write_request(lab.block(1)))
     writer.send(0, DATA[:700])
     writer.ack()
-    writer.send(700, b"", sync=True)
+    writer.send(512, DATA[512:700])
     writer.ack()
     assert relayed == [700]
     writer.send(700, DATA[700:900])
@@ -207,6 +211,56 @@ def test_after_a_part_of_a_chunk_python_goes_on_where_the_kernel_stops(
     writer.send(1000, b"", last=True)
     assert [writer.ack().is_success for _ in range(3)] == [True] * 3
     assert node.content(1) == DATA[:1000]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_orders_to_sync_do_not_end_the_kernels_part_of_a_block(
+    lab: Lab, node: Any, relayed: list[int], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Our client's, in packets of their own, and Hadoop's, with data."""
+    synced: list[int] = []
+    sync = ReplicaWriter.sync
+
+    def noting(self: ReplicaWriter) -> None:
+        synced.append(self.replica.length_bytes)
+        sync(self)
+
+    monkeypatch.setattr(ReplicaWriter, "sync", noting)
+    targets = [lab.node() for _ in range(count - 1)]
+    writer = lab.Writer(node, lab.write_request(lab.block(1), *targets))
+    writer.send(0, DATA[:700])
+    writer.send(700, b"", sync=True)
+    writer.send(512, DATA[512:1000], sync=True)
+    writer.send(1000, b"", sync=True)
+    assert [writer.ack().is_success for _ in range(4)] == [True] * 4
+    assert relayed == []
+    assert sorted(synced) == sorted([700, 1000, 1000] * count)
+    assert all(each.replicas.find(lab.POOL, 1).synced for each in (node, *targets))
+    writer.send(1000, b"", last=True)
+    assert writer.ack().is_success
+    assert relayed == [1000] * count
+    assert all(each.content(1) == DATA[:1000] for each in (node, *targets))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_disk_that_fails_to_sync_is_told_as_in_python(
+    lab: Lab, node: Any, relayed: list[int], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    def fail(self: ReplicaWriter) -> None:
+        raise OSError(5, "the disk is gone")
+
+    targets = [lab.node() for _ in range(count - 1)]
+    writer = lab.Writer(node, lab.write_request(lab.block(1), *targets))
+    writer.send(0, DATA)
+    assert writer.ack().is_success
+    monkeypatch.setattr(ReplicaWriter, "sync", fail)
+    writer.send(len(DATA), b"", sync=True)
+    assert writer.ack().replies[0] is Status.ERROR
+    node.wait_idle()
+    writer.close()
+    for each in targets:
+        each.wait_idle()
+    assert relayed == [len(DATA)] * count
 
 
 def test_acknowledged_bytes_stay_when_the_client_goes(lab: Lab, node: Any) -> None:
@@ -367,4 +421,4 @@ def test_without_descriptors_to_spare_there_is_no_bell(
 
 
 def test_reasons_are_told_apart() -> None:
-    assert [reason.value for reason in Reason] == list(range(1, 10))
+    assert [reason.value for reason in Reason] == list(range(1, 11))
