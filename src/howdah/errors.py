@@ -98,9 +98,11 @@ class RemoteError(HowdahError, OSError):
 
 
 class AcrossMountPoints(RemoteError):
-    """A rename from one mount point of a view to another, which would have to copy. It has the
-    `errno` of a rename between two devices; Hadoop says an IOException."""
+    """A rename from one mount point of a view or of a router to another, which would have to
+    copy. It has the `errno` of a rename between two devices; Hadoop says an IOException, which
+    tells by a part of its message when a router means this."""
 
+    ROUTERS_WORDS: ClassVar[str] = "no eligible destination in the same namespace"
     errno_code = errno.EXDEV
 
 
@@ -621,4 +623,6 @@ def from_java(class_name: str, message: str) -> HowdahError:
     cls = _BY_JAVA_CLASS.get(class_name, RemoteError)
     if cls is AccessDenied and message.endswith(PathThroughFile.MESSAGE_END):
         cls = PathThroughFile
+    elif cls is RemoteError and AcrossMountPoints.ROUTERS_WORDS in message:
+        cls = AcrossMountPoints
     return cls(message, java_class=class_name)

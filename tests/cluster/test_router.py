@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from howdah import errors
 from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs import HdfsFileSystem
+from howdah.fsspec import HowdahFileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.store.choice import store_at
@@ -200,9 +202,25 @@ def test_a_rename_stays_within_a_nameservice(fs: FileSystem) -> None:
     fs.write_bytes("/west/one", b"1")
     fs.rename("/west/one", "/deep/er/mount/two")
     assert fs.read_bytes("/deep/er/mount/two") == b"1"
-    with pytest.raises(OSError, match="no eligible destination in the same namespace"):
+    with pytest.raises(errors.AcrossMountPoints, match="no eligible destination") as raised:
         fs.rename("/deep/er/mount/two", "/east/two")
+    assert raised.value.errno == errno.EXDEV
     assert fs.exists("/deep/er/mount/two")
+
+
+def test_what_fsspec_moves_to_another_nameservice_is_copied(
+    routers: Routers, fs: FileSystem
+) -> None:
+    url = routers.uri("router").replace("hdfs://", "howdah://")
+    hfs = HowdahFileSystem(**HowdahFileSystem._get_kwargs_from_urls(url))
+    hfs.pipe({"/west/moving/f": b"1", "/west/moving/d/g": b"2", "/west/alone": b"3"})
+    hfs.makedirs("/west/moving/empty")
+    hfs.mv("/west/moving", "/east/moved", recursive=True)
+    hfs.mv("/west/alone", "/east/moved/")
+    assert fs.read_bytes("/east/moved/d/g") == b"2"
+    assert sorted(names(fs, "/east/moved")) == ["alone", "d", "empty", "f"]
+    assert not fs.exists("/west/moving")
+    assert not fs.exists("/west/alone")
 
 
 @pytest.mark.parametrize("path", ["/east", "/deep", "/deep/er/mount"])

@@ -268,7 +268,8 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         """Rename, which moves no data; patterns, lists and what is in another mount point of a
-        view are copied, and what was copied is removed when all of it is there."""
+        view, or another nameservice behind a router, are copied, and what was copied is removed
+        when all of it is there."""
         plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
         if not plain or has_magic(path1):
             if path1 != path2:

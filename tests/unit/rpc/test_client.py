@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import struct
@@ -272,6 +273,14 @@ def test_access_denied_by_a_file_in_the_path_is_also_not_a_directory() -> None:
     assert isinstance(through, PermissionError)
     assert isinstance(through, NotADirectoryError)
     assert type(errors.from_java(denied, "Permission denied")) is errors.AccessDenied
+
+
+def test_a_routers_refusal_to_rename_is_told_by_its_message() -> None:
+    said = "Rename of /a to /b is not allowed, no eligible destination in the same namespace was "
+    across = errors.from_java("java.io.IOException", f"{said}found.")
+    assert isinstance(across, errors.AcrossMountPoints)
+    assert across.errno == errno.EXDEV
+    assert type(errors.from_java("java.io.IOException", "Rename failed")) is errors.RemoteError
 
 
 def test_a_connection_lives_on_after_an_error(serve: Serve) -> None:

@@ -124,7 +124,7 @@ class TreeCalls:
         self, request: pb.RenameRequestProto | pb.Rename2RequestProto, caller: Caller, method: str
     ) -> _Move:
         """Each destination of the source with one of the target in the same nameservice.
-        Raises RemoteError if there is none."""
+        Raises AcrossMountPoints if there is none."""
         core = self._core
         found = core.resolve(request.src, caller, method)
         core.check_no_mount(found.path)
@@ -136,9 +136,9 @@ class TreeCalls:
             if same:
                 pairs.append((place, (nth or same)[0]))
         if not pairs:
-            raise errors.RemoteError(
-                f"Rename of {request.src} to {request.dst} is not allowed, no eligible "
-                f"destination in the same namespace was found"
+            raise errors.AcrossMountPoints(
+                f"Rename of {request.src} to {request.dst} is not allowed, "
+                f"{errors.AcrossMountPoints.ROUTERS_WORDS} was found"
             )
         return _Move(method, found.locations, targets, pairs)
 
