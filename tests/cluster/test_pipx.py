@@ -29,7 +29,9 @@ def run(
     return subprocess.run(
         [sys.executable, *map(str, words)],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        # Of the caller's modules nobody takes any: neither pipx nor what it installs.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        | (env or {}),
         capture_output=True,
         text=True,
         check=False,
