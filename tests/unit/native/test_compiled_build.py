@@ -54,7 +54,6 @@ REPLACED = (
     "tests/unit/namenode/writing/test_pipelines.py"
     "::test_stale_replica_does_not_count_at_a_standby_that_nobody_told_of_the_pipeline",
     "tests/unit/namenode/writing/test_states.py",
-    "tests/unit/rpc/test_server.py::test_answers_held_back_by_the_barrier_are_bounded",
 )
 """They put a function or a number of their own in the place of one that is compiled."""
 
