@@ -18,7 +18,7 @@ from howdah.testing.internal.objects.trouble import Answer, Proxy
 def is_quick(fs: S3FileSystem) -> bool:
     store = fs._store
     assert isinstance(store, S3Store)
-    return store._clients.get().quick is not None
+    return store._connection.is_quick
 
 
 def write(fs: S3FileSystem, path: str, data: bytes) -> None:
@@ -65,7 +65,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_with_and_without_botoc
         assert is_quick(fs)
         store = fs._store
         assert isinstance(store, S3Store)
-        learning = store._clients.get().learning
+        learning = store._connection._clients.get().learning
         assert learning is not None
         learning._requests._connections.close()
         believed = learning._requests._connections._tls

@@ -6,8 +6,7 @@ gives every request of the protocol with all its conditions, one call for one re
 list of unfinished uploads and no copy of a part, and its threads don't outlive a fork; s3fs
 and aiobotocore are botocore under an event loop, which howdah's client has none of.)
 
-The requests that are made most do without botocore as soon as one of botocore's has shown how
-(`amazon.quick`): reading, writing, looking, listing, removing.
+How a request gets there, and which ones do without botocore, is `amazon.connection`.
 
 botocore makes each request once; `retrying` makes it again. Checksums are CRC32C of the whole
 object, joined from those of its parts: the store checks them, and they compare with the
@@ -16,24 +15,16 @@ composite CRCs of HDFS.
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 from howdah import errors
-from howdah.forks import PerProcess
-from howdah.fs.objects import credentials
 from howdah.fs.objects.amazon import fields
-from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.names import MAX_KEY_BYTES
 from howdah.fs.objects.rest import Answer, check_range
-from howdah.fs.objects.retrying import Retrying
-from howdah.fs.objects.settings import DEFAULT_REGION, Settings
+from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import (
     Body,
     NotDeleted,
@@ -52,14 +43,10 @@ from howdah.fs.objects.store import (
 from howdah.fs.paths import shown
 
 try:
-    import botocore.session
-    from botocore import UNSIGNED
-    from botocore.config import Config
-    from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.loaders import create_loader
-    from botocore.parsers import ResponseParserError
+    from botocore.exceptions import ClientError
 
-    from howdah.fs.objects.amazon.quick import Elsewhere, Learning, Quick
+    from howdah.fs.objects.amazon.connection import PAGE, AnswerBody, Connection
+    from howdah.fs.objects.amazon.quick import Quick
     from howdah.fs.objects.failures import no_store, translated
 except ImportError as error:
     raise errors.UnsupportedOperation(
@@ -69,10 +56,6 @@ except ImportError as error:
 T = TypeVar("T")
 _DIRECTORY_BUCKET: Final = "--x-s3"
 """How names of buckets end that Amazon calls directory buckets: they sort nothing."""
-_DRAIN_BYTES: Final = 64 << 10
-"""So much of an answer is read for nothing to keep its connection."""
-_PAGE: Final = "HowdahPage"
-"""Under which name an answer of botocore has the page that was read in its place."""
 _IS_GONE: Final = ("NoSuchKey", "NoSuchVersion")
 _STATUS_OF_ONE: Final = {
     "AccessDenied": 403,
@@ -84,36 +67,13 @@ _STATUS_OF_ONE: Final = {
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters of a key that a list in XML cannot have."""
 
-# What botocore knows about S3 takes long to read: once in a process is enough.
-_descriptions = create_loader()
-# Its debug log has whole requests.
-logging.getLogger("botocore").setLevel(logging.WARNING)
-# Keys that cannot be had are an error of the request that wants them, and no stack besides.
-logging.getLogger("botocore.credentials").setLevel(logging.ERROR)
-
-
-class _Client:
-    """botocore's client in one process, made when it is first wanted, and what is learnt of it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.made: Any = None
-        self.calls = 0
-        self.learning: Learning | None = None
-
-    @property
-    def quick(self) -> Quick | None:
-        return None if self.learning is None else self.learning.quick
-
 
 class S3Store:
     """One bucket of an S3. Thread-safe, and usable in a forked child."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._methods = credentials.methods_of(settings.providers)
-        self._retrying = Retrying(settings.retries)
-        self._clients: PerProcess[_Client] = PerProcess(_Client)
+        self._connection = Connection(settings)
         self._bucket = settings.bucket
 
     def __repr__(self) -> str:
@@ -121,8 +81,7 @@ class S3Store:
 
     @property
     def calls(self) -> int:
-        own = self._clients.get()
-        return own.calls + (0 if own.learning is None else own.learning.calls)
+        return self._connection.calls
 
     @property
     def sorts_keys(self) -> bool:
@@ -146,83 +105,7 @@ class S3Store:
         return self._settings.why_not_copied_from(other._settings)
 
     def close(self) -> None:
-        own = self._clients.get()
-        with own.lock:
-            made, own.made = own.made, None
-        if made is not None:
-            made.close()
-        if own.learning is not None:
-            own.learning.close()
-
-    def _made(self) -> Any:
-        own = self._clients.get()
-        with own.lock:
-            if own.made is None:
-                own.made = self._connected(own)
-            return own.made
-
-    def _connected(self, own: _Client) -> Any:
-        settings = self._settings
-        session = botocore.session.Session()
-        session.register_component("data_loader", _descriptions)
-        is_signed = credentials.install(session, self._methods, settings.secrets, settings.role)
-        options: dict[str, Any] = {
-            "retries": {"total_max_attempts": 1},
-            "max_pool_connections": settings.connections,
-            "connect_timeout": settings.connect_timeout_s or None,
-            "read_timeout": settings.read_timeout_s or None,
-            "s3": {"addressing_style": _addressing(settings)},
-            # What is wanted is said with each request.
-            "request_checksum_calculation": "when_required",
-            "response_checksum_validation": "when_required",
-            "ignore_configured_endpoint_urls": True,
-            "user_agent_extra": "howdah",
-        }
-        if not is_signed:
-            options["signature_version"] = UNSIGNED
-        if settings.fips:
-            options["use_fips_endpoint"] = True
-        region = settings.region or session.get_config_variable("region") or DEFAULT_REGION
-        try:
-            client = session.create_client(
-                "s3", region_name=region, endpoint_url=settings.endpoint, config=Config(**options)
-            )
-        except ValueError as error:
-            raise errors.InvalidConfiguration(
-                f"fs.s3a.endpoint or fs.s3a.endpoint.region: {error}"
-            ) from error
-
-        bundle = session.get_config_variable("ca_bundle")
-        learning = Learning(settings, session.get_credentials, bundle, is_signed=is_signed)
-
-        def sends(request: Any, **_: object) -> None:
-            own.calls += 1
-            learning.sends(request)
-
-        def answered(http_response: Any, model: Any, **_: object) -> None:
-            if model.name != "HeadBucket":
-                learning.succeeded(http_response.status_code)
-
-        def add(params: dict[str, Any], model: Any, **_: object) -> None:
-            known = model.input_shape.members
-            for name, value in settings.additions.of(known, params.get("Key", "")).items():
-                params.setdefault(name, value)
-
-        own.learning = learning
-        client.meta.events.register("before-send.s3", sends)
-        client.meta.events.register("after-call.s3", answered)
-        client.meta.events.register_first("before-parameter-build.s3", add)
-        client.meta.events.register("before-call.s3.HeadBucket", _say_nothing)
-        client.meta.events.register_last("before-parse.s3.ListObjectsV2", _read_page)
-        return client
-
-    @contextmanager
-    def _failing(self, key: str | None) -> Iterator[None]:
-        try:
-            yield
-        except (BotoCoreError, ClientError, ResponseParserError) as error:
-            # The cause is not kept: it may show the request.
-            raise translated(error, self._settings, key) from None
+        self._connection.close()
 
     def _ask(
         self,
@@ -232,19 +115,7 @@ class S3Store:
         quickly: Callable[[Quick], T] | None = None,
     ) -> T:
         """What botocore answers, or the same without it."""
-        own = self._clients.get()
-
-        def once() -> T:
-            with self._failing(key):
-                quick = own.quick
-                if quick is not None and quickly is not None:
-                    try:
-                        return quickly(quick)
-                    except Elsewhere:
-                        quick.forget()
-                return ask(self._made())
-
-        return self._retrying(f"{what} of s3://{self._bucket}/{key or ''}", once)
+        return self._connection.ask(what, key, ask, quickly)
 
     # --- one object ---------------------------------------------------------------------
 
@@ -289,7 +160,7 @@ class S3Store:
         """Not of a part of the object: of that Amazon tells no checksum. Through botocore, which
         would compare that itself, it is a look."""
         found: tuple[Any, Reading] | None = None
-        if self._clients.get().quick is not None:
+        if self._connection.is_quick:
             found = self._ask(
                 "GET",
                 key,
@@ -318,7 +189,7 @@ class S3Store:
             found = s3.get_object(
                 Bucket=self._bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
-            reading = _Reading(self._settings, key, found["Body"])
+            reading = AnswerBody(self._settings, key, found["Body"])
             meta = found["ResponseMetadata"]
             answer = Answer(meta["HTTPStatusCode"], meta["HTTPHeaders"], b"")
             try:
@@ -530,7 +401,7 @@ class S3Store:
         page: Page = self._list(
             "a listing",
             prefix,
-            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[_PAGE],
+            lambda s3: s3.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **more)[PAGE],
             lambda quick: quick.page(prefix, more),
         )
         return page
@@ -570,8 +441,8 @@ class S3Store:
         def once() -> None:
             """What of a page the store had no time for is asked for again, without the rest."""
             nonlocal left, unfinished
-            with self._failing(left[0]):
-                found = self._made().delete_objects(
+            with self._connection.failing(left[0]):
+                found = self._connection.made().delete_objects(
                     Bucket=self._bucket,
                     Delete={"Objects": [{"Key": key} for key in left], "Quiet": True},
                     ChecksumAlgorithm="CRC32",
@@ -585,7 +456,7 @@ class S3Store:
 
         what = f"the removal of {len(keys)} objects of s3://{self._bucket}/"
         try:
-            self._retrying(what, once)
+            self._connection.again(what, once)
         except errors.RetriableError as error:
             if not any(each.error is error for each in unfinished):
                 raise  # the last request was refused as a whole
@@ -602,57 +473,3 @@ class S3Store:
             told = ClientError({"Error": each, "ResponseMetadata": meta}, "DeleteObjects")
             refused.append(NotDeleted(each["Key"], translated(told, self._settings, each["Key"])))
         return refused
-
-
-def _read_page(
-    response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: object
-) -> None:
-    """Read a listing in botocore's place, which then finds an empty one."""
-    if response_dict["status_code"] == 200:
-        customized_response_dict[_PAGE] = page_of(response_dict["body"])
-        response_dict["body"] = b"<ListBucketResult/>"
-
-
-def _say_nothing(**_: object) -> tuple[Any, dict[str, Any]]:
-    """botocore asks for the bucket where an answer sends it elsewhere without naming a region,
-    and if that is answered in the same manner, without end."""
-    return SimpleNamespace(status_code=200), {"ResponseMetadata": {"HTTPHeaders": {}}}
-
-
-class _Reading:
-    """The body of an answer."""
-
-    def __init__(self, settings: Settings, key: str, body: Any) -> None:
-        self._settings = settings
-        self._key = key
-        self._body = body
-
-    def readinto(self, view: memoryview) -> int:
-        """Some bytes; 0 at the end. Raises `Unreachable`, `CallTimeout`."""
-        try:
-            data = self._body.read(len(view))
-        except BotoCoreError as error:
-            raise translated(error, self._settings, self._key) from None
-        except (OSError, ValueError) as error:
-            raise errors.Unreachable(
-                f"s3://{self._settings.bucket}/{self._key}: the answer of "
-                f"{self._settings.place} broke off: {error}"
-            ) from None
-        view[: len(data)] = data
-        return len(data)
-
-    def close(self, left: int) -> None:
-        try:
-            if 0 < left <= _DRAIN_BYTES:
-                self._body.read(left)
-        except (BotoCoreError, OSError, ValueError):
-            logging.getLogger(__name__).debug("an answer ended early, which nobody wanted")
-        self._body.close()
-
-
-def _addressing(settings: Settings) -> str:
-    """Left to itself botocore puts buckets into the path wherever an endpoint is given."""
-    if settings.is_path_style:
-        return "path"
-    host = urlsplit(settings.endpoint or "").hostname
-    return "auto" if host in (None, "localhost") else "virtual"

@@ -192,7 +192,7 @@ def test_amazons_endpoints_are_known_by_their_region(region: str, fips: str) -> 
     def send(request: Any, **_: object) -> None:
         raise Sent(request.url)
 
-    store._made().meta.events.register("before-send.s3", send)
+    store._connection.made().meta.events.register("before-send.s3", send)
     # That of us-east-1 is Amazon's oldest, and has no region.
     place = "" if (region, fips) == ("us-east-1", "false") else f".{region}"
     with pytest.raises(Sent, match=f"^https://bucket.{service}{place}.amazonaws.com/k$"):

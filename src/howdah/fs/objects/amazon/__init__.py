@@ -1,5 +1,6 @@
 """What S3's protocol says, and what of it is done without botocore.
 
+- `connection` botocore's client of a process, and how a request is made (shell)
 - `additions`  what requests carry besides: encryption, access lists, storage classes
 - `fields`     fields of requests and answers
 - `listing`    pages of keys, which cost most of the time
