@@ -241,8 +241,7 @@ class DurableBarrier:
         txid = self._core.last_txid
         self._hand_over_soon()
         self._waiting.append(_Waiting(txid, now_ms, send, give_up))
-        if self.log is not None and self.log.want(txid):
-            self._soon(lambda: self._go_on(txid))
+        self._want(txid)
         if not self._is_alone():
             self._look_later()
 
@@ -261,22 +260,29 @@ class DurableBarrier:
         self.log.durable_txid = max(txid, self.log.durable_txid)
         is_alone = is_alone or self._is_alone()
         waiting = self._waiting
-        try:
-            while waiting and self._may_leave(waiting[0], txid, is_alone=is_alone):
+        while waiting and self._may_leave(waiting[0], txid, is_alone=is_alone):
+            try:
                 waiting.popleft().send()
-            for back, data in self.log.returned(txid):
-                try:
-                    back(data)
-                except Exception as error:  # noqa: BLE001 - others get theirs
-                    defects.note("an answer that came back from the log", error, "it is lost")
-        except BaseException:
-            # The loop reports it; those behind it are not to wait for the next edit.
-            self._soon(lambda: self._go_on(txid))
-            raise
-        if waiting and self.log.want(waiting[0].txid):
-            self._soon(lambda: self._go_on(waiting[0].txid if waiting else txid))
-        if waiting and not is_alone:
-            self._look_later()
+            except Exception as error:  # noqa: BLE001 - others get theirs
+                defects.note("an answer that waited for the log", error, "it is lost")
+        for back, data in self.log.returned(txid):
+            try:
+                back(data)
+            except Exception as error:  # noqa: BLE001 - others get theirs
+                defects.note("an answer that came back from the log", error, "it is lost")
+        if waiting:
+            self._want(waiting[0].txid)
+            if not is_alone:
+                self._look_later()
+
+    def _want(self, txid: int) -> None:
+        """Come back when the log has this transaction, or in the loop's next turn if it does."""
+        if self.log is not None and self.log.want(txid):
+            self._soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if self.log is not None:
+            self.durable(self.log.look())
 
     def _look_later(self) -> None:
         if not self._will_look:
@@ -305,7 +311,3 @@ class DurableBarrier:
         self._waiting = kept
         for give_up in given_up:
             give_up()
-
-    def _go_on(self, txid: int) -> None:
-        if self.log is not None:
-            self.durable(txid)
