@@ -17,15 +17,12 @@ import contextlib
 import io
 import logging
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsspec.callbacks import DEFAULT_CALLBACK
-from fsspec.core import has_magic
-from fsspec.spec import AbstractFileSystem
 from fsspec.utils import isfilelike, tokenize
 
 from howdah import errors, keys
@@ -34,10 +31,10 @@ from howdah.fs import paths
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
-from howdah.fsspec import moving, options
+from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile
+from howdah.fsspec.moving import MovingFileSystem
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
-from howdah.options import CopyCheck
 from howdah.users.current import process_user
 
 if TYPE_CHECKING:
@@ -49,7 +46,7 @@ _COPY_BYTES = 4 * 1024 * 1024
 Info = dict[str, Any]
 
 
-class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
+class HowdahFileSystem(MovingFileSystem):
     """HDFS in fsspec's terms. `host`, `port` and `user` may come from the URL.
 
     `conf` are Hadoop keys that override the site files of `HADOOP_CONF_DIR`;
@@ -258,78 +255,6 @@ class HowdahFileSystem(AbstractFileSystem):  # type: ignore[misc]
         for each in self.expand_path(several, recursive=False):
             if not self._hdfs.delete(each, recursive=True):
                 raise errors.PathNotFound(f"{each} does not exist").about(each)
-
-    def mv(
-        self,
-        path1: str,
-        path2: str,
-        recursive: bool = False,
-        maxdepth: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Rename, which moves no data; patterns, lists and what is in another mount point of a
-        view, or another nameservice behind a router, are copied, and what was copied is removed
-        when all of it is there."""
-        plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
-        if not plain or has_magic(path1):
-            if path1 != path2:
-                names = tops = self._strip_protocol(path1)
-                if not (isinstance(path1, list) and isinstance(path2, list)):
-                    # Of two lists `copy` takes what is in them, and nothing below.
-                    tops = self.expand_path(path1, recursive=False)
-                    names = self.expand_path(path1, recursive=recursive, maxdepth=maxdepth)
-                moving.check_several(tops, self._strip_protocol(path2))
-                self.copy(path1, path2, recursive, maxdepth, on_error="raise", **kwargs)
-                self._remove_copied(names, recursive=recursive)
-            return
-        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
-        if source == target:
-            return
-        if self._hdfs.is_directory(source) and not recursive:
-            raise errors.PathIsDirectory(
-                f"{source} is a directory; moving it wants recursive=True"
-            ).about(source, target)
-        if path2.endswith("/") or self._hdfs.is_directory(target):
-            self._hdfs.mkdirs(target)
-            target = paths.join(target, paths.name_of(source))
-        replaces = self._hdfs.is_file(target)
-        try:
-            self._hdfs.rename(source, target, overwrite=replaces)
-        except errors.AcrossMountPoints:
-            moving.check(self._hdfs, source, target, replaces=replaces)
-            # All that is below, or an error: `copy` would leave out what cannot be listed.
-            below = self.find(source, withdirs=True, on_error="raise") if recursive else []
-            names = list(dict.fromkeys([source, *below]))
-            self.copy(names, [target + name[len(source) :] for name in names], on_error="raise")
-            self._remove_copied(names, recursive=recursive)
-
-    def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:
-        """One by one: what was made below them meanwhile, or was not copied, stays, and so does
-        what is above it. Then it is `DirectoryNotEmpty`."""
-        for name in sorted(names, reverse=True):
-            if recursive or not self._hdfs.is_directory(name):
-                self.rm_file(name)
-
-    def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
-        """Copy a file, or make the directory `path2` if `path1` is one. An object store copies by
-        itself; elsewhere the bytes go through this process."""
-        source, target = self._strip_protocol(path1), self._strip_protocol(path2)
-        if self._hdfs.is_directory(source):
-            self._hdfs.mkdirs(target)
-            return
-        if moving.are_one(self._hdfs, source, target):
-            self._hdfs.get_file_status(source)
-            return
-        if self._hdfs.server_copies(self._hdfs).are_offered:
-            try:
-                self._hdfs.copy_from(
-                    self._hdfs, source, target, overwrite=True, check=CopyCheck.NOTHING
-                )
-                return
-            except errors.NotCopiedByServer as error:
-                log.info("%s is copied through this process: %s", path1, error)
-        with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
-            shutil.copyfileobj(reading, writing, _COPY_BYTES)
 
     def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
         stripped = self._strip_protocol(path)
