@@ -8,11 +8,11 @@
  * then the length of the replica is told, and then it is acknowledged, when the mirror has. At the
  * end of a pipeline it is verified first. An ordinary packet has its header laid out as Hadoop
  * lays it out, and chunks from where the replica's last whole one ends, with a checksum each; it
- * has bytes that the replica has not, or an order to sync, and is not the last one. Where it orders a
- * sync the caller is told, who brings the files to the disk, and says so. What a flush has
- * left of a chunk comes once more with the next packet: those bytes are not written again, but the
- * chunk's checksum is. An ordinary ack says that all went well, and its bytes are known before it
- * comes.
+ * has bytes that the replica has not, or an order to sync, and is not the last one. A heartbeat is
+ * ordinary, too. Where a sync is ordered the caller is told, who brings the files to the disk, and
+ * says so. What a flush has left of a chunk comes once more with the next packet: those bytes are
+ * not written again, but the chunk's checksum is. An ordinary ack says that all went well, and its
+ * bytes are known before it comes.
  *
  * At whatever is not ordinary it returns and leaves that where it was. Python goes on from there, for
  * the rest of the block. Other threads may read how far it is, and interrupt it; both are atomic.
@@ -31,7 +31,7 @@ typedef struct {
     int64_t seqno, length;
     const uint8_t *sums, *data;
     size_t sums_bytes, stride;
-    int syncs;
+    int syncs, is_heartbeat;
 } packet;
 
 static int
@@ -65,10 +65,13 @@ look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
         return ODD;
     found->seqno = howdah_load_little_endian(p + 16, 8);
     found->length = (int32_t)howdah_load_little_endian(p + 27, 4);
+    const int64_t at_byte = howdah_load_little_endian(p + 7, 8);
     /* Without data it says where the block ends. */
     const int is_empty = syncs && found->length == 0;
-    if (howdah_load_little_endian(p + 7, 8) != (is_empty ? offset + known : offset) ||
-        found->seqno < 0 || (!is_empty && found->length <= known) || offset > MOST_OFFSET)
+    const int is_heartbeat = !syncs && found->seqno == HEARTBEAT && found->length == 0 && !at_byte;
+    if (!is_heartbeat &&
+        (at_byte != (is_empty ? offset + known : offset) || found->seqno < 0 ||
+         (!is_empty && found->length <= known) || offset > MOST_OFFSET))
         return ODD;
     const int64_t sums = (found->length + self->chunk - 1) / self->chunk * SUM_BYTES;
     if (payload != sums + found->length)
@@ -76,6 +79,7 @@ look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
     if ((int64_t)have < total)
         return IN_PART;
     found->syncs = syncs;
+    found->is_heartbeat = is_heartbeat;
     found->sums = p + prelude;
     found->sums_bytes = (size_t)sums;
     found->data = found->sums + sums;
@@ -87,7 +91,7 @@ look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
 static size_t
 encode_ack(uint8_t *to, int64_t seqno, const uint8_t *tail, size_t tail_bytes)
 {
-    uint64_t number = (uint64_t)seqno << 1; /* zigzag: it is not negative */
+    uint64_t number = seqno < 0 ? 1 : (uint64_t)seqno << 1; /* zigzag: a heartbeat's is -1 */
     size_t at = 2;
     for (; number > 0x7f; number >>= 7)
         to[at++] = (uint8_t)(number | 0x80);
@@ -294,6 +298,29 @@ set_tail(relay *self, int64_t end, const uint8_t *last_sum)
     pthread_mutex_unlock(&self->tail_mutex);
 }
 
+/* It says nothing, and is acknowledged. */
+static int
+take_heartbeat(relay *self, const packet *found)
+{
+    if (self->mirror >= 0) {
+        const int reason = pass_on(self, found->stride);
+        if (reason != GOING_ON)
+            return reason;
+    }
+    self->start += found->stride;
+    self->forwarded = 0;
+    self->packets++;
+    if (self->mirror < 0) {
+        acknowledge(self, HEARTBEAT, self->written);
+    } else {
+        if (!self->due_count)
+            self->ack_since = howdah_now_ns();
+        self->due[(self->due_first + self->due_count++) % MOST_DUE] =
+            (due_ack){HEARTBEAT, self->written};
+    }
+    return GOING_ON;
+}
+
 /* An order to sync, with or without data; alone, so that what is in front of it is acknowledged
  * before anybody waits for a disk. The packet stays until `synced`. */
 static int
@@ -369,7 +396,7 @@ take_packets(relay *self)
                 howdah_first_bad_chunk(self->type, found.data, (size_t)found.length,
                                        (size_t)self->chunk, found.sums) >= 0)
                 kind = ODD;
-            if (kind != ORDINARY || found.syncs)
+            if (kind != ORDINARY || found.syncs || found.is_heartbeat)
                 break;
             data[count] =
                 (struct iovec){(void *)(found.data + known), (size_t)(found.length - known)};
@@ -381,8 +408,14 @@ take_packets(relay *self)
             at += found.stride;
             self->stride = found.stride;
         }
-        if (!count && kind == ORDINARY && most)
-            return take_sync(self, &found, known);
+        if (!count && kind == ORDINARY && most) {
+            if (!found.is_heartbeat)
+                return take_sync(self, &found, known);
+            const int reason = take_heartbeat(self, &found);
+            if (reason != GOING_ON)
+                return reason;
+            continue;
+        }
         if (!count)
             return kind == ODD ? ODD_PACKET : GOING_ON;
         const int64_t began = howdah_now_ns();

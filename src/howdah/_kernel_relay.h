@@ -18,6 +18,7 @@ enum {
     OUT_ROOM = 1 << 16,
     MOST_BUFFER = 1 << 26,
     SYNC_PRELUDE = PRELUDE + 2, /* with the order to sync */
+    HEARTBEAT = -1, /* the number of a packet that says nothing */
     LOOK_MS = 500, /* how soon an interruption is seen where there is no bell */
 };
 #define MOST_OFFSET (INT64_MAX / 2)

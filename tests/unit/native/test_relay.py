@@ -25,7 +25,7 @@ from howdah.datanode.transfer.relay import NONE, Reason
 from howdah.native.loading import kernel
 from howdah.testing.waiting import wait_until
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
-from howdah.transfer.packets import PacketHeader, ack_tail, encode_ack, encode_packet
+from howdah.transfer.packets import HEARTBEAT, PacketHeader, ack_tail, encode_ack, encode_packet
 from howdah.transfer.status import Status
 
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 8)
@@ -37,6 +37,7 @@ MS = 1_000_000
 TIMES = (0, 0, 0, 0, 60_000 * MS)
 OK = Status.SUCCESS
 ALONE, TWO = (OK,), (OK, OK)
+BEAT = encode_packet(HEARTBEAT)
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +214,8 @@ def look(wire: bytes, at: int, end: int, *, verify: bool) -> bytes | bool:
     if (tag1, tag2, tag3, tag4, last) != (0x09, 0x11, 0x18, 0x25, 0):
         return False
     known = end % SPEC.bytes_per_checksum
+    if (hlen, start, seqno, length, plen) == (25, 0, -1, 0, 4):
+        return b""
     is_empty = hlen == 27 and length == 0
     if start != (end if is_empty else end - known) or seqno < 0:
         return False
@@ -248,6 +251,7 @@ def wires(draw: st.DrawFn, *, syncs: bool = False) -> bytes:
         offset = len(content) - len(content) % 8
         content += data
         sent = content[offset:]
+        wire += draw(st.sampled_from([b""] * 7 + [BEAT]))
         sync = syncs and draw(st.booleans())
         wire += packet(offset, seqno * draw(st.sampled_from([1, 1, 1, 70])), sent, sync=sync)
         if syncs and draw(st.booleans()):
@@ -359,6 +363,9 @@ def sums_in(wire: bytes) -> bytes:
     """A chunk that comes again has a new one."""
     sums, at = b"", 0
     while at < len(wire):
+        if wire.startswith(BEAT, at):
+            at += len(BEAT)
+            continue
         start, length = (
             struct.unpack_from("<q", wire, at + 7)[0],
             struct.unpack_from("<i", wire, at + 27)[0],
@@ -369,13 +376,18 @@ def sums_in(wire: bytes) -> bytes:
 
 
 def ends_in(wire: bytes) -> Iterator[int]:
-    at = 0
+    at = end = 0
     while at < len(wire):
+        if wire.startswith(BEAT, at):
+            at += len(BEAT)
+            yield end
+            continue
         start, length = (
             struct.unpack_from("<q", wire, at + 7)[0],
             struct.unpack_from("<i", wire, at + 27)[0],
         )
-        yield start + length
+        end = start + length
+        yield end
         at += PRELUDE + SPEC.sums_length(length) + length
 
 
@@ -488,6 +500,31 @@ def test_an_order_with_data_for_a_disk_that_fails_leaves_the_packet(
     end = place(came=wire, files=("/dev/full", "/dev/full"), mode=os.O_RDWR).run()
     assert (end.reason, end.code) == (Reason.DISK_FAILED, errno.ENOSPC)
     assert (end.written, end.packets, end.to_front) == (0, wire, b"")
+
+
+# -- heartbeats --------------------------------------------------------------------------
+
+
+def test_heartbeats_are_acked_in_their_place(place: Callable[..., Place]) -> None:
+    wire = BEAT + packet(0, 0, bytes(13)) + BEAT + packet(8, 1, bytes(8)) + BEAT
+    here = place(came=wire)
+    here.front.shutdown(socket.SHUT_WR)
+    end = here.run()
+    acks = b"".join(encode_ack(each, ALONE) for each in (-1, 0, -1, 1, -1))
+    assert (end.reason, end.to_front, end.packets) == (Reason.FRONT_CLOSED, acks, b"")
+    assert (end.written, end.acked) == (16, 16)
+
+
+def test_heartbeats_are_passed_on_and_acked_when_the_mirror_has(
+    place: Callable[..., Place],
+) -> None:
+    wire = packet(0, 0, bytes(13)) + BEAT
+    here = place(mirror=True, came=wire)
+    here.mirror.sendall(encode_ack(0, ALONE))
+    here.front.shutdown(socket.SHUT_WR)
+    end = here.run()
+    assert (end.to_mirror, end.to_front) == (wire, encode_ack(0, TWO))
+    assert end.due == [(-1, 13)]
 
 
 # -- a whole stream ---------------------------------------------------------------------

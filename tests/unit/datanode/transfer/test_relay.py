@@ -263,6 +263,24 @@ def test_a_disk_that_fails_to_sync_is_told_as_in_python(
     assert relayed == [len(DATA)] * count
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_heartbeats_do_not_end_the_kernels_part_of_a_block(
+    lab: Lab, node: Any, relayed: list[int], count: int
+) -> None:
+    targets = [lab.node() for _ in range(count - 1)]
+    writer = lab.Writer(node, lab.write_request(lab.block(1), *targets))
+    for end in (700, 900):
+        writer.send(end - 700 and 512, DATA[end - 700 and 512 : end])
+        writer.connection.send_all(encode_packet(HEARTBEAT))
+        first, second = writer.ack(), writer.ack()
+        assert first.is_success
+        assert (second.seqno, second.is_success) == (-1, True)
+    assert relayed == []
+    writer.send(900, b"", last=True)
+    assert writer.ack().is_success
+    assert relayed == [900] * count
+
+
 def test_acknowledged_bytes_stay_when_the_client_goes(lab: Lab, node: Any) -> None:
     writer = lab.Writer(node, lab.write_request(lab.block(1)))
     writer.send(0, DATA)
