@@ -180,8 +180,11 @@ read_shown(locating *with, place *to)
         PyObject *now = PyObject_GetAttr(to->node, names_shown_by[i]);
         if (now == NULL)
             return -1;
-        const int is_same = now == PyTuple_GetItem(shown_by, i);
+        /* By value: a compiled object makes a new number at each look. */
+        const int is_same = PyObject_RichCompareBool(now, PyTuple_GetItem(shown_by, i), Py_EQ);
         Py_DECREF(now);
+        if (is_same < 0)
+            return -1;
         if (!is_same)
             return lacks(with, to->node);
     }

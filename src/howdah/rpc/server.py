@@ -637,11 +637,16 @@ class _Connection:
 def _encode(
     call: Call, outcome: Message | errors.HowdahError, state_id: int | None, states: bytes
 ) -> bytes:
-    whose = call.call_id, call.client_id, call.retry_count
-    if isinstance(outcome, Message):
-        body = outcome.SerializeToString() if call.encoded is None else call.encoded
-        return wire.encode_answer_bytes(*whose, body, state_id, states)
-    return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)
+    if not isinstance(outcome, Message):
+        whose = call.call_id, call.client_id, call.retry_count
+        return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)
+    body = call.encoded
+    if body is None:
+        body = outcome.SerializeToString()
+    # Not by `*whose`: a call by a list takes a compiled server as long as all of the rest.
+    return wire.encode_answer_bytes(
+        call.call_id, call.client_id, call.retry_count, body, state_id, states
+    )
 
 
 def _processors() -> int:

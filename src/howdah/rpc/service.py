@@ -224,6 +224,10 @@ def _refuse(protocol: str, method: str) -> Handler:
     return refuse
 
 
+_AT_ONCE: Final = (Message, Deferred)
+"""Of `Answer`: all but one in slices. `Message | Deferred` would be made in every call."""
+
+
 class Texts:
     """Where the messages of one type have texts, in themselves and in their parts.
 
@@ -465,7 +469,7 @@ class Registry:
         if isinstance(answer, Encoded):
             call.encoded = answer.data
             return _ITS_BYTES
-        if guard is None or isinstance(answer, Message | Deferred):
+        if guard is None or isinstance(answer, _AT_ONCE):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
 

@@ -274,7 +274,7 @@ class ServerSession:
             if header is None or method is None:
                 self._read_frame(data[start:stop], events)
                 continue
-            client_id, retry_count, state_id, context, *_ = header
+            client_id, retry_count, state_id, context, _, _ = header
             protocol, version, name = method
             user = self.user
             events.append(

@@ -359,7 +359,7 @@ def frame_answer(call_id: int, tail: bytes, payload: bytes) -> bytes:
     before_header, before_payload = varint(header_bytes), varint(len(payload))
     total = len(before_header) + header_bytes + len(before_payload) + len(payload)
     return b"".join(
-        (_LENGTH.pack(total), before_header, b"\x08", number, tail, before_payload, payload)
+        (total.to_bytes(4), before_header, b"\x08", number, tail, before_payload, payload)
     )
 
 

@@ -7,6 +7,8 @@ FSDirConcatOp and LeaseManager serve. Blocks and pipelines of an open file are i
 
 from __future__ import annotations
 
+from typing import Final
+
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
@@ -26,6 +28,10 @@ from howdah.namenode.writing.opening import Opening
 from howdah.namenode.writing.truncation import Truncation
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Deferred, Early, Encoded
+
+_CREATE: Final = int(pb.CREATE)
+_OVERWRITE: Final = int(pb.OVERWRITE)
+_LAZY_PERSIST: Final = int(pb.LAZY_PERSIST)
 
 
 class FileMethods:
@@ -77,13 +83,13 @@ class FileMethods:
                 src,
                 mode=mode,
                 client_name=client_name,
-                create=bool(flags & pb.CREATE),
-                overwrite=bool(flags & pb.OVERWRITE),
+                create=bool(flags & _CREATE),
+                overwrite=bool(flags & _OVERWRITE),
                 create_parent=create_parent,
                 replication=replication,
                 block_size_bytes=messages.signed(block_size),
                 storage_policy=storage_policy,
-                lazy_persist=bool(flags & pb.LAZY_PERSIST),
+                lazy_persist=bool(flags & _LAZY_PERSIST),
                 unmasked=unmasked,
             )
             data = self._answers.created(file) if caller.takes_bytes else None

@@ -200,7 +200,7 @@ class _Answer:
             node.admin_state,
             node.upgrade_domain,
         )
-        if shown is None or any(a is not b for a, b in zip(now, shown[0], strict=True)):
+        if shown is None or now != shown[0]:
             raise _Lacking(node)
         if node.admin_state is not view.normal:
             raise _Lacking(None)
