@@ -49,6 +49,7 @@ class Step:
         "_block_id",
         "_call",
         "_found",
+        "_has_left_rest",
         "_lengths",
         "_machine",
         "_nodes",
@@ -70,6 +71,7 @@ class Step:
         self._sent: list[tuple[int, int]] = []
         self._found: list[tuple[int, int, bytes]] = []
         self._call: PreparedCall | None = None
+        self._has_left_rest = False
         self.has_told = False
 
     def run(self) -> None:
@@ -81,10 +83,14 @@ class Step:
         acks = self._acks
         try:
             with self._machine.lock:
-                packet = self._begin()
-                if packet is None:
-                    return
-                native.send_now(acks.connection, self._wire, self._sent)
+                try:
+                    packet = self._begin()
+                    if packet is None:
+                        return
+                    native.send_now(acks.connection, self._wire, self._sent)
+                finally:
+                    # Before anybody else sends.
+                    self._leave_rest()
             if self._is_sent:
                 ack = encode_ack(packet.seqno, (Status.SUCCESS,) * self._nodes)
                 if self._lengths is not None:
@@ -139,6 +145,18 @@ class Step:
     def _is_sent(self) -> bool:
         return bool(self._sent) and self._sent[0][0] == len(self._wire)
 
+    def _leave_rest(self) -> None:
+        """With the lock: what the socket has not taken of the packet is the streamer's to send, or
+        all of it, if it is on no queue but the first."""
+        machine, packet = self._machine, self._packet
+        if packet is None:
+            return
+        if machine.pipeline.queues.due_seqno == packet.seqno:
+            self._acks.unsent = self._wire[self._sent[0][0] if self._sent else 0 :]
+        self._has_left_rest = True
+        if not self._is_sent:
+            machine.work.notify()
+
     def _end_call(self) -> None:
         call = self._call
         if call is None:
@@ -156,11 +174,9 @@ class Step:
         pipeline = machine.pipeline
         assert packet is not None
         with machine.lock:
-            if not self._is_sent:
-                if pipeline.queues.due_seqno == packet.seqno:
-                    acks.unsent = self._wire[self._sent[0][0] if self._sent else 0 :]
-                machine.work.notify()
-            elif self._found:
+            if not self._has_left_rest:
+                self._leave_rest()
+            if self._found:
                 outcome, _, came = self._found[0]
                 acks.connection.push_back(came)
                 if outcome == Outcome.WHOLE:

@@ -309,6 +309,43 @@ def test_the_rest_of_a_packet_that_the_socket_does_not_take_comes_before_all_els
     assert cluster.content() == b"ab" + data + data + b"c"
 
 
+class Narrow:
+    """The kernel with a socket that takes five bytes at once."""
+
+    def send_now(self, connection: Connection, wire: bytes, found: list[tuple[int, int]]) -> None:
+        found.append((connection.socket.send(wire[:5]), 0))
+
+    def hear_ack(self, *arguments: object) -> None:
+        raise AssertionError("the packet is not sent")
+
+
+def test_what_others_write_comes_behind_the_rest_of_a_packet(
+    cluster: FakeCluster, out: HdfsDataOutputStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others: list[Running] = []
+    end = step.Step._end
+
+    def write() -> None:
+        out.write(b"c")
+        out.hflush()
+
+    def later(self: step.Step) -> None:
+        """When another one's packet has been sent."""
+        if not others:
+            others.append(Running(write))
+            wait_until(lambda: out.statistics().packets_sent == 3, PATIENCE_S)
+        end(self)
+
+    monkeypatch.setattr(step, "kernel", Narrow)
+    monkeypatch.setattr(step.Step, "_end", later)
+    out.write(b"b")
+    out.hflush()
+    assert others[0].end() is None
+    assert out.statistics().recoveries == 0
+    goes_on(out, cluster, b"abc")
+    assert out.statistics().recoveries == 0
+
+
 # --- others beside it -------------------------------------------------------------------------
 
 
