@@ -77,7 +77,11 @@ class Acks:
         with machine.lock:
             ended = pipeline.acked(ack)
             done = ended or not pipeline.is_streaming
-            self._is_quiet = bool(machine.ack_waiters) and self.has_steps and not pipeline.queues
+            self._is_quiet = (
+                self.has_steps
+                and not pipeline.queues
+                and pipeline.queues.last_acked_seqno == machine.awaited_seqno
+            )
             self._tell(done)
         return not done
 

@@ -28,6 +28,8 @@ class Machine:
         self.progress: Final = threading.Condition(self.lock)
         self.turn: Final = threading.Condition(self.lock)
         self.ack_waiters = 0
+        self.awaited_seqno = -1
+        """The last packet that was queued by who waits for its ack: by a sync."""
         self.stopping = False
 
     def check(self) -> None:

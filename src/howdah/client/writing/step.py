@@ -2,8 +2,8 @@
 
 Usually a packet goes from its writer to the streamer's thread, and its ack from the ack reader's
 thread back to the writer. Where nothing else is under way that changes threads for nothing. So the
-ack reader *parks* when somebody has waited for the last ack that was due: it reads no more, and
-the next sync may be a step of its own. The rules:
+ack reader *parks* when the last ack that was due is a sync's: it reads no more, and the next sync
+may be a step of its own. The rules:
 
 1. A step begins with the machine's lock, when the reader is parked, the pipeline is open, and one
    packet is all there is that is not acknowledged. It sends what the socket takes at once, with

@@ -114,7 +114,9 @@ class Streamer:
                 self._start()
                 self._progress.wait()
             self._machine.check()
-            self._pipeline.enqueue(packet)
+            seqno = self._pipeline.enqueue(packet)
+            if waits:
+                self._machine.awaited_seqno = seqno
             if not alone:
                 self._start()
             acks = self._acks
