@@ -47,6 +47,11 @@ def edit_blocks(blocks: Sequence[Block]) -> tuple[edits.EditBlock, ...]:
     )
 
 
+def earlier_edit_blocks(file: File) -> tuple[edits.EditBlock, ...]:
+    """All of a file's blocks but the last, which most files have alone."""
+    return edit_blocks(file.blocks[:-1]) if len(file.block_ids) > 1 else ()
+
+
 def close_edit(
     file: File, blocks: tuple[edits.EditBlock, ...], now_ms: int, path: str | None = None
 ) -> edits.CloseOp:

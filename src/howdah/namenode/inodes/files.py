@@ -227,7 +227,26 @@ class File(INode):
         block_id = self._page[self._at + BLOCK]
         if block_id == 0:
             return None
-        return self.table.blocks[self.block_ids[-1]]
+        return self.table.blocks[block_id if block_id > 0 else self.block_ids[-1]]
+
+    @property
+    def is_complete_but_last(self) -> bool:
+        """True if all its blocks are safe, whatever the last one is."""
+        if self._page[self._at + BLOCK] != SEVERAL:
+            return True
+        return self.table.blocks.unfinished.isdisjoint(self.block_ids[:-1])
+
+    def append_block(self, block: Block) -> None:
+        """The block is its last one from now on."""
+        block.file_id = self.inode_id
+        if self._page[self._at + BLOCK] == 0:
+            self.block_ids = (block.block_id,)
+        else:
+            several = self.table.block_lists.get(self.inode_id)
+            if several is not None:
+                several.append(block.block_id)
+            else:
+                self.block_ids = [*self.block_ids, block.block_id]
 
     @property
     def block_ids(self) -> Sequence[int]:
@@ -301,18 +320,8 @@ class FileBlocks(Sequence[Block]):
     def __repr__(self) -> str:
         return repr(list(self))
 
-    @property
-    def are_complete_but_last(self) -> bool:
-        """True if all of them are safe, whatever the last one is."""
-        return self._file.table.blocks.unfinished.isdisjoint(self._file.block_ids[:-1])
-
     def append(self, block: Block) -> None:
-        block.file_id = self._file.inode_id
-        several = self._file.table.block_lists.get(self._file.inode_id)
-        if several is not None:
-            several.append(block.block_id)
-        else:
-            self._file.block_ids = [*self._file.block_ids, block.block_id]
+        self._file.append_block(block)
 
     def extend(self, blocks: Iterable[Block]) -> None:
         """Append blocks, which may be another file's until now."""

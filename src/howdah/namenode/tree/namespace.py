@@ -363,16 +363,16 @@ class Namespace:
     def _add_block(self, op: edits.AddBlockOp) -> None:
         file = self._file(op.path, op)
         before = op.penultimate_block
+        last = file.last_block
         if before is not None:
-            if not file.blocks or file.blocks[-1].block_id != before.block_id:
+            if last is None or last.block_id != before.block_id:
                 raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
-            last = file.blocks[-1]
             was_open = last.state is BlockState.UNDER_CONSTRUCTION
             self._change_block(last, before)
             last.state = max(last.state, BlockState.COMMITTED)
             if was_open:
                 self._tell(BlockSettled(last))
-        elif file.blocks:
+        elif last is not None:
             raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: it has blocks already")
         self._tell(BlockOpened(self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)))
 
@@ -598,7 +598,7 @@ class Namespace:
         block = self.blocks.new(
             new.block_id, new.length_bytes, new.generation_stamp, file.inode_id, state
         )
-        file.blocks.append(block)
+        file.append_block(block)
         return block
 
     def _set_blocks(
@@ -609,7 +609,8 @@ class Namespace:
         Returns the blocks."""
         if not wanted and not self._files.has_blocks(file.inode_id):
             return []
-        known = list(file.blocks)
+        blocks = self.blocks
+        known = [blocks[block_id] for block_id in file.block_ids]
         for index, want in enumerate(wanted):
             self._check_block(file, index, want, known[index] if index < len(known) else None)
         for index, want in enumerate(wanted):

@@ -135,13 +135,13 @@ class Writing:
             return file, again
         if last is not None and previous is not None:
             check_commit(file, last, previous)
-        if not file.blocks.are_complete_but_last:
+        if not file.is_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
         limit = core.settings.max_blocks_per_file
-        if limit and len(file.blocks) >= limit:
+        if limit and len(file.block_ids) >= limit:
             raise errors.RemoteError(
                 f"File has reached the limit on maximum number of blocks "
-                f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.blocks)} >= {limit}"
+                f"(dfs.namenode.fs-limits.max-blocks-per-file): {len(file.block_ids)} >= {limit}"
             )
         if core.namespace.tally.directories:
             more = file.block_size_bytes
@@ -154,8 +154,10 @@ class Writing:
         core.commit(edits.AllocateBlockIdOp(block_id))
         core.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None
-        core.commit(edits.AddBlockOp(file.path, before, edits.EditBlock(block_id, 0, stamp)))
-        block = file.blocks[-1]
+        is_there = file is found.inode and not found.in_snapshot
+        path = found.path if is_there else file.path
+        core.commit(edits.AddBlockOp(path, before, edits.EditBlock(block_id, 0, stamp)))
+        block = core.namespace.blocks[block_id]
         core.blocks.allocated(block, targets)
         return file, block
 

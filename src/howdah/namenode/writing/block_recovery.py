@@ -166,7 +166,7 @@ class BlockRecovery:
         if block is None or not self._is_open(block):
             del self._recoveries[block_id]
             return
-        if not core.namespace.file_of(block).blocks.are_complete_but_last:
+        if not core.namespace.file_of(block).is_complete_but_last:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
         now_ms = core.clock.monotonic_ms()
@@ -336,7 +336,7 @@ class BlockRecovery:
 
     def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
         assert block == file.blocks[-1], "only a last block is recovered"
-        if not file.blocks.are_complete_but_last:
+        if not file.is_complete_but_last:
             raise errors.RemoteError(f"{file.path} has earlier blocks with too few replicas")
         length = 0 if result.delete_block else result.length_bytes
         if block.truncating:

@@ -11,7 +11,13 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.resolved import Resolved
-from howdah.namenode.inodes.file_blocks import ClientBlock, check_commit, close_edit, edit_blocks
+from howdah.namenode.inodes.file_blocks import (
+    ClientBlock,
+    check_commit,
+    close_edit,
+    earlier_edit_blocks,
+    edit_blocks,
+)
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.writing.allocation import Writing
 from howdah.storage.edits import edits
@@ -127,7 +133,7 @@ class Closing:
             return
         blocks: tuple[edits.EditBlock, ...] = ()
         if pending.last is not None:
-            blocks = (*edit_blocks(file.blocks[:-1]), pending.last.as_edit)
+            blocks = (*earlier_edit_blocks(file), pending.last.as_edit)
         elif block is not None:
             blocks = edit_blocks(file.blocks)
         core.commit(close_edit(file, blocks, core.clock.wall_ms(), path))
@@ -140,7 +146,7 @@ class Closing:
         file's last."""
         if block is None:
             return True
-        if not file.blocks.are_complete_but_last:
+        if not file.is_complete_but_last:
             return False
         if block.state is BlockState.COMPLETE:
             return True

@@ -115,7 +115,7 @@ class LeaseRecovery:
 
     def _close(self, file: File) -> bool:
         core = self._core
-        if not file.blocks.are_complete_but_last:
+        if not file.is_complete_but_last:
             return False
         last = file.last_block
         unwritten = last if last is not None and last.state is not BlockState.COMPLETE else None
