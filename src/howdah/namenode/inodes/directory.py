@@ -6,6 +6,7 @@ Hadoop's `INode`, `INodeDirectory` and `INodeSymlink`. Files are rows of a table
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -32,18 +33,61 @@ class INode:
     Compare inodes with `==`: there may be several objects for one file (see `files`).
     """
 
-    if not TYPE_CHECKING:  # or nobody could set what the classes below have slots for
-        __slots__ = ()
+    __slots__ = ("inode_id",)
 
     inode_id: int
-    name: str
-    owner: str
-    group: str
-    mode: int
-    mtime_ms: int
-    atime_ms: int
-    parent: Directory | None
-    features: Features
+
+    # Directories and links have these as attributes, files as numbers of a row.
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+    @name.setter
+    def name(self, name: str) -> None: ...
+
+    @property
+    @abstractmethod
+    def owner(self) -> str: ...
+    @owner.setter
+    def owner(self, owner: str) -> None: ...
+
+    @property
+    @abstractmethod
+    def group(self) -> str: ...
+    @group.setter
+    def group(self, group: str) -> None: ...
+
+    @property
+    @abstractmethod
+    def mode(self) -> int: ...
+    @mode.setter
+    def mode(self, mode: int) -> None: ...
+
+    @property
+    @abstractmethod
+    def mtime_ms(self) -> int: ...
+    @mtime_ms.setter
+    def mtime_ms(self, mtime_ms: int) -> None: ...
+
+    @property
+    @abstractmethod
+    def atime_ms(self) -> int: ...
+    @atime_ms.setter
+    def atime_ms(self, atime_ms: int) -> None: ...
+
+    @property
+    @abstractmethod
+    def parent(self) -> Directory | None: ...
+    @parent.setter
+    def parent(self, parent: Directory | None) -> None: ...
+
+    @property
+    @abstractmethod
+    def features(self) -> Features: ...
+    @features.setter
+    def features(self, features: Features) -> None: ...
+
+    # What few have.
 
     def _set_feature(self, name: str, value: Any) -> None:
         features = self.features
@@ -116,13 +160,21 @@ class _Held(INode):
         "atime_ms",
         "features",
         "group",
-        "inode_id",
         "mode",
         "mtime_ms",
         "name",
         "owner",
         "parent",
     )
+
+    name: str
+    owner: str
+    group: str
+    mode: int
+    mtime_ms: int
+    atime_ms: int
+    parent: Directory | None
+    features: Features
 
     def __init__(
         self, inode_id: int, name: str, owner: str, group: str, mode: int, mtime_ms: int
@@ -135,8 +187,8 @@ class _Held(INode):
         self.mode = mode
         self.mtime_ms = mtime_ms
         self.atime_ms = 0
-        self.parent: Directory | None = None
-        self.features: Features = NO_FEATURES
+        self.parent = None
+        self.features = NO_FEATURES
 
 
 class Directory(_Held):
@@ -158,7 +210,7 @@ class Directory(_Held):
         self._sorted: SortedNames | None = None
 
     @property
-    def children(self) -> Children:
+    def children(self) -> Mapping[str, INode]:
         return Children(self)
 
     @property

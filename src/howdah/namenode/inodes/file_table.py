@@ -5,9 +5,8 @@ owner, group, mode, replication and block size, which most files of a directory 
 The name is the same string that is the key in its directory. What few files have
 (`features`, several blocks) is beside the table.
 
-The compiler takes this module, and not the views of rows, which are in `files`: they have
-properties where other inodes have attributes. So what every create and close does to a row is
-here, by the file's id.
+What every create and close does to a row is here, by the file's id, and makes no view of it
+(`files`).
 """
 
 from __future__ import annotations

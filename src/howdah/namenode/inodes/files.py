@@ -8,8 +8,8 @@ so compare them with `==`, never with `is`.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, overload
 
 from howdah.namenode.inodes.block_table import LENGTH, Block
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
@@ -33,32 +33,18 @@ from howdah.namenode.inodes.pages import Page
 class File(INode):
     """A file; `writer` is set while somebody writes it (its lease holder)."""
 
-    __slots__ = ("_at", "_page", "inode_id", "table")
+    __slots__ = ("_at", "_page", "table")
 
-    inode_id: int
     table: FileTable
     _page: Page
     _at: int
 
-    def __init__(
-        self,
-        inode_id: int,
-        name: str,
-        owner: str,
-        group: str,
-        mode: int,
-        mtime_ms: int,
-        *,
-        replication: int,
-        block_size_bytes: int,
-        storage_policy_id: int = 0,
-    ) -> None:
-        """A file by itself, in no namespace yet."""
-        traits = Traits(owner, group, mode, replication, block_size_bytes)
-        made = table_of({}).new(inode_id, name, traits, mtime_ms)
+    def __init__(self, table: FileTable, inode_id: int, page: Page, at: int) -> None:
+        """A view of the row that is on a page of the table at a place."""
+        self.table = table
         self.inode_id = inode_id
-        self.table, self._page, self._at = made.table, made._page, made._at
-        self.storage_policy_id = storage_policy_id
+        self._page = page
+        self._at = at
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -218,10 +204,6 @@ class File(INode):
         """In order. What is done to this list is done to the file."""
         return FileBlocks(self)
 
-    @blocks.setter
-    def blocks(self, blocks: Iterable[Block]) -> None:
-        self.block_ids = [block.block_id for block in blocks]
-
     @property
     def last_block(self) -> Block | None:
         block_id = self._page[self._at + BLOCK]
@@ -344,27 +326,35 @@ class FileBlocks(Sequence[Block]):
         return last
 
 
-_new: Final[Callable[[type[File]], File]] = object.__new__
-
-
 def _view(table: FileTable, inode_id: int, page: Page, at: int) -> File:
-    file = _new(File)
-    file.inode_id = inode_id
-    file.table = table
-    file._page = page
-    file._at = at
-    return file
+    return File(table, inode_id, page, at)
 
 
-if TYPE_CHECKING:
-    FileTable = FileRows[File]
-else:  # Compiled, it has no brackets at run time.
-    FileTable = FileRows
+FileTable: TypeAlias = "FileRows[File]"  # A compiled class has no brackets at run time.
 
 
 def table_of(directories: dict[int, Directory]) -> FileTable:
     """An empty table of files, which can be in these directories."""
-    return FileTable(directories, _view)
+    return FileRows(directories, _view)
+
+
+def lone_file(
+    inode_id: int,
+    name: str,
+    owner: str,
+    group: str,
+    mode: int,
+    mtime_ms: int,
+    *,
+    replication: int,
+    block_size_bytes: int,
+    storage_policy_id: int = 0,
+) -> File:
+    """A file by itself, in no namespace yet."""
+    traits = Traits(owner, group, mode, replication, block_size_bytes)
+    file = table_of({}).new(inode_id, name, traits, mtime_ms)
+    file.storage_policy_id = storage_policy_id
+    return file
 
 
 def adopt(table: FileTable, file: File) -> None:

@@ -13,10 +13,12 @@ namespace, and nothing may be changed through them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import overload
 
 from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.file_table import Glance
+from howdah.namenode.inodes.files import FileBlocks, lone_file
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.inodes.paths import DOT_SNAPSHOT
 from howdah.namenode.inodes.sorted_names import names_after
@@ -65,7 +67,7 @@ class SnapshotDirectory(Directory):
         return found
 
     @property
-    def children(self) -> dict[str, INode]:  # type: ignore[override]
+    def children(self) -> Mapping[str, INode]:
         if self._children is None:
             names = self.sorted_names()
             self._children = {name: self._required_child(name) for name in names}
@@ -108,13 +110,36 @@ class DotSnapshot(Directory):
         return names_after(self.sorted_names(), name, limit)
 
     @property
-    def children(self) -> dict[str, INode]:  # type: ignore[override]
+    def children(self) -> Mapping[str, INode]:
         if self._children is None:
             self._children = {
                 snapshot.name: root_view(self._source, snapshot, self)
                 for snapshot in self._snapshots
             }
         return self._children
+
+
+class _KeptBlocks(FileBlocks):
+    """The blocks that a snapshot has of a file, in order."""
+
+    __slots__ = ("_blocks",)
+
+    def __init__(self, file: File, blocks: list[Block]) -> None:
+        super().__init__(file)
+        self._blocks = blocks
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    @overload
+    def __getitem__(self, place: int) -> Block: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Block]: ...
+    def __getitem__(self, place: int | slice) -> Block | list[Block]:
+        return self._blocks[place]
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
 
 
 class SnapshotFile(File):
@@ -128,7 +153,7 @@ class SnapshotFile(File):
     ) -> None:
         version = source.snapshots.version(origin, snapshot_id)
         state = origin if version is None else version
-        super().__init__(
+        alone = lone_file(
             origin.inode_id,
             name,
             "",
@@ -138,14 +163,16 @@ class SnapshotFile(File):
             replication=state.replication,
             block_size_bytes=origin.block_size_bytes,
         )
+        super().__init__(alone.table, alone.inode_id, alone._page, alone._at)
         _begin(self, origin, version, parent)
         block_ids = begun_blocks(origin) if version is None else version.block_ids
         copies = source.snapshots.copies
-        self._blocks = [source.blocks[copies.get(block_id, block_id)] for block_id in block_ids]
+        blocks = [source.blocks[copies.get(block_id, block_id)] for block_id in block_ids]
+        self._blocks = _KeptBlocks(self, blocks)
         self._length_bytes = state.length_bytes
 
-    @property  # type: ignore[misc]
-    def blocks(self) -> list[Block]:  # type: ignore[override]
+    @property
+    def blocks(self) -> FileBlocks:
         return self._blocks
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from howdah.namenode.blocks import replica_reports
+from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.blocks.replica_reports import (
     PostponedReports,
     ReplicaState,
@@ -222,7 +223,8 @@ def test_no_more_reports_wait_than_there_is_room_for(
 
 def test_the_latest_report_of_a_replica_takes_the_place_of_earlier_ones() -> None:
     postponed = PostponedReports(limit=1)
-    storage: Any = object()
+    node = Datanode(DatanodeIdentity("dn1", "10.0.0.1", "dn1", 1, 2, 3), "/rack", 0)
+    storage = Storage("DS-1", 0, node)
     first = ReportedReplica(1, 0, 1001, ReplicaState.RBW)
     second = ReportedReplica(1, 10, 1001, ReplicaState.FINALIZED)
     assert postponed.put(storage, first)

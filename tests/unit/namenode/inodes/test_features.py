@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from howdah.namenode.inodes.features import NO_FEATURES, Quota
+from howdah.namenode.inodes.files import lone_file
 from howdah.namenode.inodes.inodes import Directory, File
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 
@@ -12,7 +13,7 @@ MARK = XAttr(XAttrNamespace.USER, "mark", b"1")
 
 
 def new_file() -> File:
-    return File(17000, "f", "root", "staff", 0o644, 0, replication=1, block_size_bytes=1024)
+    return lone_file(17000, "f", "root", "staff", 0o644, 0, replication=1, block_size_bytes=1024)
 
 
 def test_a_closed_file_has_no_features_of_its_own(client: Any, nodes: Any) -> None:

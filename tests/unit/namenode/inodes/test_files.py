@@ -9,6 +9,7 @@ import pytest
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.inodes.block_table import BlockTable
 from howdah.namenode.inodes.features import NO_FEATURES
+from howdah.namenode.inodes.files import lone_file
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, Inodes, Traits
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 
@@ -128,7 +129,7 @@ def test_a_block_knows_its_file(inodes: Inodes) -> None:
 
 
 def test_a_file_made_by_itself_is_taken_in_with_what_it_has(inodes: Inodes) -> None:
-    file = File(16386, "f", "a", "b", 0o600, 5, replication=2, block_size_bytes=7)
+    file = lone_file(16386, "f", "a", "b", 0o600, 5, replication=2, block_size_bytes=7)
     file.xattrs = (MARK,)
     alone = file.table.blocks.new(1000, 10, 1001, 16386, BlockState.COMPLETE)
     file.blocks.append(alone)
