@@ -184,8 +184,6 @@ def test_work_that_is_left_is_that_of_repair_and_of_those_who_leave() -> None:
 
 # -- nodes -----------------------------------------------------------------------------
 
-MANY = [node(number, name=f"n{number:05}:9866") for number in range(10_000)]
-
 
 def rows(body: str) -> int:
     return body.count('<th scope="row"')
@@ -193,12 +191,13 @@ def rows(body: str) -> int:
 
 @pytest.mark.req("FS-280")
 def test_of_ten_thousand_nodes_a_page_has_a_hundred() -> None:
-    body = joined(nodes.page(MANY, nodes.wanted_of({"sort": "name", "from": "9950"}), {}))
+    many = [node(number, name=f"n{number:05}:9866") for number in range(10_000)]
+    body = joined(nodes.page(many, nodes.wanted_of({"sort": "name", "from": "9950"}), {}))
     assert rows(body) == 50
     assert "10,000 of 10,000 datanodes, 9,951 to 10,000 shown" in body
     assert "n09999:9866" in body
-    assert len(joined(nodes.page(MANY, nodes.Wanted(), {}))) < 200_000
-    assert len(joined(racks.page(MANY))) < 200_000
+    assert len(joined(nodes.page(many, nodes.Wanted(), {}))) < 200_000
+    assert len(joined(racks.page(many))) < 200_000
 
 
 @pytest.mark.parametrize(
