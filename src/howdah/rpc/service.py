@@ -198,6 +198,9 @@ class Encoded:
         self.data = data
 
 
+TRUE: Final = Encoded(b"\x08\x01")
+"""A message whose first field is a truth, and no other is set: it was done."""
+
 _ITS_BYTES: Final[Message] = rpc_pb2.RpcResponseHeaderProto()
 """In the place of a message whose bytes are in `Call.encoded`."""
 

@@ -33,8 +33,8 @@ class Once:
         is_long: bool = False,
     ) -> M:
         """What `run` answers; for a repeated call, the first answer. `rebuild` makes the
-        answer anew where it was not kept, as of answers that are long: to ask one for its length
-        is to encode it once more."""
+        answer anew where it was not kept, as of answers that are long (to ask one for its length
+        is to encode it once more), and of those that `run` gives as bytes."""
         if not RetryCache.applies(caller):
             return run()
         cache = self._core.retry_cache
@@ -44,7 +44,9 @@ class Once:
         if known is not None:
             return cast(M, known)
         answer = run()
-        if not is_long or not cache.knows(caller):
-            kept = None if is_long or isinstance(answer, Encoded) else answer
+        # What `rebuild` can make is kept by the call alone, which its edit may have brought.
+        is_rebuilt = is_long or isinstance(answer, Encoded)
+        if not is_rebuilt or not cache.knows(caller):
+            kept = None if is_rebuilt else cast(Message, answer)
             cache.remember(caller.client_id, caller.call_id, kept, self._core.clock.monotonic_ms())
         return answer

@@ -190,7 +190,7 @@ class FileMethods:
 
     def complete(
         self, request: pb.CompleteRequestProto | requests.Complete, caller: Caller
-    ) -> pb.CompleteResponseProto | Deferred:
+    ) -> pb.CompleteResponseProto | Encoded | Deferred:
         """Answered when the file is closed, or at the deadline with False (FS-135)."""
         fields = request if isinstance(request, tuple) else requests.complete_of(request)
         src, client_name, last, inode_id = fields
@@ -199,6 +199,7 @@ class FileMethods:
             client_name=client_name,
             inode_id=inode_id,
             last=None if last is None else messages.named_block(self._core.settings, last),
+            takes_bytes=caller.takes_bytes,
         )
 
 

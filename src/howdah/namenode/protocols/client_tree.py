@@ -12,7 +12,7 @@ from howdah.namenode.calls.once import Once
 from howdah.namenode.calls.tree import TreeCalls
 from howdah.namenode.protocols.quick import requests
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller
+from howdah.rpc.service import TRUE, Caller, Encoded
 
 
 class TreeMethods:
@@ -25,22 +25,23 @@ class TreeMethods:
 
     def mkdirs(
         self, request: pb.MkdirsRequestProto | requests.Mkdirs, caller: Caller
-    ) -> pb.MkdirsResponseProto:
+    ) -> pb.MkdirsResponseProto | Encoded:
         fields = request if isinstance(request, tuple) else requests.mkdirs_of(request)
         src, mode, create_parent, unmasked = fields
         done = self._tree.mkdirs(caller, src, mode, create_parent=create_parent, unmasked=unmasked)
-        return pb.MkdirsResponseProto(result=done)
+        return TRUE if done and caller.takes_bytes else pb.MkdirsResponseProto(result=done)
 
     def rename(
         self, request: pb.RenameRequestProto | requests.Rename, caller: Caller
-    ) -> pb.RenameResponseProto:
+    ) -> pb.RenameResponseProto | Encoded:
         fields = request if isinstance(request, tuple) else requests.rename_of(request)
         src, dst = fields
-        return self._once(
-            caller,
-            lambda: pb.RenameResponseProto(result=self._tree.rename(caller, src, dst)),
-            lambda: pb.RenameResponseProto(result=True),
-        )
+
+        def run() -> pb.RenameResponseProto | Encoded:
+            done = self._tree.rename(caller, src, dst)
+            return TRUE if done and caller.takes_bytes else pb.RenameResponseProto(result=done)
+
+        return self._once(caller, run, lambda: pb.RenameResponseProto(result=True))
 
     def rename2(
         self, request: pb.Rename2RequestProto | requests.Rename2, caller: Caller
@@ -56,16 +57,15 @@ class TreeMethods:
 
     def delete(
         self, request: pb.DeleteRequestProto | requests.Delete, caller: Caller
-    ) -> pb.DeleteResponseProto:
+    ) -> pb.DeleteResponseProto | Encoded:
         fields = request if isinstance(request, tuple) else requests.delete_of(request)
         src, recursive = fields
-        return self._once(
-            caller,
-            lambda: pb.DeleteResponseProto(
-                result=self._tree.delete(caller, src, recursive=recursive)
-            ),
-            lambda: pb.DeleteResponseProto(result=True),
-        )
+
+        def run() -> pb.DeleteResponseProto | Encoded:
+            done = self._tree.delete(caller, src, recursive=recursive)
+            return TRUE if done and caller.takes_bytes else pb.DeleteResponseProto(result=done)
+
+        return self._once(caller, run, lambda: pb.DeleteResponseProto(result=True))
 
     def create_symlink(
         self, request: pb.CreateSymlinkRequestProto, caller: Caller

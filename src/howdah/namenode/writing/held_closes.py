@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.namenode.inodes.file_blocks import ClientBlock
 from howdah.namenode.writing.closing import Closing, PendingClose
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Deferred, defect
+from howdah.rpc.service import TRUE, Deferred, Encoded, defect
 
 
 @dataclass(slots=True, eq=False)
@@ -34,13 +34,21 @@ class HeldCloses:
         return sum(map(len, self._held.values()))
 
     def complete(
-        self, path: str, *, client_name: str, inode_id: int, last: ClientBlock | None
-    ) -> pb.CompleteResponseProto | Deferred:
+        self,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        last: ClientBlock | None,
+        takes_bytes: bool = False,
+    ) -> pb.CompleteResponseProto | Encoded | Deferred:
         """Close the file: the answer, now or when it is decided."""
         pending = self._closing.complete(
             path, client_name=client_name, inode_id=inode_id, last=last
         )
         if pending.outcome is not None:
+            if pending.outcome and takes_bytes:
+                return TRUE
             return pb.CompleteResponseProto(result=pending.outcome)
         held = _Held(pending)
         self._held.setdefault(pending.inode_id, []).append(held)

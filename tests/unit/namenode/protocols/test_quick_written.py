@@ -124,3 +124,34 @@ def test_a_block_is_placed() -> None:
         assert was_encoded is takes_bytes
         answers.append((first, second))
     assert answers[0] == answers[1]
+
+
+def test_what_was_done_is_answered_by_the_bytes_of_its_message() -> None:
+    """And what was not is answered by a message, which a repeated call gets again."""
+    permission = types_pb2.FsPermissionProto(perm=0o755)
+    directory = pb.MkdirsRequestProto(src="/plain/d", masked=permission, createParent=False)
+    complete = pb.CompleteRequestProto(src="/plain/d/f", clientName=CLIENT)
+    rename = pb.RenameRequestProto(src="/plain/d/f", dst="/plain/d/g")
+    delete = pb.DeleteRequestProto(src="/plain/d", recursive=True)
+    calls: list[tuple[str, Message, int, bool]] = [
+        ("mkdirs", directory, 1, True),
+        ("create", creation("/plain/d/f"), 2, True),
+        ("complete", complete, 3, True),
+        ("rename", rename, 4, True),
+        ("rename", rename, 4, False),  # the same call again: made by a message
+        ("rename", rename, 5, False),  # it is gone: false
+        ("rename", rename, 5, False),
+        ("delete", delete, 6, True),
+        ("delete", delete, 6, False),
+        ("delete", delete, 7, False),
+        ("delete", delete, 7, False),
+    ]
+    ours, theirs = world_of("/plain"), world_of("/plain")
+    results = []
+    for method, request, call_id, is_encoded in calls:
+        data, was_encoded = ask(ours, method, request, call_id, takes_bytes=True)
+        message, _ = ask(theirs, method, request, call_id, takes_bytes=False)
+        assert (data, was_encoded) == (message, is_encoded), (method, call_id)
+        results.append(data)
+    assert results[4:7] == [b"\x08\x01", b"\x08\x00", b"\x08\x00"]
+    assert results[7:] == [b"\x08\x01", b"\x08\x01", b"\x08\x00", b"\x08\x00"]
