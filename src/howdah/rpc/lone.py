@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-MOMENT_NS: Final = 30_000
+MOMENT_NS: Final = 100_000
 """So long the loop waits."""
 
 FIRST: Final = 8
