@@ -117,11 +117,17 @@ class ZooKeeperElection:
         return None if found is None else Breadcrumb(found.content, found.version)
 
     def write_breadcrumb(self, before: Breadcrumb | None) -> None:
+        from kazoo.exceptions import NoNodeError
+
         session = self._elected()
-        if before is not None:
-            session.write(self._breadcrumb_path, self._content, before.version)
-        elif not session.create(self._breadcrumb_path, self._content):
-            raise errors.ServiceFailed("somebody else wrote the breadcrumb at the same time")
+        try:
+            if before is not None:
+                session.write(self._breadcrumb_path, self._content, before.version)
+            elif not session.create(self._breadcrumb_path, self._content):
+                raise errors.ServiceFailed("somebody else wrote the breadcrumb at the same time")
+        except NoNodeError as error:
+            # The candidate finds out whether it is the directory that was removed.
+            raise errors.ServiceFailed("the breadcrumb was removed at the same time") from error
 
     def active_content(self) -> bytes | None:
         session = Session(self._settings.ensemble)

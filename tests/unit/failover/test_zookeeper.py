@@ -259,6 +259,21 @@ def test_a_znode_that_is_removed_ends_the_controller_with_advice(
     assert "run `howdah zkfc -formatZK`" in caplog.text
 
 
+def test_a_breadcrumb_that_is_removed_meanwhile_is_not_written(
+    make: Callable[[], ZooKeeperCluster],
+) -> None:
+    """By an operator who clears the directory: the controller went down on a defect."""
+    there = make()
+    active = there.start()
+    election = there.cluster.zkfcs[active].server.running._election
+    assert election is not None
+    before = election.read_breadcrumb()
+    assert before is not None
+    there.session.discard(f"{there.parent}/east/ActiveBreadCrumb")
+    with pytest.raises(errors.ServiceFailed, match="removed at the same time"):
+        election.write_breadcrumb(before)
+
+
 # -- before it starts
 
 
