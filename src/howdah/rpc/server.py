@@ -106,11 +106,6 @@ class RpcServer:
         """What is counted of the calls, by the port at which it listens."""
         self._listening: list[asyncio.AbstractServer] = []
 
-    def wait_a_moment(self, descriptor: int) -> None:
-        """For the next call of the only caller, which has its answers."""
-        assert self.await_bytes is not None, "there is something to wait with"
-        self.lone.waited(self.await_bytes(descriptor, MOMENT_NS))
-
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
@@ -294,7 +289,7 @@ class _Connection:
             return
         self._receive(data)
         # Of an edit the log's disk takes so much longer that a moment more or less is nothing.
-        if self._server.lone.heard(self) and self._descriptor >= 0 and self._is_answered:
+        if self._server.lone.heard(self) and self._is_answered:
             self._wait_a_moment()
 
     @property
@@ -303,9 +298,12 @@ class _Connection:
         return not busy
 
     def _wait_a_moment(self) -> None:
-        transport = self._transport
-        if transport is not None and not transport.is_closing() and self._is_answered:
-            self._server.wait_a_moment(self._descriptor)
+        """For the next call of the only caller, which has its answers."""
+        server, transport = self._server, self._transport
+        if server.await_bytes is None or self._descriptor < 0:
+            return
+        if transport is not None and not transport.is_closing():
+            server.lone.waited(server.await_bytes(self._descriptor, MOMENT_NS))
 
     def _receive(self, data: bytes) -> None:
         self._heard_ns = perf_counter_ns()
