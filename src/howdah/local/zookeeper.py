@@ -27,6 +27,8 @@ TICK_MS = 200
 """Sessions may be as short as two ticks."""
 _POLL_S = 0.02
 _ANSWER_TIMEOUT_S = 1.0
+_SERVES = b"Zookeeper version: "
+"""How a server that serves begins what it says of itself."""
 _STATUS_OF_TERMINATED = 128 + signal.SIGTERM
 _LOGGING = """\
 status = error
@@ -62,7 +64,7 @@ def zookeeper_command(directory: Path, address: Address) -> list[str]:
         "clientPort": port,
         "maxClientCnxns": 0,
         "admin.enableServer": "false",
-        "4lw.commands.whitelist": "ruok,srvr",
+        "4lw.commands.whitelist": "srvr",
     }
     config = directory / "zoo.cfg"
     config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
@@ -80,11 +82,19 @@ def zookeeper_command(directory: Path, address: Address) -> list[str]:
 
 
 def is_serving(address: Address) -> bool:
-    """Whether a ZooKeeper at `address` says that it serves."""
+    """Whether a ZooKeeper at `address` says that it serves.
+
+    It is asked for its facts (`srvr`), which it refuses until it serves. To `ruok` it says
+    `imok` as soon as it listens, and a session that is asked for then is neither answered nor
+    refused: ZooKeeper fails before it closes the connection.
+    """
     try:
-        with socket.create_connection(address, _ANSWER_TIMEOUT_S) as connection:
-            connection.sendall(b"ruok")
-            return connection.recv(16) == b"imok"
+        with (
+            socket.create_connection(address, _ANSWER_TIMEOUT_S) as connection,
+            connection.makefile("rb") as answer,
+        ):
+            connection.sendall(b"srvr")
+            return answer.read(len(_SERVES)) == _SERVES
     except OSError:
         return False
 

@@ -46,21 +46,41 @@ def test_without_pyspark_there_is_none(tmp_path: Path, monkeypatch: pytest.Monke
         zookeeper_command(tmp_path, ("127.0.0.1", 2181))
 
 
-@pytest.mark.parametrize(("answer", "serves"), [(b"imok", True), (b"not now", False)])
-def test_server_that_is_asked_says_whether_it_serves(answer: bytes, serves: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+class Answering:
+    """A server that takes one connection, and answers what a ZooKeeper in some state does."""
 
-        def reply() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(4)
-                connection.sendall(answer)
+    def __init__(self, answers: dict[bytes, bytes]) -> None:
+        self._answers = answers
 
-        replying = threading.Thread(target=reply)
-        replying.start()
-        host, port = listener.getsockname()
-        assert is_serving((host, port)) == serves
-        replying.join()
+    def is_found_serving(self) -> bool:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def reply() -> None:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.sendall(self._answers[connection.recv(4)])
+
+            replying = threading.Thread(target=reply)
+            replying.start()
+            host, port = listener.getsockname()
+            found = is_serving((host, port))
+            replying.join()
+            return found
+
+
+def test_server_that_tells_its_facts_serves() -> None:
+    told = b"Zookeeper version: 3.9.4-7246445e, built on 2025-08-19 19:53 UTC\nMode: standalone\n"
+    assert Answering({b"ruok": b"imok", b"srvr": told}).is_found_serving()
+
+
+def test_server_that_listens_before_it_serves_is_waited_for() -> None:
+    """It is well, it says, and a session that is asked for then hangs."""
+    told = b"This ZooKeeper instance is not currently serving requests\n"
+    assert not Answering({b"ruok": b"imok", b"srvr": told}).is_found_serving()
+
+
+def test_server_that_says_nothing_does_not_serve() -> None:
+    assert not Answering({b"ruok": b"", b"srvr": b""}).is_found_serving()
 
 
 def test_nobody_serves_where_nobody_listens() -> None:
