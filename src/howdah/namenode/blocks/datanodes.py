@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.inodes.columns import IdSet, PairQueue
 
@@ -36,9 +35,10 @@ class DatanodeIdentity:
         return f"{self.ip}:{self.transfer_port}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StorageReport:
-    """One volume's figures from a heartbeat."""
+    """One volume's figures from a heartbeat. Not frozen, for the reason that `rpc.session.Call`
+    gives."""
 
     storage_id: str
     storage_type: int
@@ -372,15 +372,6 @@ class DatanodeRegistry:
             if node.alive and port in map(str, ports):
                 return node
         return None
-
-    def known(self, uuid: str, address: str) -> Datanode:
-        """The live node of that uuid. Raises UnregisteredNode: it must register (again)."""
-        node = self._by_uuid.get(uuid)
-        if node is None or not node.alive:
-            raise errors.UnregisteredNode(
-                f"Data node {address} ({uuid}) is not registered or was declared dead"
-            )
-        return node
 
     def register(
         self, identity: DatanodeIdentity, location: str, now_ms: int

@@ -23,17 +23,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from howdah import errors
-from howdah.namenode.blocks.datanode_claims import (
-    Latency,
-)
-from howdah.namenode.blocks.datanodes import (
-    Datanode,
-)
+from howdah.namenode.blocks.datanode_claims import Latency
+from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
-from howdah.namenode.blocks.report_leases import ReportLeases
+from howdah.namenode.blocks.report_leases import NO_LEASE, ReportLeases
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
@@ -66,7 +62,7 @@ class DatanodeProtocol:
     gained a finalized replica.
     """
 
-    PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
+    PROTOCOL: ClassVar = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 
     def __init__(
         self,
@@ -118,11 +114,13 @@ class DatanodeProtocol:
         core, state = self._core, self._ha_state()
         ha_state = _HA_STATES.get(state, pb.NNHAStatusHeartbeatProto.STANDBY)
         gives_orders = core.writable and ha_state == pb.NNHAStatusHeartbeatProto.ACTIVE
-        answer = pb.HeartbeatResponseProto(
-            haStatus=pb.NNHAStatusHeartbeatProto(state=ha_state, txid=core.last_txid),
-            fullBlockReportLeaseId=0,
-            isSlownode=False,
-        )
+        answer = pb.HeartbeatResponseProto()
+        # One by one: arguments by name take a message twice as long.
+        answer.fullBlockReportLeaseId = NO_LEASE
+        answer.isSlownode = False
+        status = answer.haStatus
+        status.state = ha_state
+        status.txid = core.last_txid
         known = core.datanodes.get(request.registration.datanodeID.datanodeUuid)
         if known is not None:
             self._registrations.check_allowed(known.identity)
@@ -146,7 +144,7 @@ class DatanodeProtocol:
         node.cache_capacity_bytes = request.cacheCapacity
         node.cache_used_bytes = request.cacheUsed
         core.caching.heard_of(node)
-        node.volume_failures = told.volume_failures(request.volumeFailureSummary)
+        node.volume_failures = told.volume_failures(request)
         gone = core.datanodes.heartbeat(
             node,
             [told.storage_report(report) for report in request.reports],

@@ -161,7 +161,12 @@ class Registrations:
     def known(self, registration: pb.DatanodeRegistrationProto, caller: Caller) -> Datanode:
         """The live datanode that calls. Raises UnregisteredNode: it must register (again)."""
         told = registration.datanodeID
-        node = self._core.datanodes.known(told.datanodeUuid, f"{told.ipAddr}:{told.xferPort}")
+        node = self._core.datanodes.get(told.datanodeUuid)
+        if node is None or not node.alive:
+            raise errors.UnregisteredNode(
+                f"Data node {told.ipAddr}:{told.xferPort} ({told.datanodeUuid}) is not registered "
+                "or was declared dead"
+            )
         if told.xferPort != node.identity.transfer_port:
             raise errors.UnregisteredNode(
                 f"Data node {told.ipAddr}:{told.xferPort} is attempting to report storage ID "

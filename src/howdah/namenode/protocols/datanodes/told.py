@@ -19,11 +19,15 @@ from howdah.proto import types_pb2
 _STATES: Final = tuple(ReplicaState)
 _MOST_FAILURES: Final = 1000
 """Failed volumes of a datanode that are remembered."""
+_NO_FAILURES: Final = VolumeFailures()
 _MOST_MS: Final = (1 << 63) - 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 
 
-def volume_failures(proto: pb.VolumeFailureSummaryProto) -> VolumeFailures:
+def volume_failures(request: pb.HeartbeatRequestProto) -> VolumeFailures:
+    if not request.HasField("volumeFailureSummary"):
+        return _NO_FAILURES
+    proto = request.volumeFailureSummary
     return VolumeFailures(
         tuple(proto.failedStorageLocations[:_MOST_FAILURES]),
         min(proto.lastVolumeFailureDate, _MOST_MS),
