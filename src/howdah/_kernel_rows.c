@@ -5,16 +5,23 @@
  * protobuf messages. In Python that is four microseconds a file.
  *
  *     take_rows     rows of `howdah.namenode.inodes.columns`, by their ids
+ *     file_ids      the ids of a directory's entries, if all of them are files
+ *     ids_in_order  the same, as Hadoop orders their names
  *     frame_files   columns of `howdah.storage.image.columns` to an image's bytes
  *
- * Each has a twin in Python beside those who call it; the same tests run over both.
+ * Each has a twin in Python beside those who call it; the same tests run over both. An image is
+ * written by a forked child, where memory is shared until it is written to: so names and ids are
+ * looked at where they are, without a reference more of each.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
+PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- arguments -------------------------------------------------------------- */
@@ -52,6 +59,23 @@ wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
 }
 
 /* ---- take_rows -------------------------------------------------------------- */
+
+/* The page of an id, borrowed; NULL with an error, which is KeyError with the id where there is no
+ * such page. */
+static PyObject *
+page_of(PyObject *pages, int64_t id, Py_ssize_t shift)
+{
+    PyObject *key = PyLong_FromLongLong(id >> shift);
+    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(pages, key);
+    Py_XDECREF(key);
+    if (found == NULL && !PyErr_Occurred()) {
+        PyObject *missing = PyLong_FromLongLong(id);
+        if (missing != NULL)
+            PyErr_SetObject(PyExc_KeyError, missing);
+        Py_XDECREF(missing);
+    }
+    return found;
+}
 
 /*
  * take_rows(pages, ids, shift, width) -> bytes
@@ -93,16 +117,8 @@ howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         if (page.obj == NULL || number != page_number) {
             if (page.obj != NULL)
                 PyBuffer_Release(&page);
-            PyObject *key = PyLong_FromLongLong(number);
-            PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(args[0], key);
-            Py_XDECREF(key);
+            PyObject *found = page_of(args[0], id, shift);
             if (found == NULL) {
-                if (!PyErr_Occurred()) {
-                    PyObject *missing = PyLong_FromLongLong(id);
-                    if (missing != NULL)
-                        PyErr_SetObject(PyExc_KeyError, missing);
-                    Py_XDECREF(missing);
-                }
                 Py_CLEAR(rows);
                 break;
             }
@@ -125,6 +141,148 @@ howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         PyBuffer_Release(&page);
     PyBuffer_Release(&ids.view);
     return rows;
+}
+
+/* ---- file_ids, ids_in_order ---------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    Py_ssize_t bytes;
+    int64_t id;
+} entry;
+
+/* Of two of which one begins with the other. */
+static int
+by_length(const entry *one, const entry *other)
+{
+    return (one->bytes > other->bytes) - (one->bytes < other->bytes);
+}
+
+static int
+as_ascii(const void *first, const void *second)
+{
+    const entry *one = first, *other = second;
+    const int order = memcmp(one->name, other->name,
+                             (size_t)(one->bytes < other->bytes ? one->bytes : other->bytes));
+    return order ? order : by_length(one, other);
+}
+
+/* As Java compares bytes: from -128 to 127. */
+static int
+as_signed(const void *first, const void *second)
+{
+    const entry *one = first, *other = second;
+    for (Py_ssize_t i = 0; i < one->bytes && i < other->bytes; i++) {
+        const int8_t a = (int8_t)one->name[i], b = (int8_t)other->name[i];
+        if (a != b)
+            return a < b ? -1 : 1;
+    }
+    return by_length(one, other);
+}
+
+static int
+is_ascii(const entry *one)
+{
+    for (Py_ssize_t i = 0; i < one->bytes; i++)
+        if ((unsigned char)one->name[i] >= 0x80)
+            return 0;
+    return 1;
+}
+
+static void
+put_in_order(entry *entries, Py_ssize_t count)
+{
+    int (*order)(const void *, const void *) = as_ascii;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!is_ascii(&entries[i])) {
+            order = as_signed;
+            break;
+        }
+    for (Py_ssize_t i = 1; i < count; i++)
+        if (order(&entries[i - 1], &entries[i]) > 0) {
+            qsort(entries, (size_t)count, sizeof *entries, order);
+            return;
+        }
+}
+
+/* 1, or 0 for what is not plain, or -1 with an error. Names are asked for only where there is a
+ * place for them. */
+static int
+take_entry(PyObject *key, PyObject *value, entry *names, int64_t *id)
+{
+    if (!PyLong_CheckExact(value))
+        return 0;
+    *id = PyLong_AsLongLong(value);
+    if (*id == -1 && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError))
+            return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    if (names == NULL)
+        return 1;
+    if (!PyUnicode_Check(key))
+        return 0;
+    names->id = *id;
+    names->name = PyUnicode_AsUTF8AndSize(key, &names->bytes);
+    if (names->name != NULL)
+        return 1;
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
+/* The ids of the entries, in the dict's order or the names': bytes; None where one is no file's. */
+static PyObject *
+ids_of(PyObject *entries, int sorted)
+{
+    if (!PyDict_Check(entries)) {
+        PyErr_SetString(PyExc_TypeError, "entries have to be a dict");
+        return NULL;
+    }
+    const Py_ssize_t count = PyDict_Size(entries);
+    entry *named = NULL;
+    if (sorted && (named = PyMem_Calloc((size_t)count + 1, sizeof *named)) == NULL)
+        return PyErr_NoMemory();
+    PyObject *made = PyBytes_FromStringAndSize(NULL, count * 8), *key, *value;
+    char *to = made == NULL ? NULL : PyBytes_AsString(made);
+    Py_ssize_t at = 0, taken = 0;
+    int result = made == NULL ? -1 : 1;
+    while (result == 1 && taken < count && PyDict_Next(entries, &at, &key, &value)) {
+        int64_t id;
+        result = take_entry(key, value, sorted ? &named[taken] : NULL, &id);
+        if (result == 1)
+            memcpy(to + 8 * taken++, &id, 8);
+    }
+    if (result == 1 && sorted) {
+        put_in_order(named, taken);
+        for (Py_ssize_t i = 0; i < taken; i++)
+            memcpy(to + 8 * i, &named[i].id, 8);
+    }
+    PyMem_Free(named);
+    if (result == 1)
+        return made;
+    Py_XDECREF(made);
+    if (result < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* file_ids(entries) -> bytes | None */
+PyObject *
+howdah_file_ids(PyObject *module, PyObject *entries)
+{
+    (void)module;
+    return ids_of(entries, 0);
+}
+
+/* ids_in_order(entries) -> bytes | None */
+PyObject *
+howdah_ids_in_order(PyObject *module, PyObject *entries)
+{
+    (void)module;
+    return ids_of(entries, 1);
 }
 
 /* ---- frame_files ------------------------------------------------------------ */
@@ -276,8 +434,68 @@ open_look(PyObject *look, file *f)
     return 0;
 }
 
+/* Where names come from: a list, or pages of a table by the upper bits of the ids. */
+typedef struct {
+    PyObject *list, *pages;
+    Py_ssize_t shift;
+    int64_t page;
+} names;
+
+/* Borrowed; NULL with an error. */
+static PyObject *
+name_at(names *from, Py_ssize_t i, int64_t id)
+{
+    if (from->pages == NULL)
+        return PyList_GetItem(from->list, i);
+    const int64_t mask = ((int64_t)1 << from->shift) - 1;
+    if (from->list == NULL || id >> from->shift != from->page) {
+        PyObject *page = page_of(from->pages, id, from->shift);
+        Py_CLEAR(from->list);
+        from->list = page == NULL ? NULL : PyObject_GetAttrString(page, "names");
+        if (from->list == NULL)
+            return NULL;
+        if (!PyList_Check(from->list) || PyList_Size(from->list) != mask + 1) {
+            PyErr_SetString(PyExc_TypeError, "a page has to have a list of names");
+            return NULL;
+        }
+        from->page = id >> from->shift;
+    }
+    return PyList_GetItem(from->list, (Py_ssize_t)(id & mask));
+}
+
+/* A list, or (pages, shift). */
 static int
-put_files(output *out, const numbers *ids, PyObject *names, const numbers *mtimes,
+open_names(PyObject *argument, names *to)
+{
+    if (PyList_Check(argument)) {
+        to->list = argument;
+        return 0;
+    }
+    if (!PyTuple_Check(argument) || PyTuple_Size(argument) != 2 ||
+        !PyDict_Check(PyTuple_GetItem(argument, 0))) {
+        PyErr_SetString(PyExc_TypeError, "names have to be a list, or a dict of pages and a shift");
+        return -1;
+    }
+    to->pages = PyTuple_GetItem(argument, 0);
+    to->shift = PyLong_AsSsize_t(PyTuple_GetItem(argument, 1));
+    if (to->shift == -1 && PyErr_Occurred())
+        return -1;
+    if (to->shift < 0 || to->shift > 20) {
+        PyErr_Format(PyExc_ValueError, "no pages are of 1 << %zd rows", to->shift);
+        return -1;
+    }
+    return 0;
+}
+
+static void
+close_names(names *from)
+{
+    if (from->pages != NULL)
+        Py_CLEAR(from->list);
+}
+
+static int
+put_files(output *out, const numbers *ids, names *names, const numbers *mtimes,
           const numbers *atimes, PyObject *looks, const block_columns *blocks,
           const numbers *counts)
 {
@@ -294,8 +512,8 @@ put_files(output *out, const numbers *ids, PyObject *names, const numbers *mtime
             f.blocks = (Py_ssize_t)count;
         }
         block += f.blocks;
-        PyObject *name = PyList_GetItem(names, i), *encoded = NULL;
-        if (open_look(PyList_GetItem(looks, i), &f) < 0)
+        PyObject *name = name_at(names, i, ids->at[i]), *encoded = NULL;
+        if (name == NULL || open_look(PyList_GetItem(looks, i), &f) < 0)
             return -1;
         if (!PyUnicode_Check(name)) {
             PyErr_SetString(PyExc_TypeError, "a name is a string");
@@ -328,7 +546,8 @@ put_files(output *out, const numbers *ids, PyObject *names, const numbers *mtime
 /*
  * frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes
  *
- * `looks` are tuples of what the bytes of a file begin with, what is between its
+ * `names` are a list, or (pages, shift): a dict from the upper bits of an id to what has its rows'
+ * `names`, 1 << shift of them in a list. `looks` are tuples of what the bytes of a file begin with, what is between its
  * times and its blocks, and what they end with. `counts` says how many blocks each
  * file has; None: one each.
  */
@@ -342,9 +561,12 @@ howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     static const int argument_of[] = {0, 2, 3, 5, 6, 7, 8};
     if (wrong_count("frame_files", 9, nargs))
         return NULL;
-    PyObject *names = args[1], *looks = args[4];
-    if (!PyList_Check(names) || !PyList_Check(looks)) {
-        PyErr_SetString(PyExc_TypeError, "names and looks have to be lists");
+    PyObject *looks = args[4];
+    names names = {.list = NULL};
+    if (open_names(args[1], &names) < 0)
+        return NULL;
+    if (!PyList_Check(looks)) {
+        PyErr_SetString(PyExc_TypeError, "looks have to be a list");
         return NULL;
     }
     const int wanted = args[8] == Py_None ? COUNTS : COUNTS + 1;
@@ -358,7 +580,7 @@ howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         open++;
     }
     const Py_ssize_t files = columns[IDS].count, blocks = columns[BLOCK_IDS].count;
-    if (PyList_Size(names) != files || PyList_Size(looks) != files ||
+    if ((names.pages == NULL && PyList_Size(names.list) != files) || PyList_Size(looks) != files ||
         columns[MTIMES].count != files || columns[ATIMES].count != files ||
         (wanted > COUNTS && columns[COUNTS].count != files) || columns[STAMPS].count != blocks ||
         columns[LENGTHS].count != blocks || (wanted == COUNTS && blocks != files)) {
@@ -372,10 +594,11 @@ howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         goto done;
     }
     const block_columns of_blocks = {columns[BLOCK_IDS], columns[STAMPS], columns[LENGTHS]};
-    if (put_files(&out, &columns[IDS], names, &columns[MTIMES], &columns[ATIMES], looks,
+    if (put_files(&out, &columns[IDS], &names, &columns[MTIMES], &columns[ATIMES], looks,
                   &of_blocks, wanted > COUNTS ? &columns[COUNTS] : NULL) == 0)
         result = PyBytes_FromStringAndSize((const char *)out.bytes, (Py_ssize_t)out.used);
 done:
+    close_names(&names);
     PyMem_Free(out.bytes);
     while (open > 0)
         PyBuffer_Release(&columns[--open].view);

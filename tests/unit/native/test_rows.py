@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah.native.loading import kernel
+from howdah.storage.image.name_order import in_order
 
 SHIFT, WIDTH = 2, 3
 ROWS = 1 << SHIFT
@@ -51,6 +52,72 @@ def test_an_id_without_a_page_is_named(native: ModuleType) -> None:
         native.take_rows(PAGES, array("q", [-1]), SHIFT, WIDTH)
 
 
+class Named:
+    """A page, as far as names go."""
+
+    def __init__(self, names: Any) -> None:
+        self.names = names
+
+
+NAMED = {number: Named([f"{number}/{row}" for row in range(ROWS)]) for number in PAGES}
+ENTRIES = st.dictionaries(
+    st.text(max_size=4) | st.text("aé\U0001f418\ud800", max_size=4),
+    st.integers(-(1 << 63), (1 << 63) - 1) | st.integers() | st.booleans() | st.none(),
+)
+
+
+def numbers_of(data: bytes) -> list[int]:
+    return array("q", data).tolist()
+
+
+@given(entries=ENTRIES | st.dictionaries(st.text(max_size=4), st.integers(0, 1 << 40)))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_ids_are_those_of_a_directory_of_files_alone(
+    native: ModuleType, entries: dict[str, Any]
+) -> None:
+    ids = list(entries.values())
+    are_files = {int}.issuperset(map(type, ids)) and all(-(1 << 63) <= n < 1 << 63 for n in ids)
+    found, ordered = native.file_ids(entries), native.ids_in_order(entries)
+    if not are_files:
+        assert found is None
+        assert ordered is None
+        return
+    assert numbers_of(found) == ids
+    if any("\ud800" <= character < "\ue000" for character in "".join(entries)):
+        assert ordered is None
+        return
+    assert numbers_of(ordered) == [entries[name] for name in in_order(entries)]
+
+
+def test_the_order_of_many_names(native: ModuleType) -> None:
+    names = [f"{letter}{number}" for number in range(300) for letter in ("b", "é", "a", "", "日本")]
+    for order in (names, sorted(names), names[::-1]):
+        entries = {name: number for number, name in enumerate(order)}
+        expected = [entries[name] for name in in_order(order)]
+        assert numbers_of(native.ids_in_order(entries)) == expected
+
+
+def test_what_is_no_directory_has_no_ids(native: ModuleType) -> None:
+    for other in ([1, 2], None, b"", (("a", 1),)):
+        for call in (native.file_ids, native.ids_in_order):
+            with pytest.raises(TypeError):
+                call(other)
+    assert native.ids_in_order({1: 2}) is None
+
+
+def test_ids_keep_no_reference(native: ModuleType) -> None:
+    """Neither of those that are taken nor of those that are not."""
+    number, name, other = 1 << 62, "a name of its own" * 2, object()
+    entries: dict[str, Any] = {name: number}
+    mixed = {**entries, "z": other}
+    before = [sys.getrefcount(each) for each in (number, name, other)]
+    for _ in range(20):
+        for call in (native.file_ids, native.ids_in_order):
+            assert numbers_of(call(entries)) == [number]
+            assert call(mixed) is None
+    assert [sys.getrefcount(each) for each in (number, name, other)] == before
+
+
 LOOK = (b"\x08\x03\x10", b"\x20\x01", b"\x58\x00")
 TAKE: list[Any] = [PAGES, array("q", [0, 1]), SHIFT, WIDTH]
 FRAME: list[Any] = [
@@ -63,6 +130,11 @@ FRAME: list[Any] = [
     array("q", [1, 1, 1]),
     array("q", [2, 2, 2]),
     array("q", [1, 2]),
+]
+IN_PAGES: list[Any] = [
+    array("q", [4, 1]),
+    ({0: Named(["a", "tw\u00f6", "c", "d"]), 1: Named(["one", "f", "g", "h"])}, SHIFT),
+    *FRAME[2:],
 ]
 BAD: list[Any] = [
     None,
@@ -93,10 +165,21 @@ BAD: list[Any] = [
     {0: b""},
     {0: array("q", [1])},
     {0: memoryview(bytes(ROWS * WIDTH * 8 + 1))},
+    ({}, SHIFT),
+    (NAMED, -1),
+    (NAMED, 21),
+    (NAMED, 1 << 70),
+    (NAMED, None),
+    (NAMED, SHIFT, 0),
+    ([], SHIFT),
+    *(
+        ({0: page, 1: page}, SHIFT)
+        for page in (None, Named(None), Named(["a"] * 5), Named([1] * 4))
+    ),
 ]
 CASES = [
-    pytest.param(name, good, place, bad, id=f"{name}-{place}-{number}")
-    for name, good in (("take_rows", TAKE), ("frame_files", FRAME))
+    pytest.param(name, good, place, bad, id=f"{name}-{len(str(good))}-{place}-{number}")
+    for name, good in (("take_rows", TAKE), ("frame_files", FRAME), ("frame_files", IN_PAGES))
     for place in range(len(good))
     for number, bad in enumerate(BAD)
 ]
@@ -105,7 +188,7 @@ CASES = [
 def refused(call: Callable[..., bytes], arguments: list[Any]) -> bool:
     try:
         call(*arguments)
-    except (TypeError, ValueError, KeyError, OverflowError, BufferError):
+    except (TypeError, ValueError, KeyError, OverflowError, BufferError, AttributeError):
         return True
     return False
 
@@ -140,6 +223,11 @@ def test_counts_that_are_not_those_of_the_blocks_are_refused(native: ModuleType)
 def test_a_wrong_number_of_arguments_is_refused(native: ModuleType) -> None:
     assert refused(native.take_rows, TAKE[:-1])
     assert refused(native.frame_files, [*FRAME, None])
+
+
+def test_names_in_pages_are_those_of_a_list(native: ModuleType) -> None:
+    named = [IN_PAGES[0], ["one", "tw\u00f6"], *FRAME[2:]]
+    assert native.frame_files(*IN_PAGES) == native.frame_files(*named)
 
 
 def test_many_files_need_no_more_than_their_bytes(native: ModuleType) -> None:

@@ -11,12 +11,19 @@ Deleted inodes that `Namespace.reap` has not freed yet are in no image.
 from __future__ import annotations
 
 import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
 from howdah.namenode.images.restored_snapshots import RestoredSnapshots
-from howdah.namenode.images.rows import Filling, Gathering, Impossible, attached, only_files
+from howdah.namenode.images.rows import (
+    Filling,
+    Gathering,
+    Impossible,
+    attached,
+    children_in_order,
+)
 from howdah.namenode.images.snapshots import SnapshotRecords
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import UNLIMITED, Quota
@@ -35,7 +42,6 @@ from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image import records as rec
 from howdah.storage.image.columns import FileColumns
 from howdah.storage.image.fsimage import ImageReader, ImageWriter
-from howdah.storage.image.name_order import in_order
 from howdah.storage.image.sections import Sink, Source
 
 # What Hadoop writes for the block ids of a time that this namespace never had.
@@ -84,7 +90,7 @@ def write_image(
     writer.erasure_coding(namespace.erasure_coding_policies)
     records = SnapshotRecords(namespace)
     count = sum(
-        len(found) if isinstance(found, list) else 1 for found in attached(namespace, go_on)
+        len(found) if isinstance(found, array) else 1 for found in attached(namespace, go_on)
     )
     found = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(
@@ -109,25 +115,23 @@ def write_image(
 
 
 def _children(
-    found: Iterable[INode | list[int]], records: SnapshotRecords
+    found: Iterable[INode | array[int]], records: SnapshotRecords
 ) -> Iterator[rec.ChildrenRecord]:
     for node in found:
         if isinstance(node, Directory) and node.entries:
-            entries = list(map(node.entries.__getitem__, in_order(node.entries)))
-            children = only_files(entries)
-            if children is None:
-                children = [each if isinstance(each, int) else each.inode_id for each in entries]
+            children = children_in_order(node.entries)
             if not records.has_references:
                 yield rec.ChildrenRecord(node.inode_id, children)
                 continue
-            listed = rec.ChildrenRecord(node.inode_id, [])
+            own: list[int] = []
+            references: list[int] = []
             for inode_id in children:
                 reference = records.live_reference(inode_id, node)
                 if reference is None:
-                    listed.children.append(inode_id)
+                    own.append(inode_id)
                 else:
-                    listed.references.append(reference)
-            yield listed
+                    references.append(reference)
+            yield rec.ChildrenRecord(node.inode_id, own, references)
 
 
 def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:

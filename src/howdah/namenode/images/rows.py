@@ -8,7 +8,7 @@ from rows, in strides.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, cast
 
@@ -28,7 +28,9 @@ from howdah.namenode.inodes.file_table import (
 from howdah.namenode.inodes.files import File, FileTable
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree.namespace import Namespace
-from howdah.storage.image.columns import BATCH, FileColumns, Look
+from howdah.native.loading import kernel
+from howdah.storage.image.columns import BATCH, FileColumns, Look, NamesInPages
+from howdah.storage.image.name_order import in_order
 
 Permission = Callable[[int], tuple[str, str, int]]
 
@@ -168,25 +170,25 @@ class Gathering:
         when all before were taken."""
         files = self._files
         features = files.features.keys()
-        waiting: list[int] = []
+        waiting = array("q")
         for found in attached(self._namespace, go_on):
-            if not isinstance(found, list):
+            if not isinstance(found, array):
                 yield found
-            elif features.isdisjoint(found):
+            elif not features or features.isdisjoint(found):
                 waiting += found
             else:
                 yield from (files[inode_id] for inode_id in found if inode_id in features)
-                waiting += [inode_id for inode_id in found if inode_id not in features]
+                waiting.extend(inode_id for inode_id in found if inode_id not in features)
             whole = len(waiting) - len(waiting) % BATCH
             for begin in range(0, whole, BATCH):
-                yield self._columns(array("q", waiting[begin : begin + BATCH]))
+                yield self._columns(waiting[begin : begin + BATCH])
             del waiting[:whole]
         if waiting:
-            yield self._columns(array("q", waiting))
+            yield self._columns(waiting)
 
     def _columns(self, ids: array[int]) -> FileColumns:
         files = self._files
-        rows, names = files.rows.take(ids), files.rows.names_of(ids)
+        rows, names = files.rows.take(ids), NamesInPages(files.rows.pages, SHIFT, ids)
         block_ids = rows[BLOCK::WIDTH]
         counts: list[int] | None = None
         if min(block_ids) <= 0:
@@ -210,11 +212,11 @@ class Gathering:
         )
 
 
-def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | list[int]]:
+def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | array[int]]:
     """The whole tree, and what only snapshots have: every directory before what is in
     it, files by their ids, those of a directory together."""
     dead = list(namespace.snapshots.dead_inodes())
-    dead_files = [inode.inode_id for inode in dead if isinstance(inode, File)]
+    dead_files = array("q", (inode.inode_id for inode in dead if isinstance(inode, File)))
     if dead_files:
         yield dead_files
     todo = [namespace.root, *(inode for inode in dead if not isinstance(inode, File))]
@@ -223,20 +225,42 @@ def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode 
         yield inode
         if isinstance(inode, Directory):
             go_on()
-            entries = inode.entries.values()
-            files = only_files(entries)
+            files = file_ids(inode.entries)
             if files is None:
-                files = [entry for entry in entries if isinstance(entry, int)]
+                entries = inode.entries.values()
+                files = array("q", (entry for entry in entries if isinstance(entry, int)))
                 todo += [entry for entry in entries if not isinstance(entry, int)]
             if files:
                 yield files
 
 
-def only_files(entries: Iterable[int | INode]) -> list[int] | None:
-    """The entries of a directory, if all of them are files: most are, and asking all their
-    types at once takes a third of asking each."""
-    found = list(entries)
-    return cast("list[int]", found) if _FILES_ALONE.issuperset(map(type, found)) else None
+def file_ids(entries: Mapping[str, int | INode]) -> array[int] | None:
+    """Of the entries of a directory, if all of them are files, as in most."""
+    native = kernel()
+    if native is not None:
+        return _ids(native.file_ids(entries))
+    found = list(entries.values())
+    return (
+        array("q", cast("list[int]", found)) if _FILES_ALONE.issuperset(map(type, found)) else None
+    )
+
+
+def children_in_order(entries: Mapping[str, int | INode]) -> Sequence[int]:
+    """The inodes of a directory's entries, in Hadoop's order of their names."""
+    native = kernel()
+    ids = None if native is None else _ids(native.ids_in_order(entries))
+    if ids is not None:
+        return ids
+    found = map(entries.__getitem__, in_order(entries))
+    return [each if isinstance(each, int) else each.inode_id for each in found]
+
+
+def _ids(numbers: bytes | None) -> array[int] | None:
+    if numbers is None:
+        return None
+    ids = array("q")
+    ids.frombytes(numbers)
+    return ids
 
 
 class _Looks(dict[int, Look]):

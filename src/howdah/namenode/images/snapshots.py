@@ -14,6 +14,7 @@ snapshot on it counts; those before have a name, and the last snapshot that show
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
@@ -115,7 +116,7 @@ class SnapshotRecords:
             xattrs=state.xattrs,
         )
 
-    def diffs(self, found: Iterable[INode | list[int]]) -> Iterator[rec.InodeDiffsRecord]:
+    def diffs(self, found: Iterable[INode | array[int]]) -> Iterator[rec.InodeDiffsRecord]:
         """Of all those inodes that have some; files may be told by their ids."""
         for inode in chain.from_iterable(map(self._inodes, found)):
             diffs: tuple[rec.FileDiffRecord, ...] | tuple[rec.DirectoryDiffRecord, ...] = ()
@@ -127,9 +128,9 @@ class SnapshotRecords:
             if diffs:
                 yield rec.InodeDiffsRecord(inode.inode_id, isinstance(inode, Directory), diffs)
 
-    def _inodes(self, found: INode | list[int]) -> Iterable[INode]:
+    def _inodes(self, found: INode | array[int]) -> Iterable[INode]:
         """Without files that have no versions."""
-        if not isinstance(found, list):
+        if not isinstance(found, array):
             return [found]
         versions = self._snapshots.versions
         return [self._namespace.inodes[inode_id] for inode_id in found if inode_id in versions]

@@ -107,11 +107,6 @@ class Table:
             rows += pages[row_id >> SHIFT][at : at + width]
         return rows
 
-    def names_of(self, ids: array[int]) -> list[str]:
-        """Of rows in a table that has names."""
-        pages = self.pages
-        return [pages[row_id >> SHIFT].names[row_id & MASK] for row_id in ids]
-
     def remove(self, row_id: int) -> bool:
         """Take the row away; False if it is not there."""
         page = self.pages.get(row_id >> SHIFT)

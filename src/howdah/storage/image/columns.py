@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, islice, pairwise
 from operator import not_
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, overload
 
 from google.protobuf.message import DecodeError
 
@@ -54,6 +54,40 @@ class Look(NamedTuple):
     replication: int
     block_size_bytes: int
     storage_policy_id: int
+
+
+class Page(Protocol):
+    """Rows of a table that have names."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+
+class NamesInPages(Sequence[str]):
+    """The names of inodes by their ids, where a table has them: in a forked child a reference more
+    of each would copy the memory that they are in."""
+
+    def __init__(self, pages: Mapping[int, Page], shift: int, ids: Sequence[int]) -> None:
+        """An id without its last `shift` bits is the number of its page, and those are the place
+        there."""
+        self.pages = pages
+        self.shift = shift
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return list(map(self._name, self._ids[at]))
+        return self._name(self._ids[at])
+
+    def _name(self, inode_id: int) -> str:
+        return self.pages[inode_id >> self.shift].names[inode_id & ((1 << self.shift) - 1)]
 
 
 @dataclass(slots=True)
@@ -255,10 +289,15 @@ def frame_files(columns: FileColumns) -> bytes:
 
 
 def _framed_by(native: ModuleType, columns: FileColumns) -> bytes:
+    names: object = columns.names
+    if isinstance(names, NamesInPages):
+        names = names.pages, names.shift
+    elif not isinstance(names, list):
+        names = list(columns.names)
     counts = columns.block_counts
     framed: bytes = native.frame_files(
         _numbers(columns.ids),
-        columns.names if isinstance(columns.names, list) else list(columns.names),
+        names,
         _numbers(columns.mtimes_ms),
         _numbers(columns.atimes_ms),
         list(map(_Heads().__getitem__, columns.looks)),

@@ -23,7 +23,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import queue
 import re
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +43,8 @@ _UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)")
 _SUM: Final = re.compile(r"(fsimage_(?:rollback_)?\d+)\.md5(\.tmp)?")
 _SUM_LINE: Final = re.compile(rb"([0-9a-f]{32})[ *]+(\S+)\s*")
 _CHUNK_BYTES: Final = 1 << 20
+_MOST_GIVEN: Final = 16
+"""Pieces of an image, of a quarter of a MiB or so, that wait to be written."""
 
 
 def image_name(txid: int, *, rollback: bool = False) -> str:
@@ -110,19 +114,51 @@ def list_readable_images(directories: Iterable[Path]) -> list[ImageFile]:
 
 
 class _Tee:
-    """One sink for the files of all directories. One that fails is dropped."""
+    """One sink for the files of all directories. One that fails is dropped.
+
+    A thread sums and writes what it is given, while the next piece is computed: both give the
+    interpreter's lock away.
+    """
 
     def __init__(self, opened: dict[Path, NewFile], failed: dict[Path, str]) -> None:
         self._opened = opened
         self._failed = failed
+        self._given: queue.Queue[bytes | None] = queue.Queue(_MOST_GIVEN)
+        self._error: Exception | None = None
         self.md5 = hashlib.md5(usedforsecurity=False)
         self.size_bytes = 0
+        self._thread = threading.Thread(target=self._run, name="howdah-image", daemon=True)
+        self._thread.start()
 
     def write(self, data: bytes, /) -> object:
-        self.md5.update(data)
+        """Raises OSError for what was given before, if no directory could take that."""
+        if self._error is not None:
+            raise self._error
         self.size_bytes += len(data)
-        self.each(lambda file: file.write(data))
+        self._given.put(data)
         return None
+
+    def end(self) -> None:
+        """Everything is written, or was in vain. Raises as `write`; only the first call does
+        anything."""
+        if self._thread.is_alive():
+            self._given.put(None)
+            self._thread.join()
+            if self._error is not None:
+                raise self._error
+
+    def _run(self) -> None:
+        # To the end also after an error: who gives more must not wait for ever.
+        while (data := self._given.get()) is not None:
+            if self._error is None:
+                try:
+                    self._take(data)
+                except Exception as error:  # noqa: BLE001 - `write` and `end` raise it
+                    self._error = error
+
+    def _take(self, data: bytes) -> None:
+        self.md5.update(data)
+        self.each(lambda file: file.write(data))
 
     def each(self, do: Callable[[NewFile], object]) -> None:
         for directory, file in list(self._opened.items()):
@@ -158,7 +194,10 @@ def write_unfinished(
             found.failed[directory] = str(error)
     tee = _Tee(found.opened, found.failed)
     try:
-        write(tee)
+        try:
+            write(tee)
+        finally:
+            tee.end()
         tee.each(NewFile.sync)
     except BaseException:
         for file in found.opened.values():

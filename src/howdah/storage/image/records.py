@@ -14,6 +14,7 @@ A field of a rare message names the protobuf field that holds it, for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -92,7 +93,7 @@ class ChildrenRecord:
     """
 
     parent_id: int
-    children: list[int]
+    children: Sequence[int]
     references: list[int] = field(default_factory=list)
 
 

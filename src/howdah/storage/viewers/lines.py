@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -58,7 +58,7 @@ class PlacesInMemory:
         return self._parents.get(inode_id)
 
 
-def children_of_directories(reader: ImageReader) -> Iterator[tuple[int, list[int]]]:
+def children_of_directories(reader: ImageReader) -> Iterator[tuple[int, Sequence[int]]]:
     """Each directory that is not empty with what is in it; references looked up.
 
     Raises CorruptImage for a reference that is not there.
@@ -68,7 +68,7 @@ def children_of_directories(reader: ImageReader) -> Iterator[tuple[int, list[int
         children = listed.children
         if listed.references:
             try:
-                children = children + [referred[place] for place in listed.references]
+                children = [*children, *(referred[place] for place in listed.references)]
             except IndexError as error:
                 raise reader.sections.fail(
                     f"directory {listed.parent_id} has a reference that is not there"

@@ -56,7 +56,7 @@ class ImageTree:
         for data in messages:
             self._inodes[self._in.parse(_Node, data).id] = data
         # In the order of their names, but for references, which are behind them.
-        self._children: dict[int, list[int]] = {}
+        self._children: dict[int, Sequence[int]] = {}
         self._ordered: dict[int, int] = {}
         for listed in reader.children():
             self._ordered[listed.parent_id] = len(listed.children)
