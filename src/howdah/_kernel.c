@@ -651,7 +651,7 @@ PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 /* In _kernel_sync.c. */
 PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_hear_ack(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* In _kernel_locations.c. */
 PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -734,9 +734,10 @@ static PyMethodDef methods[] = {
      "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
     {"send_now", (PyCFunction)(void (*)(void))howdah_send_now, METH_FASTCALL,
      "send_now(socket, packet, found): found gets (bytes sent, errno)"},
-    {"hear_ack", (PyCFunction)(void (*)(void))howdah_hear_ack, METH_FASTCALL,
-     "hear_ack(socket, ack, wait_ns, found, line, request, call_wait_ns): found gets (outcome, "
-     "errno, what has come behind it) of the ack, and of the answer to the request"},
+    {"hear_acks", (PyCFunction)(void (*)(void))howdah_hear_acks, METH_FASTCALL,
+     "hear_acks(socket, acks, first, wait_ns, found, line, request, call_wait_ns): found gets (how "
+     "many were heard, outcome, errno, what has come behind) of the acks, and of the answer to the "
+     "request, which goes out behind the first ack"},
     {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,
      "read_short(socket, request, start, end, room, silence_ns, status) -> (outcome, errno, bytes, "
      "where the range begins, whether the status was sent)"},

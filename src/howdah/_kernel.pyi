@@ -102,11 +102,12 @@ def exchange(
     socket: HasFileno, request: bytes, wait_ns: int, limit: int, /
 ) -> bytes | tuple[int, int, bytes]: ...
 def send_now(socket: HasFileno, packet: bytes, found: list[tuple[int, int]], /) -> None: ...
-def hear_ack(
+def hear_acks(
     socket: HasFileno,
-    ack: bytes,
+    acks: bytes,
+    first: int,
     wait_ns: int,
-    found: list[tuple[int, int, bytes]],
+    found: list[tuple[int, int, int, bytes]],
     line: HasFileno | None,
     request: bytes,
     call_wait_ns: int,

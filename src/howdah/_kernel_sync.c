@@ -2,12 +2,13 @@
  * Part of howdah._kernel: a writer that syncs sends its packet and hears the ack itself.
  *
  *     send_now   what a socket takes of a packet at once
- *     hear_ack   the ack that is due, and then the call that tells the namenode the length
+ *     hear_acks  the ack that is due, then the call that tells the namenode the length, and then
+ *                the ack of an order to sync, for which the datanodes' disks work meanwhile
  *
  * What they found is put into a list of the caller's, which a signal cannot take from the caller: a
  * handler that raises between two steps of Python's would lose what a function returns. What is not
  * ordinary (another ack, silence, the end of the connection) is put there with all that has come,
- * and the stream's threads go on from there (`howdah.client.writing.step`). `hear_ack` waits without
+ * and the stream's threads go on from there (`howdah.client.writing.step`). `hear_acks` waits without
  * the interpreter's lock. Every wait has an end.
  */
 #include "_kernel_calls.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_hear_ack(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 enum { ROOM = 4096, FRAME_LENGTH = 4 };
 
@@ -62,19 +63,27 @@ howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     Py_RETURN_NONE;
 }
 
+/* Whether what has come is the beginning of what is expected, as far as both go. */
+static int
+is_begun(const char *expected, size_t count, const uint8_t *came, size_t have)
+{
+    return memcmp(came, expected, have < count ? have : count) == 0;
+}
+
 /* `count` bytes that are `expected`; what has come is in `came`, and may be more. */
 static int
 hear_expected(line *self, const char *expected, size_t count, uint8_t *came, size_t *have,
               int64_t end_ns)
 {
-    while (*have < count) {
+    for (;;) {
+        if (!is_begun(expected, count, came, *have))
+            return ODD;
+        if (*have >= count)
+            return WHOLE;
         const int why = receive_some(self, came + *have, ROOM - *have, end_ns, have);
         if (why != WHOLE)
             return why;
-        if (memcmp(came, expected, *have < count ? *have : count) != 0)
-            return ODD;
     }
-    return WHOLE;
 }
 
 /* A frame, and nothing behind it. */
@@ -96,39 +105,49 @@ hear_frame(line *self, uint8_t *came, size_t *have, int64_t end_ns)
 }
 
 static PyObject *
-outcome(int why, int code, const uint8_t *from, size_t bytes)
+heard_of(int count, int why, int code, const uint8_t *rest, size_t bytes)
 {
-    return Py_BuildValue("(iiy#)", why, code, (const char *)from, (Py_ssize_t)bytes);
+    return Py_BuildValue("(iiiy#)", count, why, code, (const char *)rest, (Py_ssize_t)bytes);
 }
 
-/* hear_ack(socket, ack, wait_ns, found, line, request, call_wait_ns): found gets (outcome, errno,
- * what has come and is not the ack); and if the ack came alone, and `request` is not empty, the
- * same of the frame that answers that, without its length where it came alone. */
+/* hear_acks(socket, acks, first, wait_ns, found, line, request, call_wait_ns): `acks` are one or
+ * two, of which the first has so many bytes. found gets (how many were heard, outcome, errno, what
+ * has come behind them); and if nothing else has come with the first, and `request` is not empty,
+ * the same of the frame that answers that, which is without its length where it came alone. Each ack
+ * has a wait of its own. */
 PyObject *
-howdah_hear_ack(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     line acks, calls = {.fd = -1};
-    char *ack, *request;
-    Py_ssize_t ack_bytes, request_bytes;
-    int64_t wait_ns, call_wait_ns;
-    if (howdah_wrong_count("hear_ack", 7, nargs) || !as_socket(args[0], &acks) ||
-        PyBytes_AsStringAndSize(args[1], &ack, &ack_bytes) < 0 ||
-        !as_number(args[2], 1, INT64_MAX / 4, "a wait", &wait_ns) || !is_list(args[3]) ||
-        PyBytes_AsStringAndSize(args[5], &request, &request_bytes) < 0 ||
-        (request_bytes && !as_socket(args[4], &calls)) ||
-        !as_number(args[6], 1, INT64_MAX / 4, "a wait", &call_wait_ns))
+    char *due, *request;
+    Py_ssize_t due_bytes, request_bytes;
+    int64_t first, wait_ns, call_wait_ns;
+    if (howdah_wrong_count("hear_acks", 8, nargs) || !as_socket(args[0], &acks) ||
+        PyBytes_AsStringAndSize(args[1], &due, &due_bytes) < 0)
         return NULL;
-    if (ack_bytes < 1 || ack_bytes > ROOM) {
-        PyErr_Format(PyExc_ValueError, "an ack of %zd bytes", ack_bytes);
+    if (due_bytes < 1 || due_bytes > ROOM) {
+        PyErr_Format(PyExc_ValueError, "acks of %zd bytes", due_bytes);
         return NULL;
     }
+    if (!as_number(args[2], 1, due_bytes, "a first ack", &first) ||
+        !as_number(args[3], 1, INT64_MAX / 4, "a wait", &wait_ns) || !is_list(args[4]) ||
+        PyBytes_AsStringAndSize(args[6], &request, &request_bytes) < 0 ||
+        (request_bytes && !as_socket(args[5], &calls)) ||
+        !as_number(args[7], 1, INT64_MAX / 4, "a wait", &call_wait_ns))
+        return NULL;
+    const size_t all = (size_t)due_bytes, one = (size_t)first;
     uint8_t came[ROOM], answer[ROOM];
-    size_t have = 0, answered = 0;
+    size_t have = 0, answered = 0, known = 0;
+    int heard = 0, call_why = WHOLE;
     acks.thread = PyEval_SaveThread();
-    int why = hear_expected(&acks, ack, (size_t)ack_bytes, came, &have, howdah_now_ns() + wait_ns);
-    const int is_called = why == WHOLE && have == (size_t)ack_bytes && request_bytes > 0;
-    int call_why = WHOLE;
+    int why = hear_expected(&acks, due, one, came, &have, howdah_now_ns() + wait_ns);
+    const int is_called =
+        why == WHOLE && request_bytes > 0 && have <= all && is_begun(due, all, came, have);
+    if (why == WHOLE) {
+        heard = 1;
+        known = one;
+    }
     if (is_called) {
         const int64_t end_ns = howdah_now_ns() + call_wait_ns;
         calls.thread = acks.thread;
@@ -137,12 +156,19 @@ howdah_hear_ack(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
             call_why = hear_frame(&calls, answer, &answered, end_ns);
         acks.thread = calls.thread;
     }
+    if (why == WHOLE && one < all && call_why != RAISED) {
+        why = hear_expected(&acks, due, all, came, &have, howdah_now_ns() + wait_ns);
+        if (why == WHOLE) {
+            heard = 2;
+            known = all;
+        }
+    }
     PyEval_RestoreThread(acks.thread);
-    const size_t known = why == WHOLE ? (size_t)ack_bytes : 0;
-    int failed = put(args[3], outcome(why, acks.code, came + known, have - known));
+    int failed = put(args[4], heard_of(heard, why, acks.code, came + known, have - known));
     if (is_called) {
         const size_t skipped = call_why == WHOLE ? FRAME_LENGTH : 0;
-        failed |= put(args[3], outcome(call_why, calls.code, answer + skipped, answered - skipped));
+        failed |= put(args[4], heard_of(call_why == WHOLE, call_why, calls.code, answer + skipped,
+                                        answered - skipped));
     }
     if (failed || why == RAISED || call_why == RAISED)
         return NULL;

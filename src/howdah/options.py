@@ -41,7 +41,8 @@ class SyncFlag(enum.Flag):
 
     NONE = 0
     UPDATE_LENGTH = 1
-    """The namenode learns the length of the block that is being written."""
+    """The namenode, which knows the length of the block that is being written after any sync, has
+    it on its disk."""
     END_BLOCK = 2
     """The block ends here; what follows begins a new one."""
 

@@ -36,6 +36,17 @@ def _permission(mode: int) -> types_pb2.FsPermissionProto:
     return types_pb2.FsPermissionProto(perm=check_mode(mode))
 
 
+def _fsync(
+    path: str, client_name: str, last_block_length: int, file_id: int, durable: bool
+) -> pb.FsyncRequestProto:
+    request = pb.FsyncRequestProto(
+        src=path, client=client_name, lastBlockLength=last_block_length, fileId=file_id
+    )
+    if not durable:
+        request.visibleOnly = True
+    return request
+
+
 def _paths_of(request: Message) -> tuple[str | None, str | None]:
     """The path that a request is about, and where it is to lead."""
     for field in ("src", "path", "trg", "snapshotRoot"):
@@ -276,26 +287,22 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
     ) -> None:
         """Tell the length of the last block. Not `durable`, everybody sees it from now on, but a
         namenode that is killed in the next moment may have forgotten it."""
-        request = pb.FsyncRequestProto(
-            src=path, client=client_name, lastBlockLength=last_block_length, fileId=file_id
-        )
-        if not durable:
-            request.visibleOnly = True
+        request = _fsync(path, client_name, last_block_length, file_id, durable)
         self.call("fsync", request, pb.FsyncResponseProto)
 
     def prepare_fsync(
-        self, path: str, client_name: str, last_block_length: int, file_id: int
+        self,
+        path: str,
+        client_name: str,
+        last_block_length: int,
+        file_id: int,
+        *,
+        durable: bool = True,
     ) -> PreparedCall | None:
-        """`fsync` that is not durable, for somebody else to make; None where that cannot be."""
+        """`fsync`, for somebody else to make; None where that cannot be."""
         if self._prepares is None:
             return None
-        request = pb.FsyncRequestProto(
-            src=path,
-            client=client_name,
-            lastBlockLength=last_block_length,
-            fileId=file_id,
-            visibleOnly=True,
-        )
+        request = _fsync(path, client_name, last_block_length, file_id, durable)
         return self._prepares.prepare("fsync", request)
 
     def update_block_for_pipeline(self, block: ExtendedBlock, client_name: str) -> LocatedBlock:

@@ -443,7 +443,13 @@ class FakeNamenode:
             raise errors.LeaseExpired("the file is not open for writing")
 
     def prepare_fsync(
-        self, path: str, client_name: str, last_block_length: int, file_id: int
+        self,
+        path: str,
+        client_name: str,
+        last_block_length: int,
+        file_id: int,
+        *,
+        durable: bool = True,
     ) -> PreparedCall | None:
         """A call of this namenode is not sent by others."""
         return None

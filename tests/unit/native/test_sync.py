@@ -1,4 +1,4 @@
-"""A writer that syncs hears its ack, and the answer to what it tells, in one step of the kernel."""
+"""A writer that syncs hears its acks and the answer to what it tells in one step of the kernel."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from howdah.transfer.status import Status
 MS = 1_000_000
 LONG = 60_000 * MS
 ACK = encode_ack(7, (Status.SUCCESS,) * 3)
+SYNCED = encode_ack(8, (Status.SUCCESS,) * 3)
 REQUEST = b"so long is it"
 ANSWER = b"well"
 RAISED = 5
 
-Found = list[tuple[int, int, bytes]]
+Found = list[tuple[int, int, int, bytes]]
 
 
 def frame(payload: bytes) -> bytes:
@@ -63,9 +64,12 @@ def ends() -> Iterator[Ends]:
     made.close()
 
 
-def hear(native: Any, ends: Ends, *, request: bytes = REQUEST, wait_ns: int = LONG) -> Found:
+def hear(
+    native: Any, ends: Ends, *, then: bytes = b"", request: bytes = REQUEST, wait_ns: int = LONG
+) -> Found:
     found: Found = []
-    native.hear_ack(ends.acks, ACK, wait_ns, found, ends.calls, request, wait_ns)
+    due = ACK + then
+    native.hear_acks(ends.acks, due, len(ACK), wait_ns, found, ends.calls, request, wait_ns)
     return found
 
 
@@ -108,15 +112,15 @@ def test_a_packet_for_a_connection_that_has_ended_is_an_error_by_its_number(
 def test_behind_the_ack_that_is_due_the_call_is_made(native: Any, ends: Ends) -> None:
     ends.datanode.sendall(ACK)
     ends.namenode.sendall(frame(ANSWER))
-    assert hear(native, ends) == [(Outcome.WHOLE, 0, b""), (Outcome.WHOLE, 0, ANSWER)]
+    assert hear(native, ends) == [(1, Outcome.WHOLE, 0, b""), (1, Outcome.WHOLE, 0, ANSWER)]
     assert ends.namenode.recv(100) == REQUEST
 
 
 def test_without_a_request_there_is_no_call(native: Any, ends: Ends) -> None:
     ends.datanode.sendall(ACK)
     found: Found = []
-    native.hear_ack(ends.acks, ACK, LONG, found, None, b"", 1)
-    assert found == [(Outcome.WHOLE, 0, b"")]
+    native.hear_acks(ends.acks, ACK, len(ACK), LONG, found, None, b"", 1)
+    assert found == [(1, Outcome.WHOLE, 0, b"")]
 
 
 def test_no_call_is_made_before_the_whole_ack_is_there(native: Any, ends: Ends) -> None:
@@ -134,7 +138,7 @@ def test_no_call_is_made_before_the_whole_ack_is_there(native: Any, ends: Ends) 
     for byte in frame(ANSWER):
         ends.namenode.sendall(bytes((byte,)))
     waiter.join(60)
-    assert found == [(Outcome.WHOLE, 0, b""), (Outcome.WHOLE, 0, ANSWER)]
+    assert found == [(1, Outcome.WHOLE, 0, b""), (1, Outcome.WHOLE, 0, ANSWER)]
 
 
 BAD = encode_ack(7, (Status.SUCCESS, Status.ERROR, Status.SUCCESS))
@@ -147,7 +151,7 @@ def test_another_ack_is_handed_back_whole_and_nothing_is_told(
     native: Any, ends: Ends, came: bytes
 ) -> None:
     ends.datanode.sendall(came)
-    assert hear(native, ends) == [(Outcome.ODD, 0, came)]
+    assert hear(native, ends) == [(0, Outcome.ODD, 0, came)]
     ends.namenode.setblocking(False)
     with pytest.raises(BlockingIOError):
         ends.namenode.recv(100)
@@ -159,25 +163,26 @@ def test_what_comes_behind_the_ack_is_handed_back_and_nothing_is_told(
 ) -> None:
     """It may say that the datanode restarts; who reads it knows."""
     ends.datanode.sendall(ACK + behind)
-    assert hear(native, ends) == [(Outcome.WHOLE, 0, behind)]
+    assert hear(native, ends) == [(1, Outcome.WHOLE, 0, behind)]
 
 
-@given(st.binary(min_size=1, max_size=300), st.integers(0, 300))
-def test_no_byte_that_came_is_lost(junk: bytes, cut: int) -> None:
+@given(st.binary(min_size=1, max_size=300), st.integers(0, 300), st.booleans())
+def test_no_byte_that_came_is_lost(junk: bytes, cut: int, two: bool) -> None:
     native = kernel()
     if native is None:
         pytest.skip("the kernel is not built here")
-    wire = ACK[:cut] + junk
+    due = ACK + SYNCED if two else ACK
+    wire = due[:cut] + junk
     ends = Ends()
     try:
         ends.datanode.sendall(wire)
         ends.datanode.shutdown(socket.SHUT_WR)
         found: Found = []
-        native.hear_ack(ends.acks, ACK, LONG, found, None, b"", 1)
-        outcome, code, came = found[0]
-        begin = ACK if outcome == Outcome.WHOLE else b""
-        assert (begin + came, code, len(found)) == (wire, 0, 1)
-        assert (outcome == Outcome.WHOLE) == wire.startswith(ACK)
+        native.hear_acks(ends.acks, due, len(ACK), LONG, found, None, b"", 1)
+        heard, outcome, code, came = found[0]
+        assert ((b"", ACK, ACK + SYNCED)[heard] + came, code, len(found)) == (wire, 0, 1)
+        assert (heard > 0) == wire.startswith(ACK)
+        assert (outcome == Outcome.WHOLE) == wire.startswith(due)
     finally:
         ends.close()
 
@@ -185,10 +190,66 @@ def test_no_byte_that_came_is_lost(junk: bytes, cut: int) -> None:
 @pytest.mark.parametrize("came", [b"", ACK[:3]])
 def test_silence_and_an_end_are_told_apart(native: Any, ends: Ends, came: bytes) -> None:
     ends.datanode.sendall(came)
-    assert hear(native, ends, wait_ns=20 * MS) == [(Outcome.SILENT, 0, came)]
+    assert hear(native, ends, wait_ns=20 * MS) == [(0, Outcome.SILENT, 0, came)]
     ends.datanode.sendall(came)
     ends.datanode.close()
-    assert hear(native, ends) == [(Outcome.BROKEN, 0, came)]
+    assert hear(native, ends) == [(0, Outcome.BROKEN, 0, came)]
+
+
+# --- an order to sync behind it ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", range(len(SYNCED) + 1))
+def test_the_call_is_made_behind_the_first_ack_and_the_second_is_waited_for(
+    native: Any, ends: Ends, cut: int
+) -> None:
+    """As much of the second as may come with the first."""
+    ends.datanode.sendall(ACK + SYNCED[:cut])
+    found: Found = []
+    waiter = threading.Thread(target=lambda: found.extend(hear(native, ends, then=SYNCED)))
+    waiter.start()
+    assert ends.namenode.recv(100) == REQUEST
+    ends.namenode.sendall(frame(ANSWER))
+    ends.datanode.sendall(SYNCED[cut:])
+    waiter.join(60)
+    assert found == [(2, Outcome.WHOLE, 0, b""), (1, Outcome.WHOLE, 0, ANSWER)]
+
+
+def test_a_second_ack_that_does_not_come_leaves_the_first_and_the_answer(
+    native: Any, ends: Ends
+) -> None:
+    answer = (1, Outcome.WHOLE, 0, ANSWER)
+    ends.namenode.sendall(frame(ANSWER))
+    ends.datanode.sendall(ACK + SYNCED[:3])
+    found = hear(native, ends, then=SYNCED, wait_ns=20 * MS)
+    assert found == [(1, Outcome.SILENT, 0, SYNCED[:3]), answer]
+    ends.namenode.sendall(frame(ANSWER))
+    ends.datanode.sendall(ACK)
+    ends.datanode.shutdown(socket.SHUT_WR)
+    assert hear(native, ends, then=SYNCED) == [(1, Outcome.BROKEN, 0, b""), answer]
+
+
+@pytest.mark.parametrize("came", [BAD, ACK, b"\0", SYNCED[:-1] + b"x"])
+def test_a_second_ack_that_is_another_is_handed_back(native: Any, ends: Ends, came: bytes) -> None:
+    ends.datanode.sendall(ACK + came)
+    found = hear(native, ends, then=SYNCED)
+    assert found == [(1, Outcome.ODD, 0, came)]
+    ends.namenode.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        ends.namenode.recv(100)
+
+
+def test_what_comes_behind_both_acks_is_handed_back(native: Any, ends: Ends) -> None:
+    ends.datanode.sendall(ACK + SYNCED + b"x")
+    assert hear(native, ends, then=SYNCED) == [(2, Outcome.WHOLE, 0, b"x")]
+
+
+def test_a_namenode_that_is_gone_does_not_undo_the_second_ack(native: Any, ends: Ends) -> None:
+    ends.datanode.sendall(ACK + SYNCED)
+    ends.namenode.close()
+    acked, (heard, outcome, _, frame) = hear(native, ends, then=SYNCED)
+    assert acked == (2, Outcome.WHOLE, 0, b"")
+    assert (heard, outcome, frame) == (0, Outcome.BROKEN, b"")
 
 
 # --- the call ---------------------------------------------------------------------------------
@@ -207,7 +268,7 @@ def test_an_answer_that_is_not_ordinary_is_handed_back(
 ) -> None:
     ends.datanode.sendall(ACK)
     ends.namenode.sendall(came)
-    assert hear(native, ends) == [(Outcome.WHOLE, 0, b""), (Outcome.ODD, 0, came)]
+    assert hear(native, ends) == [(1, Outcome.WHOLE, 0, b""), (0, Outcome.ODD, 0, came)]
 
 
 @pytest.mark.parametrize("came", [b"", b"\0\0", frame(ANSWER)[:-1]])
@@ -216,19 +277,19 @@ def test_a_namenode_that_is_silent_or_gone_does_not_undo_the_ack(
 ) -> None:
     ends.datanode.sendall(ACK)
     ends.namenode.sendall(came)
-    whole = (Outcome.WHOLE, 0, b"")
-    assert hear(native, ends, wait_ns=20 * MS) == [whole, (Outcome.SILENT, 0, came)]
+    whole = (1, Outcome.WHOLE, 0, b"")
+    assert hear(native, ends, wait_ns=20 * MS) == [whole, (0, Outcome.SILENT, 0, came)]
     ends.datanode.sendall(ACK)
     ends.namenode.recv(100)
     ends.namenode.sendall(came)
     ends.namenode.shutdown(socket.SHUT_WR)
-    assert hear(native, ends) == [whole, (Outcome.BROKEN, 0, came)]
+    assert hear(native, ends) == [whole, (0, Outcome.BROKEN, 0, came)]
 
 
 def test_who_takes_no_bytes_of_a_call_is_not_waited_for_for_ever(native: Any, ends: Ends) -> None:
     ends.datanode.sendall(ACK)
     found = hear(native, ends, request=bytes(10 << 20), wait_ns=20 * MS)
-    assert found == [(Outcome.WHOLE, 0, b""), (Outcome.STUCK, 0, b"")]
+    assert found == [(1, Outcome.WHOLE, 0, b""), (0, Outcome.STUCK, 0, b"")]
 
 
 # --- signals ----------------------------------------------------------------------------------
@@ -285,12 +346,12 @@ def test_a_handler_that_raises_ends_the_wait_and_what_came_is_there(
     with handler(interrupt):
         sender = signal_when_it_waits(threading.get_native_id())
         with pytest.raises(Interrupted):
-            native.hear_ack(ends.acks, ACK, LONG, found, ends.calls, REQUEST, LONG)
+            native.hear_acks(ends.acks, ACK, len(ACK), LONG, found, ends.calls, REQUEST, LONG)
         sender.join(60)
     if acked:
-        assert found == [(Outcome.WHOLE, 0, b""), (RAISED, 0, b"\0")]
+        assert found == [(1, Outcome.WHOLE, 0, b""), (0, RAISED, 0, b"\0")]
     else:
-        assert found == [(RAISED, 0, ACK[:3])]
+        assert found == [(0, RAISED, 0, ACK[:3])]
 
 
 @needs_proc
@@ -300,7 +361,7 @@ def test_a_handler_that_only_looks_does_not_end_the_wait(native: Any, ends: Ends
         sender = signal_when_it_waits(threading.get_native_id())
         found = hear(native, ends)
         sender.join(60)
-    assert found == [(Outcome.WHOLE, 0, b""), (Outcome.WHOLE, 0, ANSWER)]
+    assert found == [(1, Outcome.WHOLE, 0, b""), (1, Outcome.WHOLE, 0, ANSWER)]
 
 
 # --- arguments --------------------------------------------------------------------------------
@@ -309,21 +370,25 @@ def test_a_handler_that_only_looks_does_not_end_the_wait(native: Any, ends: Ends
 def test_arguments_that_cannot_be_are_refused(native: Any, ends: Ends) -> None:
     acks, calls = ends.acks, ends.calls
     for wrong in (
-        (acks, b"", LONG, [], calls, b"", LONG),
-        (acks, bytes(5000), LONG, [], calls, b"", LONG),
-        (acks, ACK, 0, [], calls, b"", LONG),
-        (acks, ACK, LONG, [], calls, b"", 0),
+        (acks, b"", 1, LONG, [], calls, b"", LONG),
+        (acks, bytes(5000), 1, LONG, [], calls, b"", LONG),
+        (acks, ACK, 0, LONG, [], calls, b"", LONG),
+        (acks, ACK, -1, LONG, [], calls, b"", LONG),
+        (acks, ACK, len(ACK) + 1, LONG, [], calls, b"", LONG),
+        (acks, ACK, len(ACK), 0, [], calls, b"", LONG),
+        (acks, ACK, len(ACK), LONG, [], calls, b"", 0),
     ):
-        with pytest.raises(ValueError, match=r"an ack of|a wait of"):
-            native.hear_ack(*wrong)
+        with pytest.raises(ValueError, match=r"acks of|a first ack of|a wait of"):
+            native.hear_acks(*wrong)
     for wrong in (
-        (acks, ACK, LONG, (), calls, b"", LONG),
-        (acks, "ack", LONG, [], calls, b"", LONG),
-        (acks, ACK, LONG, [], None, REQUEST, LONG),
-        (acks, ACK, LONG, []),
+        (acks, ACK, len(ACK), LONG, (), calls, b"", LONG),
+        (acks, "ack", 1, LONG, [], calls, b"", LONG),
+        (acks, ACK, "1", LONG, [], calls, b"", LONG),
+        (acks, ACK, len(ACK), LONG, [], None, REQUEST, LONG),
+        (acks, ACK, len(ACK), LONG, []),
     ):
         with pytest.raises(TypeError):
-            native.hear_ack(*wrong)
+            native.hear_acks(*wrong)
     for bad in ((acks, b"x", ()), (acks, "x", []), (acks, b"x"), (None, b"x", [])):
         with pytest.raises(TypeError):
             native.send_now(*bad)

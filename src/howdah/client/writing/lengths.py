@@ -84,12 +84,20 @@ class Lengths:
             if durable:
                 self._durable = (last.block_id, last.length_bytes)
 
-    def prepare(self, block_id: int, length: int) -> PreparedCall | None:
+    def prepare(self, block_id: int, length: int, *, durable: bool) -> PreparedCall | None:
         """A call that tells this length, for who holds them and is about to hear that so much is
         acknowledged; None where it is for `tell` to do."""
         known = self._durable
         if known is None or known[0] != block_id or known[1] >= length:
             return None
         return self._namenode.prepare_fsync(
-            self._machine.pipeline.path, self._client_name, length, self._file_id
+            self._machine.pipeline.path,
+            self._client_name,
+            length,
+            self._file_id,
+            durable=durable,
         )
+
+    def told_durably(self, block_id: int, length: int) -> None:
+        """Who holds them has told this length by a call that is."""
+        self._durable = (block_id, length)

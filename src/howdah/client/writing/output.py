@@ -293,14 +293,15 @@ class DFSOutputStream:
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         """As `hflush`, and on the disks, whichever block it is in.
 
-        UPDATE_LENGTH asks for nothing that isn't done anyway; END_BLOCK ends the block.
+        The namenode knows the length in any case; with UPDATE_LENGTH it has it on its disk, too.
+        END_BLOCK ends the block.
         """
         self._check_process()
         with self._write_lock:
             self._check_writable()
             self._hsyncs += 1
             seqno = self._cut(to_disk=True, end_block=bool(flags & SyncFlag.END_BLOCK))
-        self._wait(seqno, to_disk=True)
+        self._wait(seqno, to_disk=True, durable=bool(flags & SyncFlag.UPDATE_LENGTH))
 
     def _cut(self, *, to_disk: bool, end_block: bool = False) -> int:
         """Queue what there is, and perhaps the end of the block; the last packet's number."""
@@ -311,24 +312,30 @@ class DFSOutputStream:
         self._enqueue(cut(sync=to_disk), waits=True)
         return self._streamer.last_queued_seqno
 
-    def _wait(self, seqno: int, *, to_disk: bool) -> None:
+    def _wait(self, seqno: int, *, to_disk: bool, durable: bool = False) -> None:
         # Other threads may write on meanwhile: no lock is held here.
         syncing = self._span.child("hsync" if to_disk else "hflush")
         try:
             with syncing.current():
-                self._wait_acked(seqno, to_disk=to_disk)
+                self._wait_acked(seqno, to_disk=to_disk, durable=durable)
         except BaseException as error:
             syncing.end(error)
             raise
         syncing.end()
 
-    def _wait_acked(self, seqno: int, *, to_disk: bool) -> None:
-        # The order to sync is in a packet of its own, behind the bytes. So the namenode brings
-        # the length to its disk while the datanodes bring the bytes to theirs.
-        if self._streamer.wait_acked(seqno - 1 if to_disk else seqno, tells=not to_disk):
-            return
+    def _wait_acked(self, seqno: int, *, to_disk: bool, durable: bool) -> None:
+        # The order to sync is in a packet of its own, behind the bytes. So the namenode is told
+        # the length while the datanodes bring the bytes to their disks.
+        bytes_seqno = seqno - 1 if to_disk else seqno
+        if not self._streamer.wait_acked(bytes_seqno, tells=True, durable=durable):
+            self._tell_length(durable=durable)
+        if to_disk:
+            self._streamer.wait_acked(seqno)
+            self._streamer.sync_finished(seqno)
+
+    def _tell_length(self, *, durable: bool) -> None:
         try:
-            self._streamer.lengths.tell(durable=to_disk)
+            self._streamer.lengths.tell(durable=durable)
         except errors.HowdahError:
             # Another thread may have closed the file since, and then it has its length.
             if not self._closed:
@@ -336,9 +343,6 @@ class DFSOutputStream:
             with self._close_lock:
                 if not self._completed:
                     raise
-        if to_disk:
-            self._streamer.wait_acked(seqno)
-            self._streamer.sync_finished(seqno)
 
     def has_capability(self, capability: str) -> bool:
         return capability.lower() in _CAPABILITIES

@@ -42,6 +42,11 @@ class OutgoingPacket:
         """The length of the block once this packet is in."""
         return self.offset_in_block + len(self.data)
 
+    @property
+    def is_order(self) -> bool:
+        """It has no bytes, and orders to bring those before it to the disk."""
+        return self.sync_block and not self.last_in_block and not len(self.data)
+
 
 class Packetizer:
     """Takes bytes, gives packets; knows where in its block it stands.

@@ -42,9 +42,13 @@ class PacketQueues:
         return bool(self._data)
 
     @property
-    def lone(self) -> SequencedPacket | None:
-        """The packet that waits to be sent, if it is all that is not acknowledged."""
-        return self._data[0] if len(self._data) == 1 and not self._sent else None
+    def of_a_sync(self) -> tuple[SequencedPacket, ...]:
+        """What waits to be sent, if it is all that is not acknowledged, and no more than one sync
+        has: a packet within a block, or the order to sync, or that behind such a packet."""
+        data = self._data
+        if self._sent or len(data) > 2 or any(each.packet.last_in_block for each in data):
+            return ()
+        return tuple(data) if len(data) < 2 or data[1].packet.is_order else ()
 
     @property
     def is_held_back(self) -> bool:

@@ -6,14 +6,17 @@ ack reader *parks* when the last ack that was due is a sync's: it reads no more,
 may be a step of its own. The rules:
 
 1. A step begins with the machine's lock, when the reader is parked, the pipeline is open, and one
-   packet is all there is that is not acknowledged. It sends what the socket takes at once, with
-   the lock. What the socket does not take is the streamer's to send, before all else.
+   sync's packets are all there is that is not acknowledged. It sends what the socket takes at once,
+   with the lock. What the socket does not take is the streamer's to send, before all else.
 2. Meanwhile the connection is *lent*: nobody else reads from it, or closes it. Others may write,
    and the streamer sends what they wrote.
-3. The kernel waits for the ack, whose bytes are known, for at most `PATIENCE_S`. Whatever else
-   comes, or nothing, or a signal, ends the step: what came goes back to the connection, the
+3. The kernel waits for the acks, whose bytes are known, for at most `PATIENCE_S` each. Whatever
+   else comes, or nothing, or a signal, ends the step: what came goes back to the connection, the
    reader reads on, and who waited waits as always. A step never decides but that all went well.
-4. A reader that is parked, and sees no step for `acks.PARKED_S`, reads again: so it is found out
+4. The namenode is told the length behind the ack of the bytes. Of an `hsync` the datanodes wait for
+   their disks meanwhile: the order to sync is in a packet of its own, whose ack is waited for last.
+   Where no call can be prepared, that ack is left to the threads.
+5. A reader that is parked, and sees no step for `acks.PARKED_S`, reads again: so it is found out
    soon that a pipeline has broken, where nobody writes.
 
 Without the kernel there are no steps. Of a pipeline whose acks are not the bytes that are expected,
@@ -30,6 +33,7 @@ from howdah.client.writing.acks import Acks
 from howdah.client.writing.actions import SequencedPacket
 from howdah.client.writing.lengths import Lengths
 from howdah.client.writing.machine import Machine
+from howdah.client.writing.packetizer import Buffer
 from howdah.native.line import Outcome
 from howdah.native.loading import kernel
 from howdah.rpc.connection import PreparedCall
@@ -48,35 +52,39 @@ class Step:
         "_acks",
         "_block_id",
         "_call",
+        "_durable",
         "_found",
         "_has_left_rest",
         "_lengths",
         "_machine",
         "_nodes",
-        "_packet",
+        "_packets",
         "_sent",
         "_wire",
         "has_told",
     )
 
-    def __init__(self, machine: Machine, acks: Acks, lengths: Lengths | None) -> None:
+    def __init__(
+        self, machine: Machine, acks: Acks, lengths: Lengths | None, *, durable: bool
+    ) -> None:
         """With `lengths` the namenode is told how long the block is by that."""
         self._machine = machine
         self._acks = acks
         self._lengths = lengths
-        self._packet: SequencedPacket | None = None
+        self._durable = durable
+        self._packets: tuple[SequencedPacket, ...] = ()
         self._block_id = self._nodes = 0
         self._wire = b""
         # Lists, which a signal between two steps of the interpreter's cannot take away.
         self._sent: list[tuple[int, int]] = []
-        self._found: list[tuple[int, int, bytes]] = []
+        self._found: list[tuple[int, int, int, bytes]] = []
         self._call: PreparedCall | None = None
         self._has_left_rest = False
         self.has_told = False
 
     def run(self) -> None:
-        """Send the packet that waits to be sent, and take its ack. What it leaves, since it is not
-        plain, is for the threads to do."""
+        """Send the packets that wait to be sent, and take their acks. What it leaves, since it is
+        not plain, is for the threads to do."""
         native = kernel()
         if native is None:
             return
@@ -84,22 +92,25 @@ class Step:
         try:
             with self._machine.lock:
                 try:
-                    packet = self._begin()
-                    if packet is None:
+                    if not self._begin():
                         return
                     native.send_now(acks.connection, self._wire, self._sent)
                 finally:
                     # Before anybody else sends.
                     self._leave_rest()
             if self._is_sent:
-                ack = encode_ack(packet.seqno, (Status.SUCCESS,) * self._nodes)
-                if self._lengths is not None:
-                    # While the datanodes work.
-                    self._call = self._lengths.prepare(self._block_id, packet.packet.end)
+                first, due = self._prepare()
                 call = self._call
                 line, request = (None, b"") if call is None else (call.connection, call.request)
-                native.hear_ack(
-                    acks.connection, ack, _PATIENCE_NS, self._found, line, request, _PATIENCE_NS
+                native.hear_acks(
+                    acks.connection,
+                    due,
+                    first,
+                    _PATIENCE_NS,
+                    self._found,
+                    line,
+                    request,
+                    _PATIENCE_NS,
                 )
         finally:
             if acks.lent_to is self:
@@ -111,47 +122,59 @@ class Step:
                 finally:
                     self._give_back()
 
-    def _begin(self) -> SequencedPacket | None:
-        """With the lock: the packet, which is on the ack queue now; None if there can't be a
-        step."""
+    def _begin(self) -> bool:
+        """With the lock: the packets are on the ack queue now; False if there can't be a step."""
         acks, pipeline = self._acks, self._machine.pipeline
-        packet = pipeline.queues.lone
+        packets = pipeline.queues.of_a_sync
         if (
-            packet is None
-            or packet.packet.last_in_block
+            not packets
             or not acks.is_parked
             or acks.lent_to is not None
             or acks.connection.has_read_ahead
             or not pipeline.is_streaming
             or self._machine.stopping
         ):
-            return None
+            return False
         assert pipeline.block is not None
         self._block_id = pipeline.block.block.block_id
         self._nodes = len(pipeline.block.nodes)
-        sums = packet.packet.sums
-        prelude = encode_prelude(packet.header, len(sums))
-        self._wire = b"".join((prelude, sums, packet.packet.data))
-        self._packet = packet
+        parts: list[Buffer] = []
+        for each in packets:
+            sums = each.packet.sums
+            parts += (encode_prelude(each.header, len(sums)), sums, each.packet.data)
+        self._wire = b"".join(parts)
+        self._packets = packets
         acks.lent_to = self
         # Who holds them tells a length, too.
         if self._lengths is not None and not self._lengths.take(self):
             self._lengths = None
-        # It says to send just this.
+        # It says to send just these.
         pipeline.next_action(time.monotonic())
-        return packet
+        return True
+
+    def _prepare(self) -> tuple[int, bytes]:
+        """Make the call ready, while the datanodes work. How many bytes the first ack has, and the
+        acks to hear."""
+        acks = [encode_ack(each.seqno, (Status.SUCCESS,) * self._nodes) for each in self._packets]
+        if self._lengths is not None:
+            self._call = self._lengths.prepare(
+                self._block_id, self._packets[0].packet.end, durable=self._durable
+            )
+            if self._call is None:
+                del acks[1:]
+        return len(acks[0]), b"".join(acks)
 
     @property
     def _is_sent(self) -> bool:
         return bool(self._sent) and self._sent[0][0] == len(self._wire)
 
     def _leave_rest(self) -> None:
-        """With the lock: what the socket has not taken of the packet is the streamer's to send, or
-        all of it, if it is on no queue but the first."""
-        machine, packet = self._machine, self._packet
-        if packet is None:
+        """With the lock: what the socket has not taken of the packets is the streamer's to send, or
+        all of it, if they are on no queue but the first."""
+        machine = self._machine
+        if not self._packets:
             return
-        if machine.pipeline.queues.due_seqno == packet.seqno:
+        if machine.pipeline.queues.due_seqno == self._packets[0].seqno:
             self._acks.unsent = self._wire[self._sent[0][0] if self._sent else 0 :]
         self._has_left_rest = True
         if not self._is_sent:
@@ -162,26 +185,29 @@ class Step:
         if call is None:
             return
         if len(self._found) > 1:
-            outcome, _, frame = self._found[1]
-            self.has_told = call.answered(outcome, frame)
+            _, outcome, _, frame = self._found[1]
+            told = call.answered(outcome, frame)
+            if told and self._durable and self._lengths is not None:
+                self._lengths.told_durably(self._block_id, self._packets[0].packet.end)
+            self.has_told = told
         elif self._found:
             call.unused()
         else:
             call.connection.close()
 
     def _end(self) -> None:
-        machine, acks, packet = self._machine, self._acks, self._packet
+        machine, acks = self._machine, self._acks
         pipeline = machine.pipeline
-        assert packet is not None
         with machine.lock:
             if not self._has_left_rest:
                 self._leave_rest()
             if self._found:
-                outcome, _, came = self._found[0]
+                heard, outcome, _, came = self._found[0]
                 acks.connection.push_back(came)
+                for packet in self._packets[:heard]:
+                    pipeline.acked(PipelineAck(packet.seqno, (Status.SUCCESS,) * self._nodes))
                 if outcome == Outcome.WHOLE:
                     acks.steps += 1
-                    pipeline.acked(PipelineAck(packet.seqno, (Status.SUCCESS,) * self._nodes))
                 elif outcome == Outcome.ODD:
                     acks.has_steps = False
             self._free()

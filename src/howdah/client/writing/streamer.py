@@ -161,17 +161,19 @@ class Streamer:
             with self._lock:
                 self._machine.check()
 
-    def wait_acked(self, seqno: int, *, tells: bool = False) -> bool:
+    def wait_acked(self, seqno: int, *, tells: bool = False, durable: bool = False) -> bool:
         """Wait until the packet `seqno` and all before it are on every datanode.
 
-        With `tells` the namenode may be told the length meanwhile; whether it was.
+        With `tells` the namenode may be told the length meanwhile; whether it was, `durable` if
+        that is asked for.
         """
         acks, pipeline = self._acks, self._pipeline
         with self._lock:
             pipeline.flushed(seqno)
         step = None
         if acks is not None and acks.is_parked:
-            step = Step(self._machine, acks, self.lengths if tells else None)
+            lengths = self.lengths if tells else None
+            step = Step(self._machine, acks, lengths, durable=durable)
             step.run()
         with self._lock:
             if pipeline.queues.has_data:

@@ -20,6 +20,7 @@ from howdah.client.writing import acks, lengths, step
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.native.line import Outcome
 from howdah.native.loading import kernel
+from howdah.options import SyncFlag
 from howdah.testing.waiting import wait_until
 from howdah.transfer.packets import PacketHeader, encode_ack
 from howdah.transfer.sockets import Connection
@@ -315,7 +316,7 @@ class Narrow:
     def send_now(self, connection: Connection, wire: bytes, found: list[tuple[int, int]]) -> None:
         found.append((connection.socket.send(wire[:5]), 0))
 
-    def hear_ack(self, *arguments: object) -> None:
+    def hear_acks(self, *arguments: object) -> None:
         raise AssertionError("the packet is not sent")
 
 
@@ -419,8 +420,9 @@ def test_an_abort_within_a_step_ends_it(cluster: FakeCluster, out: HdfsDataOutpu
 class Prepared:
     """A call whose server answers what it is told to, on a real socket."""
 
-    def __init__(self, answer: bytes | None) -> None:
+    def __init__(self, answer: bytes | None, length: int, durable: bool) -> None:
         self.request = b"the length"
+        self.length, self.durable = length, durable
         self.connection, self.server = socket.socketpair()
         self.answer = answer
         self.ended: list[object] = []
@@ -440,8 +442,10 @@ class Prepared:
 def prepare(cluster: FakeCluster, answer: bytes | None) -> list[Prepared]:
     made: list[Prepared] = []
 
-    def prepare_fsync(path: str, client_name: str, length: int, file_id: int) -> Prepared:
-        made.append(Prepared(answer))
+    def prepare_fsync(
+        path: str, client_name: str, length: int, file_id: int, *, durable: bool
+    ) -> Prepared:
+        made.append(Prepared(answer, length, durable))
         return made[-1]
 
     cluster.namenode.prepare_fsync = prepare_fsync
@@ -517,6 +521,125 @@ def test_the_first_length_of_a_block_is_told_by_itself_and_is_durable(
         assert len(made) == 1
 
 
+# --- hsync ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [SyncFlag.NONE, SyncFlag.UPDATE_LENGTH])
+def test_an_hsync_is_one_step_and_its_length_is_durable_if_that_is_asked_for(
+    cluster: FakeCluster, out: HdfsDataOutputStream, flags: SyncFlag
+) -> None:
+    made = prepare(cluster, b"\0\0\0\4well")
+    for number in range(1, 4):
+        out.write(b"b")
+        out.hsync(flags)
+        assert steps(out) == number
+        assert [packet.sync_block for packet in cluster.datanodes[0].packets[-2:]] == [False, True]
+        assert (made[-1].length, made[-1].durable) == (1 + number, bool(flags))
+        assert made[-1].server.recv(100) == made[-1].request
+    assert [call[0] for call in cluster.namenode.calls].count("fsync") == 1, "that of the fixture"
+    goes_on(out, cluster, b"abbb")
+
+
+def test_the_length_is_told_while_the_datanodes_wait_for_their_disks(
+    cluster: FakeCluster, out: HdfsDataOutputStream
+) -> None:
+    made = prepare(cluster, b"")
+    node = cluster.datanodes[0]
+
+    def hold(header: PacketHeader, connection: Connection) -> bool:
+        if header.sync_block:
+            node.let_acks_go.clear()
+        return False
+
+    node.on_packet = hold
+    out.write(b"b")
+    syncer = Running(out.hsync)
+    wait_until(lambda: bool(made), PATIENCE_S)
+    assert made[0].server.recv(100) == made[0].request
+    made[0].server.sendall(b"\0\0\0\4well")
+    wait_until(lambda: len(node.packets) == 3, PATIENCE_S)
+    assert not made[0].ended, "the second ack is not there"
+    node.on_packet = None
+    node.let_acks_go.set()
+    assert syncer.end() is None
+    assert made[0].ended == [(Outcome.WHOLE, b"well")]
+    assert steps(out) == 1
+    goes_on(out, cluster, b"ab")
+
+
+def test_a_sync_that_is_long_in_coming_is_left_to_the_threads_with_its_length_told(
+    cluster: FakeCluster, out: HdfsDataOutputStream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = prepare(cluster, b"\0\0\0\4well")
+    monkeypatch.setattr(step, "_PATIENCE_NS", 50_000_000)
+    node = cluster.datanodes[0]
+
+    def hold(header: PacketHeader, connection: Connection) -> bool:
+        if header.sync_block:
+            node.let_acks_go.clear()
+        return False
+
+    node.on_packet = hold
+    out.write(b"b")
+    syncer = Running(out.hsync)
+    wait_until(lambda: not acks_of(out).is_parked, PATIENCE_S)
+    node.on_packet = None
+    node.let_acks_go.set()
+    assert syncer.end() is None
+    assert steps(out) == 0
+    assert made[0].ended == [(Outcome.WHOLE, b"well")]
+    assert [call[0] for call in cluster.namenode.calls].count("fsync") == 1, "that of the fixture"
+    goes_on(out, cluster, b"ab")
+
+
+@pytest.mark.parametrize("answer", [None, b"\0\0\0\3bad"])
+def test_an_hsync_whose_call_did_not_go_well_tells_a_durable_length_as_always(
+    cluster: FakeCluster, out: HdfsDataOutputStream, answer: bytes | None
+) -> None:
+    prepare(cluster, answer)
+    out.write(b"b")
+    out.hsync(SyncFlag.UPDATE_LENGTH)
+    assert cluster.namenode.calls[-1] == ("fsync", 2)
+    assert steps(out) == 1
+    goes_on(out, cluster, b"ab")
+
+
+def test_without_a_call_the_length_is_told_before_the_disks_are_done(
+    cluster: FakeCluster, out: HdfsDataOutputStream
+) -> None:
+    node = cluster.datanodes[0]
+
+    def hold(header: PacketHeader, connection: Connection) -> bool:
+        if header.sync_block:
+            node.let_acks_go.clear()
+        return False
+
+    node.on_packet = hold
+    out.write(b"b")
+    syncer = Running(out.hsync)
+    wait_until(lambda: cluster.namenode.calls[-1] == ("fsync early", 2), PATIENCE_S)
+    node.on_packet = None
+    node.let_acks_go.set()
+    assert syncer.end() is None
+    goes_on(out, cluster, b"ab")
+
+
+def test_an_hsync_behind_an_hflush_sends_the_order_and_can_make_the_length_durable(
+    cluster: FakeCluster, out: HdfsDataOutputStream
+) -> None:
+    made = prepare(cluster, b"\0\0\0\4well")
+    out.write(b"b")
+    out.hflush()
+    out.hsync()
+    out.hsync(SyncFlag.UPDATE_LENGTH)
+    told = [(2, False), (2, False), (2, True)]
+    assert [(call.length, call.durable) for call in made] == told
+    out.hsync()
+    assert len(made) == 3, "the namenode cannot forget it"
+    assert steps(out) == 4
+    goes_on(out, cluster, b"ab")
+
+
 # --- signals ----------------------------------------------------------------------------------
 
 
@@ -583,8 +706,9 @@ class At:
             sys.setprofile(before)
 
 
+@pytest.mark.parametrize("to_disk", [False, True], ids=["hflush", "hsync"])
 def test_a_step_that_is_interrupted_anywhere_loses_nothing_and_hangs_nobody(
-    cluster: FakeCluster, patient: None
+    cluster: FakeCluster, patient: None, to_disk: bool
 ) -> None:
     def sync(at: At, path: str) -> bool:
         """Whether the stream went on."""
@@ -596,7 +720,7 @@ def test_a_step_that_is_interrupted_anywhere_loses_nothing_and_hangs_nobody(
         out.write(b"b")
         with at.set():
             try:
-                out.hflush()
+                (out.hsync if to_disk else out.hflush)()
             except Interrupted:
                 assert at.left <= 0
         failed: list[errors.PipelineFailed] = []
