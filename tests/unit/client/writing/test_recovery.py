@@ -12,6 +12,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
+from howdah.testing.waiting import wait_until
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import UNKNOWN_SEQNO, encode_ack
 from howdah.transfer.responses import BlockOpResponse
@@ -348,8 +349,16 @@ def test_several_writers_of_one_stream_notice_nothing(cluster: FakeCluster) -> N
 
 def test_a_replacement_gets_the_replica_and_joins_the_pipeline(cluster: FakeCluster) -> None:
     spare = cluster.add_spare()
-    DieAt(cluster.datanodes[0], 30)
-    write(cluster, replacement=ALWAYS)
+    die = DieAt(cluster.datanodes[0], 30)
+    with cluster.create(packet_data_bytes=1024, replacement=ALWAYS) as out:
+
+        def die_when_acked(header: Any, connection: Any) -> bool:
+            if header.seqno == 30:
+                wait_until(lambda: out.statistics().bytes_acknowledged == 30 * 1024, 20)
+            return die(header, connection)
+
+        cluster.datanodes[0].on_packet = die_when_acked
+        out.write(DATA)
     block_id = cluster.namenode.files["/f"].blocks[-1].block_id
     assert bytes(spare.replicas[block_id]) == DATA
     (transfer,) = cluster.datanodes[1].transfers
