@@ -42,7 +42,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
 /* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
-enum { REVISION = 18 };
+enum { REVISION = 19 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -627,6 +627,7 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 
 /* In _kernel_rows.c. */
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
 PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -700,6 +701,8 @@ static PyMethodDef methods[] = {
      "compose(type, sums, chunk_bytes, last_chunk_bytes) -> int"},
     {"take_rows", (PyCFunction)(void (*)(void))howdah_take_rows, METH_FASTCALL,
      "take_rows(pages, ids, shift, width) -> bytes"},
+    {"shift_right", (PyCFunction)(void (*)(void))howdah_shift_right, METH_FASTCALL,
+     "shift_right(numbers, bits) -> bytes"},
     {"file_ids", howdah_file_ids, METH_O, "file_ids(entries) -> bytes | None"},
     {"ids_in_order", howdah_ids_in_order, METH_O, "ids_in_order(entries) -> bytes | None"},
     {"frame_files", (PyCFunction)(void (*)(void))howdah_frame_files, METH_FASTCALL,

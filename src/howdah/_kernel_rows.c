@@ -5,6 +5,7 @@
  * protobuf messages. In Python that is four microseconds a file.
  *
  *     take_rows     rows of `howdah.namenode.inodes.columns`, by their ids
+ *     shift_right   a column of numbers without their lowest bits
  *     file_ids      the ids of a directory's entries, if all of them are files
  *     ids_in_order  the same, as Hadoop orders their names
  *     frame_files   columns of `howdah.storage.image.columns` to an image's bytes
@@ -20,6 +21,7 @@
 #include <string.h>
 
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
 PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
@@ -141,6 +143,37 @@ howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         PyBuffer_Release(&page);
     PyBuffer_Release(&ids.view);
     return rows;
+}
+
+/* ---- shift_right ------------------------------------------------------------- */
+
+/* shift_right(numbers, bits) -> bytes. A sign stays. */
+PyObject *
+howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)module;
+    if (wrong_count("shift_right", 2, nargs))
+        return NULL;
+    const Py_ssize_t bits = PyLong_AsSsize_t(args[1]);
+    if (bits == -1 && PyErr_Occurred())
+        return NULL;
+    if (bits < 0 || bits > 63) {
+        PyErr_Format(PyExc_ValueError, "no number of 64 bits is without its lowest %zd", bits);
+        return NULL;
+    }
+    numbers from;
+    if (open_numbers(args[0], "numbers", &from) < 0)
+        return NULL;
+    PyObject *made = PyBytes_FromStringAndSize(NULL, from.count * 8);
+    if (made != NULL) {
+        char *to = PyBytes_AsString(made);
+        for (Py_ssize_t i = 0; i < from.count; i++) {
+            const int64_t number = from.at[i] >> bits;
+            memcpy(to + 8 * i, &number, 8);
+        }
+    }
+    PyBuffer_Release(&from.view);
+    return made;
 }
 
 /* ---- file_ids, ids_in_order ---------------------------------------------------- */

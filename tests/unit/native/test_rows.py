@@ -118,8 +118,18 @@ def test_ids_keep_no_reference(native: ModuleType) -> None:
     assert [sys.getrefcount(each) for each in (number, name, other)] == before
 
 
+@given(
+    numbers=st.lists(st.integers(-(1 << 63), (1 << 63) - 1), max_size=20), bits=st.integers(0, 63)
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_numbers_lose_their_lowest_bits(native: ModuleType, numbers: list[int], bits: int) -> None:
+    found = native.shift_right(array("q", numbers), bits)
+    assert numbers_of(found) == [number >> bits for number in numbers]
+
+
 LOOK = (b"\x08\x03\x10", b"\x20\x01", b"\x58\x00")
 TAKE: list[Any] = [PAGES, array("q", [0, 1]), SHIFT, WIDTH]
+SHIFTED: list[Any] = [array("q", [9, -9]), 3]
 FRAME: list[Any] = [
     array("q", [1, 2]),
     ["one", "tw\u00f6"],
@@ -179,7 +189,12 @@ BAD: list[Any] = [
 ]
 CASES = [
     pytest.param(name, good, place, bad, id=f"{name}-{len(str(good))}-{place}-{number}")
-    for name, good in (("take_rows", TAKE), ("frame_files", FRAME), ("frame_files", IN_PAGES))
+    for name, good in (
+        ("take_rows", TAKE),
+        ("shift_right", SHIFTED),
+        ("frame_files", FRAME),
+        ("frame_files", IN_PAGES),
+    )
     for place in range(len(good))
     for number, bad in enumerate(BAD)
 ]
@@ -222,6 +237,8 @@ def test_counts_that_are_not_those_of_the_blocks_are_refused(native: ModuleType)
 
 def test_a_wrong_number_of_arguments_is_refused(native: ModuleType) -> None:
     assert refused(native.take_rows, TAKE[:-1])
+    assert refused(native.shift_right, SHIFTED[:-1])
+    assert refused(native.shift_right, [SHIFTED[0], 64])
     assert refused(native.frame_files, [*FRAME, None])
 
 

@@ -89,16 +89,18 @@ def write_image(
     )
     writer.erasure_coding(namespace.erasure_coding_policies)
     records = SnapshotRecords(namespace)
-    count = sum(
-        len(found) if isinstance(found, array) else 1 for found in attached(namespace, go_on)
-    )
-    found = Gathering(namespace, writer.permission).inodes(go_on)
+    count, directories = 0, list[Directory]()
+    for found in attached(namespace, go_on):
+        count += len(found) if isinstance(found, array) else 1
+        if isinstance(found, Directory) and found.entries:
+            directories.append(found)
+    gathered = Gathering(namespace, writer.permission).inodes(go_on)
     writer.inodes(
         namespace.last_inode_id,
         count,
-        (part if isinstance(part, FileColumns) else _record(namespace, part) for part in found),
+        (part if isinstance(part, FileColumns) else _record(namespace, part) for part in gathered),
     )
-    writer.children(_children(attached(namespace, go_on), records))
+    writer.children(_children(directories, records, go_on))
     writer.open_files(
         rec.OpenFileRecord(inode_id, namespace.inodes[inode_id].path)
         for inode_id in namespace.leases.held()
@@ -115,23 +117,23 @@ def write_image(
 
 
 def _children(
-    found: Iterable[INode | array[int]], records: SnapshotRecords
+    directories: Iterable[Directory], records: SnapshotRecords, go_on: Callable[[], None]
 ) -> Iterator[rec.ChildrenRecord]:
-    for node in found:
-        if isinstance(node, Directory) and node.entries:
-            children = children_in_order(node.entries)
-            if not records.has_references:
-                yield rec.ChildrenRecord(node.inode_id, children)
-                continue
-            own: list[int] = []
-            references: list[int] = []
-            for inode_id in children:
-                reference = records.live_reference(inode_id, node)
-                if reference is None:
-                    own.append(inode_id)
-                else:
-                    references.append(reference)
-            yield rec.ChildrenRecord(node.inode_id, own, references)
+    for node in directories:
+        go_on()
+        children = children_in_order(node.entries)
+        if not records.has_references:
+            yield rec.ChildrenRecord(node.inode_id, children)
+            continue
+        own: list[int] = []
+        references: list[int] = []
+        for inode_id in children:
+            reference = records.live_reference(inode_id, node)
+            if reference is None:
+                own.append(inode_id)
+            else:
+                references.append(reference)
+        yield rec.ChildrenRecord(node.inode_id, own, references)
 
 
 def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:

@@ -206,10 +206,18 @@ class Gathering:
             rows[ATIME::WIDTH],
             list(map(self._looks.__getitem__, rows[TRAITS::WIDTH])),
             block_ids,
-            [stamp >> 3 for stamp in block_rows[block_table.STAMP :: block_table.WIDTH]],
+            _stamps(block_rows[block_table.STAMP :: block_table.WIDTH]),
             block_rows[block_table.LENGTH :: block_table.WIDTH],
             counts,
         )
+
+
+def _stamps(column: array[int]) -> Sequence[int]:
+    """The generation stamps of blocks, by what their rows have of them."""
+    native = kernel()
+    if native is not None:
+        return _numbers_of(native.shift_right(column, 3))
+    return [stamp >> 3 for stamp in column]
 
 
 def attached(namespace: Namespace, go_on: Callable[[], None]) -> Iterator[INode | array[int]]:
@@ -238,7 +246,8 @@ def file_ids(entries: Mapping[str, int | INode]) -> array[int] | None:
     """Of the entries of a directory, if all of them are files, as in most."""
     native = kernel()
     if native is not None:
-        return _ids(native.file_ids(entries))
+        ids = native.file_ids(entries)
+        return None if ids is None else _numbers_of(ids)
     found = list(entries.values())
     return (
         array("q", cast("list[int]", found)) if _FILES_ALONE.issuperset(map(type, found)) else None
@@ -248,19 +257,17 @@ def file_ids(entries: Mapping[str, int | INode]) -> array[int] | None:
 def children_in_order(entries: Mapping[str, int | INode]) -> Sequence[int]:
     """The inodes of a directory's entries, in Hadoop's order of their names."""
     native = kernel()
-    ids = None if native is None else _ids(native.ids_in_order(entries))
+    ids = None if native is None else native.ids_in_order(entries)
     if ids is not None:
-        return ids
+        return _numbers_of(ids)
     found = map(entries.__getitem__, in_order(entries))
     return [each if isinstance(each, int) else each.inode_id for each in found]
 
 
-def _ids(numbers: bytes | None) -> array[int] | None:
-    if numbers is None:
-        return None
-    ids = array("q")
-    ids.frombytes(numbers)
-    return ids
+def _numbers_of(data: bytes) -> array[int]:
+    numbers = array("q")
+    numbers.frombytes(data)
+    return numbers
 
 
 class _Looks(dict[int, Look]):

@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.namenode.images import rows
 from howdah.namenode.images.image import read_image, write_image
+from howdah.namenode.inodes import columns
 from howdah.namenode.inodes.inodes import Directory, File, Symlink
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.edits import EditBlock
+from howdah.storage.image import columns as image_columns
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
 
@@ -128,6 +131,16 @@ def test_a_namespace_comes_back_from_its_image(log: list[ed.Edit]) -> None:
     while namespace.must_reap:
         namespace.reap(100)
     assert facts(loaded(data)) == facts(namespace)
+
+
+@given(logs())
+def test_an_image_is_the_same_without_the_kernel(log: list[ed.Edit]) -> None:
+    namespace = replayed(log)
+    data = saved(namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (rows, image_columns, columns):
+            patch.setattr(module, "kernel", lambda: None)
+        assert saved(namespace) == data
 
 
 def test_a_cut_that_is_not_done_is_remembered() -> None:
