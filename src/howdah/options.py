@@ -41,8 +41,7 @@ class SyncFlag(enum.Flag):
 
     NONE = 0
     UPDATE_LENGTH = 1
-    """The namenode, which knows the length of the block that is being written after any sync, has
-    it on its disk."""
+    """The namenode learns the length of the block that is being written."""
     END_BLOCK = 2
     """The block ends here; what follows begins a new one."""
 

@@ -20,6 +20,7 @@ from howdah.fs.api import FileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
+from howdah.testing.waiting import wait_until
 
 WRITERS = 8
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -141,6 +142,8 @@ def rounds(count: int, seed: int, name_directories: Path | None = None) -> None:
             for thread in threads:
                 thread.start()
             wait_for_work(ledgers, dice.randrange(10, 200))
+            if administrator is not None:
+                administrator.wait_for_rolls(dice.randrange(2, 5))
             cluster.kill("namenode")
             killed.set()
             for thread in threads:
@@ -194,6 +197,11 @@ class Administrator:
             return
         finally:
             client.close()
+
+    def wait_for_rolls(self, more: int) -> None:
+        """Until the log was rolled so many times more: on a quick machine the writers are ahead."""
+        least = self.rolls + more
+        wait_until(lambda: self.rolls >= least, 30)
 
     def _change(self) -> None:
         """As a mount that goes, and an empty disk that comes."""

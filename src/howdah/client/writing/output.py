@@ -293,15 +293,14 @@ class DFSOutputStream:
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         """As `hflush`, and on the disks, whichever block it is in.
 
-        The namenode knows the length in any case; with UPDATE_LENGTH it has it on its disk, too.
-        END_BLOCK ends the block.
+        UPDATE_LENGTH asks for nothing that isn't done anyway; END_BLOCK ends the block.
         """
         self._check_process()
         with self._write_lock:
             self._check_writable()
             self._hsyncs += 1
             seqno = self._cut(to_disk=True, end_block=bool(flags & SyncFlag.END_BLOCK))
-        self._wait(seqno, to_disk=True, durable=bool(flags & SyncFlag.UPDATE_LENGTH))
+        self._wait(seqno, to_disk=True)
 
     def _cut(self, *, to_disk: bool, end_block: bool = False) -> int:
         """Queue what there is, and perhaps the end of the block; the last packet's number."""
@@ -312,23 +311,23 @@ class DFSOutputStream:
         self._enqueue(cut(sync=to_disk), waits=True)
         return self._streamer.last_queued_seqno
 
-    def _wait(self, seqno: int, *, to_disk: bool, durable: bool = False) -> None:
+    def _wait(self, seqno: int, *, to_disk: bool) -> None:
         # Other threads may write on meanwhile: no lock is held here.
         syncing = self._span.child("hsync" if to_disk else "hflush")
         try:
             with syncing.current():
-                self._wait_acked(seqno, to_disk=to_disk, durable=durable)
+                self._wait_acked(seqno, to_disk=to_disk)
         except BaseException as error:
             syncing.end(error)
             raise
         syncing.end()
 
-    def _wait_acked(self, seqno: int, *, to_disk: bool, durable: bool) -> None:
-        # The order to sync is in a packet of its own, behind the bytes. So the namenode is told
-        # the length while the datanodes bring the bytes to their disks.
+    def _wait_acked(self, seqno: int, *, to_disk: bool) -> None:
+        # The order to sync is in a packet of its own, behind the bytes. So the namenode brings
+        # the length to its disk while the datanodes bring the bytes to theirs.
         bytes_seqno = seqno - 1 if to_disk else seqno
-        if not self._streamer.wait_acked(bytes_seqno, tells=True, durable=durable):
-            self._tell_length(durable=durable)
+        if not self._streamer.wait_acked(bytes_seqno, tells=True, durable=to_disk):
+            self._tell_length(durable=to_disk)
         if to_disk:
             self._streamer.wait_acked(seqno)
             self._streamer.sync_finished(seqno)

@@ -13,9 +13,9 @@ may be a step of its own. The rules:
 3. The kernel waits for the acks, whose bytes are known, for at most `PATIENCE_S` each. Whatever
    else comes, or nothing, or a signal, ends the step: what came goes back to the connection, the
    reader reads on, and who waited waits as always. A step never decides but that all went well.
-4. The namenode is told the length behind the ack of the bytes. Of an `hsync` the datanodes wait for
-   their disks meanwhile: the order to sync is in a packet of its own, whose ack is waited for last.
-   Where no call can be prepared, that ack is left to the threads.
+4. The namenode is told the length behind the ack of the bytes. Of an `hsync` its log is written
+   while the datanodes wait for their disks: the order to sync is in a packet of its own, whose ack
+   is waited for last. Where no call can be prepared, that ack is left to the threads.
 5. A reader that is parked, and sees no step for `acks.PARKED_S`, reads again: so it is found out
    soon that a pipeline has broken, where nobody writes.
 

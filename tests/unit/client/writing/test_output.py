@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.options import SyncFlag
 from howdah.testing.waiting import wait_until
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import PacketHeader
@@ -283,30 +282,13 @@ def test_the_first_length_of_each_block_is_in_the_log_before_hflush_returns(
     ]
 
 
-def test_hsync_tells_the_length_and_waits_for_datanodes_disks_alone(cluster: FakeCluster) -> None:
+def test_hsync_has_the_length_in_the_namenodes_log_once(cluster: FakeCluster) -> None:
     with cluster.create() as out:
         out.write(b"content")
         out.hsync()
         out.hsync()
         out.hflush()
         out.write(b"!")
-        out.hsync()
-        out.hsync(SyncFlag.END_BLOCK)
-    told = lengths_told(cluster)
-    assert told == [("fsync", 7), ("fsync early", 8), ("fsync early", 8)]
-
-
-@pytest.mark.req("OS-154")
-def test_hsync_with_update_length_has_the_length_in_the_namenodes_log_once(
-    cluster: FakeCluster,
-) -> None:
-    with cluster.create() as out:
-        out.write(b"content")
-        out.hsync(SyncFlag.UPDATE_LENGTH)
-        out.hsync(SyncFlag.UPDATE_LENGTH)
-        out.hflush()
-        out.write(b"!")
-        out.hsync(SyncFlag.UPDATE_LENGTH)
         out.hsync()
     assert lengths_told(cluster) == [("fsync", 7), ("fsync", 8)]
 
@@ -322,11 +304,9 @@ def test_a_length_that_the_namenode_may_have_forgotten_is_told_again(
         out.hflush()
         out.hflush()
         out.hsync()
-        out.hsync(SyncFlag.UPDATE_LENGTH)
         out.hsync()
     assert lengths_told(cluster) == [
         ("fsync", 7),
-        ("fsync early", 8),
         ("fsync early", 8),
         ("fsync early", 8),
         ("fsync", 8),
@@ -350,7 +330,7 @@ def test_hsync_sends_the_order_to_go_to_disk(cluster: FakeCluster) -> None:
         assert [(h.data_length_bytes, h.sync_block) for h in headers] == [(7, False), (0, True)]
 
 
-def test_hsync_tells_the_length_while_the_datanodes_wait_for_their_disks(
+def test_hsync_has_the_length_logged_while_the_datanodes_wait_for_their_disks(
     cluster: FakeCluster,
 ) -> None:
     def sync(header: PacketHeader, _: object) -> bool:

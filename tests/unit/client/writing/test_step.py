@@ -20,7 +20,6 @@ from howdah.client.writing import acks, lengths, step
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.native.line import Outcome
 from howdah.native.loading import kernel
-from howdah.options import SyncFlag
 from howdah.testing.waiting import wait_until
 from howdah.transfer.packets import PacketHeader, encode_ack
 from howdah.transfer.sockets import Connection
@@ -524,17 +523,16 @@ def test_the_first_length_of_a_block_is_told_by_itself_and_is_durable(
 # --- hsync ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("flags", [SyncFlag.NONE, SyncFlag.UPDATE_LENGTH])
-def test_an_hsync_is_one_step_and_its_length_is_durable_if_that_is_asked_for(
-    cluster: FakeCluster, out: HdfsDataOutputStream, flags: SyncFlag
+def test_an_hsync_is_one_step_and_its_length_is_durable(
+    cluster: FakeCluster, out: HdfsDataOutputStream
 ) -> None:
     made = prepare(cluster, b"\0\0\0\4well")
     for number in range(1, 4):
         out.write(b"b")
-        out.hsync(flags)
+        out.hsync()
         assert steps(out) == number
         assert [packet.sync_block for packet in cluster.datanodes[0].packets[-2:]] == [False, True]
-        assert (made[-1].length, made[-1].durable) == (1 + number, bool(flags))
+        assert (made[-1].length, made[-1].durable) == (1 + number, True)
         assert made[-1].server.recv(100) == made[-1].request
     assert [call[0] for call in cluster.namenode.calls].count("fsync") == 1, "that of the fixture"
     goes_on(out, cluster, b"abbb")
@@ -598,7 +596,7 @@ def test_an_hsync_whose_call_did_not_go_well_tells_a_durable_length_as_always(
 ) -> None:
     prepare(cluster, answer)
     out.write(b"b")
-    out.hsync(SyncFlag.UPDATE_LENGTH)
+    out.hsync()
     assert cluster.namenode.calls[-1] == ("fsync", 2)
     assert steps(out) == 1
     goes_on(out, cluster, b"ab")
@@ -617,26 +615,24 @@ def test_without_a_call_the_length_is_told_before_the_disks_are_done(
     node.on_packet = hold
     out.write(b"b")
     syncer = Running(out.hsync)
-    wait_until(lambda: cluster.namenode.calls[-1] == ("fsync early", 2), PATIENCE_S)
+    wait_until(lambda: cluster.namenode.calls[-1] == ("fsync", 2), PATIENCE_S)
     node.on_packet = None
     node.let_acks_go.set()
     assert syncer.end() is None
     goes_on(out, cluster, b"ab")
 
 
-def test_an_hsync_behind_an_hflush_sends_the_order_and_can_make_the_length_durable(
+def test_an_hsync_behind_an_hflush_sends_the_order_and_makes_the_length_durable(
     cluster: FakeCluster, out: HdfsDataOutputStream
 ) -> None:
     made = prepare(cluster, b"\0\0\0\4well")
     out.write(b"b")
     out.hflush()
     out.hsync()
-    out.hsync(SyncFlag.UPDATE_LENGTH)
-    told = [(2, False), (2, False), (2, True)]
-    assert [(call.length, call.durable) for call in made] == told
+    assert [(call.length, call.durable) for call in made] == [(2, False), (2, True)]
     out.hsync()
-    assert len(made) == 3, "the namenode cannot forget it"
-    assert steps(out) == 4
+    assert len(made) == 2, "the namenode cannot forget it"
+    assert steps(out) == 3
     goes_on(out, cluster, b"ab")
 
 
