@@ -38,6 +38,7 @@ KERNEL = Extension(
         "src/howdah/_kernel_answers.c",
         "src/howdah/_kernel_reads.c",
         "src/howdah/_kernel_client.c",
+        "src/howdah/_kernel_entries.c",
         "src/howdah/_kernel_exchange.c",
         "src/howdah/_kernel_journal.c",
         "src/howdah/_kernel_journal_answers.c",

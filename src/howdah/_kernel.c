@@ -628,8 +628,6 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 /* In _kernel_rows.c. */
 PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
-PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 /* In _kernel_answers.c. */
@@ -649,6 +647,10 @@ PyObject *howdah_await_bytes(PyObject *module, PyObject *const *args, Py_ssize_t
 /* In _kernel_exchange.c. */
 PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+
+/* In _kernel_entries.c. */
+PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
+PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 
 /* In _kernel_sync.c. */
 PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
