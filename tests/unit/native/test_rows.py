@@ -187,14 +187,15 @@ BAD: list[Any] = [
         for page in (None, Named(None), Named(["a"] * 5), Named([1] * 4))
     ),
 ]
+CALLS: dict[str, tuple[str, list[Any]]] = {
+    "rows": ("take_rows", TAKE),
+    "shifted": ("shift_right", SHIFTED),
+    "files": ("frame_files", FRAME),
+    "files with names in pages": ("frame_files", IN_PAGES),
+}
 CASES = [
-    pytest.param(name, good, place, bad, id=f"{name}-{len(str(good))}-{place}-{number}")
-    for name, good in (
-        ("take_rows", TAKE),
-        ("shift_right", SHIFTED),
-        ("frame_files", FRAME),
-        ("frame_files", IN_PAGES),
-    )
+    pytest.param(name, good, place, bad, id=f"{what}-{place}-{number}")
+    for what, (name, good) in CALLS.items()
     for place in range(len(good))
     for number, bad in enumerate(BAD)
 ]
