@@ -355,6 +355,23 @@ def test_a_handler_that_raises_ends_the_wait_and_what_came_is_there(
 
 
 @needs_proc
+def test_a_handler_that_raises_behind_the_answer_leaves_it_and_the_first_ack(
+    native: Any, ends: Ends
+) -> None:
+    """While the ack of the order to sync is waited for."""
+    ends.datanode.sendall(ACK + SYNCED[:3])
+    ends.namenode.sendall(frame(ANSWER))
+    found: Found = []
+    due = ACK + SYNCED
+    with handler(interrupt):
+        sender = signal_when_it_waits(threading.get_native_id())
+        with pytest.raises(Interrupted):
+            native.hear_acks(ends.acks, due, len(ACK), LONG, found, ends.calls, REQUEST, LONG)
+        sender.join(60)
+    assert found == [(1, RAISED, 0, SYNCED[:3]), (1, Outcome.WHOLE, 0, ANSWER)]
+
+
+@needs_proc
 def test_a_handler_that_only_looks_does_not_end_the_wait(native: Any, ends: Ends) -> None:
     with handler(lambda: ends.datanode.sendall(ACK)):
         ends.namenode.sendall(frame(ANSWER))

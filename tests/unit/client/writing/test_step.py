@@ -523,6 +523,23 @@ def test_the_first_length_of_a_block_is_told_by_itself_and_is_durable(
 # --- hsync ------------------------------------------------------------------------------------
 
 
+def hold_acks_of_syncs(cluster: FakeCluster) -> Callable[[], None]:
+    """The disks take until what is returned is called; bytes are acknowledged meanwhile."""
+    node = cluster.datanodes[0]
+
+    def hold(header: PacketHeader, connection: Connection) -> bool:
+        if header.sync_block:
+            node.let_acks_go.clear()
+        return False
+
+    def let_go() -> None:
+        node.on_packet = None
+        node.let_acks_go.set()
+
+    node.on_packet = hold
+    return let_go
+
+
 def test_an_hsync_is_one_step_and_its_length_is_durable(
     cluster: FakeCluster, out: HdfsDataOutputStream
 ) -> None:
@@ -542,23 +559,15 @@ def test_the_length_is_told_while_the_datanodes_wait_for_their_disks(
     cluster: FakeCluster, out: HdfsDataOutputStream
 ) -> None:
     made = prepare(cluster, b"")
-    node = cluster.datanodes[0]
-
-    def hold(header: PacketHeader, connection: Connection) -> bool:
-        if header.sync_block:
-            node.let_acks_go.clear()
-        return False
-
-    node.on_packet = hold
+    let_go = hold_acks_of_syncs(cluster)
     out.write(b"b")
     syncer = Running(out.hsync)
     wait_until(lambda: bool(made), PATIENCE_S)
     assert made[0].server.recv(100) == made[0].request
     made[0].server.sendall(b"\0\0\0\4well")
-    wait_until(lambda: len(node.packets) == 3, PATIENCE_S)
+    wait_until(lambda: len(cluster.datanodes[0].packets) == 3, PATIENCE_S)
     assert not made[0].ended, "the second ack is not there"
-    node.on_packet = None
-    node.let_acks_go.set()
+    let_go()
     assert syncer.end() is None
     assert made[0].ended == [(Outcome.WHOLE, b"well")]
     assert steps(out) == 1
@@ -570,19 +579,11 @@ def test_a_sync_that_is_long_in_coming_is_left_to_the_threads_with_its_length_to
 ) -> None:
     made = prepare(cluster, b"\0\0\0\4well")
     monkeypatch.setattr(step, "_PATIENCE_NS", 50_000_000)
-    node = cluster.datanodes[0]
-
-    def hold(header: PacketHeader, connection: Connection) -> bool:
-        if header.sync_block:
-            node.let_acks_go.clear()
-        return False
-
-    node.on_packet = hold
+    let_go = hold_acks_of_syncs(cluster)
     out.write(b"b")
     syncer = Running(out.hsync)
     wait_until(lambda: not acks_of(out).is_parked, PATIENCE_S)
-    node.on_packet = None
-    node.let_acks_go.set()
+    let_go()
     assert syncer.end() is None
     assert steps(out) == 0
     assert made[0].ended == [(Outcome.WHOLE, b"well")]
@@ -605,19 +606,11 @@ def test_an_hsync_whose_call_did_not_go_well_tells_a_durable_length_as_always(
 def test_without_a_call_the_length_is_told_before_the_disks_are_done(
     cluster: FakeCluster, out: HdfsDataOutputStream
 ) -> None:
-    node = cluster.datanodes[0]
-
-    def hold(header: PacketHeader, connection: Connection) -> bool:
-        if header.sync_block:
-            node.let_acks_go.clear()
-        return False
-
-    node.on_packet = hold
+    let_go = hold_acks_of_syncs(cluster)
     out.write(b"b")
     syncer = Running(out.hsync)
     wait_until(lambda: cluster.namenode.calls[-1] == ("fsync", 2), PATIENCE_S)
-    node.on_packet = None
-    node.let_acks_go.set()
+    let_go()
     assert syncer.end() is None
     goes_on(out, cluster, b"ab")
 
