@@ -9,7 +9,8 @@ it. Whatever is not ordinary ends that, once a block: what has come and what is 
 `receiver` and `responder`, which go on as they do where there is no kernel.
 
 A relay is not to be had where each write counts by itself: files that are summed in another way or
-told to the page cache, disks and peers that are measured, tests that watch the writes.
+told to the page cache, disks and peers that are measured, tests that watch the writes. Nor for a
+pipeline of more datanodes than its acks have room for.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ BUFFER_BYTES: Final = 1 << 20
 """With half of it the same work takes a twentieth more, with an eighth a third."""
 _NS: Final = 1_000_000_000
 _TICK_NS: Final = _NS
+_TAIL_BYTES: Final = 64
+"""What the kernel has room for of an ack behind its seqno: the replies of twenty datanodes."""
 NONE: Final = -1
 """In place of a descriptor."""
 
@@ -203,6 +206,9 @@ def relay_between(
         return None
     spec, replica = writer.on_disk, writer.replica
     nodes = 0 if mirror is None else mirror.nodes
+    own_tail = ack_tail((Status.SUCCESS,) * (nodes + 1))
+    if len(own_tail) > _TAIL_BYTES:
+        return None
     silences_s = (
         0.0 if mirror is None else mirror.silence_s,
         connection.read_timeout_s,
@@ -216,7 +222,7 @@ def relay_between(
         (int(spec.type), spec.bytes_per_checksum, block_files.sums_offset(spec, 0)),
         (replica.length_bytes, replica.acked_bytes),
         (limit_bytes, BUFFER_BYTES),
-        (ack_tail((Status.SUCCESS,) * (nodes + 1)), ack_tail((Status.SUCCESS,) * nodes)),
+        (own_tail, ack_tail((Status.SUCCESS,) * nodes)),
         (front, take, ack, send, _TICK_NS),
         connection.take_read_ahead(),
     )

@@ -19,6 +19,7 @@ from howdah.datanode.latency.meters import DiskMeter
 from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.transfer import relay
+from howdah.datanode.transfer.mirror import Mirror
 from howdah.datanode.transfer.relay import Reason, Relay
 from howdah.native.loading import kernel
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
@@ -420,6 +421,24 @@ def test_a_failing_disk_in_the_middle_is_told_with_the_acks_that_are_due(
     writer.close()
     mirror.wait_idle()
     assert sorted(relayed) == [len(DATA), 2 * len(DATA)]
+
+
+@pytest.mark.parametrize("behind", [18, 19, 40])
+def test_a_pipeline_may_have_any_number_of_datanodes(
+    lab: Lab, node: Any, monkeypatch: pytest.MonkeyPatch, behind: int
+) -> None:
+    """The kernel has room for acks of some twenty; beyond that they are Python's."""
+    mirror = lab.node()
+    nodes = Mirror.open
+
+    def opened(*arguments: Any) -> Mirror:
+        found = nodes(*arguments)
+        found.nodes = behind
+        return found
+
+    monkeypatch.setattr(Mirror, "open", opened)
+    lab.write_block(node, lab.block(1), DATA, mirror)
+    assert node.content(1) == mirror.content(1) == DATA
 
 
 def test_without_descriptors_to_spare_there_is_no_bell(
