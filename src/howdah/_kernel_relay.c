@@ -11,14 +11,16 @@
  * has bytes that the replica has not, or an order to sync, and is not the last one. A heartbeat is
  * ordinary, too. Where a sync is ordered the caller is told, who brings the files to the disk, and
  * says so. What a flush has left of a chunk comes once more with the next packet: those bytes are
- * not written again, but the chunk's checksum is. An ordinary ack says that all went well, and its
- * bytes are known before it comes.
+ * not written again, but the chunk's checksum is; if they were synced, the data that the new one
+ * needs is brought to the disk first. An ordinary ack says that all went well, and its bytes are
+ * known before it comes.
  *
  * At whatever is not ordinary it returns and leaves that where it was. Python goes on from there, for
  * the rest of the block. Other threads may read how far it is, and interrupt it; both are atomic.
  * Nothing is waited for but by `poll`, which has a bound, and the disk.
  */
 #include "_kernel_relay.h"
+#include "_kernel_segments.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -289,6 +291,19 @@ write_vectors(int descriptor, struct iovec *vectors, int count, int64_t at)
     return 0;
 }
 
+/* Data first, then the checksums, from where the replica ends. The checksum of a part of a chunk that
+ * was synced is replaced when the data that the new one needs is on the disk, too. */
+static int
+write_both(const relay *self, struct iovec *data, struct iovec *sums, int count)
+{
+    const int64_t offset = self->written, first = offset / self->chunk;
+    if (write_vectors(self->block, data, count, offset) < 0)
+        return -1;
+    if (self->synced > first * self->chunk && howdah_sync_data(self->block) < 0)
+        return -1;
+    return write_vectors(self->meta, sums, count, self->meta_header + first * SUM_BYTES);
+}
+
 static void
 set_tail(relay *self, int64_t end, const uint8_t *last_sum)
 {
@@ -342,9 +357,7 @@ take_sync(relay *self, const packet *found, int64_t known)
         const int64_t before = howdah_now_ns();
         struct iovec data = {(void *)(found->data + known), (size_t)(found->length - known)};
         struct iovec sums = {(void *)found->sums, found->sums_bytes};
-        if (write_vectors(self->block, &data, 1, offset) < 0 ||
-            write_vectors(self->meta, &sums, 1,
-                          self->meta_header + offset / self->chunk * SUM_BYTES) < 0) {
+        if (write_both(self, &data, &sums, 1) < 0) {
             self->code = errno;
             return DISK_FAILED;
         }
@@ -362,6 +375,7 @@ void
 howdah_relay_synced(relay *self)
 {
     const due_ack next = {self->sync_seqno, self->written};
+    self->synced = self->written;
     self->start += self->sync_stride;
     self->sync_stride = self->forwarded = 0;
     self->packets++;
@@ -428,9 +442,7 @@ take_packets(relay *self)
             self->sends++;
             self->send_ns += (uint64_t)(passed - began);
         }
-        if (write_vectors(self->block, data, count, offset) < 0 ||
-            write_vectors(self->meta, sums, count,
-                          self->meta_header + offset / self->chunk * SUM_BYTES) < 0) {
+        if (write_both(self, data, sums, count) < 0) {
             self->code = errno;
             return DISK_FAILED;
         }

@@ -43,8 +43,8 @@ write_all(int descriptor, const char *from, size_t count, int64_t at)
     return 0;
 }
 
-static int
-sync_data(int descriptor)
+int
+howdah_sync_data(int descriptor)
 {
     int failed;
     do {
@@ -96,7 +96,7 @@ howdah_write_segments(howdah_segments *self, const char *bytes, size_t count)
             return fail(self, i, WRITING);
     }
     for (int i = 0; i < self->count; i++)
-        if (sync_data(self->files[i].descriptor) < 0)
+        if (howdah_sync_data(self->files[i].descriptor) < 0)
             return fail(self, i, SYNCING);
     for (int i = 0; i < self->count; i++)
         self->files[i].written += (int64_t)count;

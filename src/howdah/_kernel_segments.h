@@ -32,6 +32,9 @@ typedef struct {
  * error. Of `found` only `files` and `count` are set. */
 int howdah_parse_segments(PyObject *given, howdah_segments *found);
 
+/* Without the interpreter: what a file has is on the disk; -1 if it fails. */
+int howdah_sync_data(int descriptor);
+
 /* Without the interpreter: to each file behind what it has, and synced; -1 if one fails. */
 int howdah_write_segments(howdah_segments *self, const char *bytes, size_t count);
 

@@ -423,6 +423,48 @@ def test_a_failing_disk_in_the_middle_is_told_with_the_acks_that_are_due(
     assert sorted(relayed) == [len(DATA), 2 * len(DATA)]
 
 
+@pytest.mark.req("FS-124")
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("own_packet", [True, False], ids=["order alone", "with data"])
+def test_the_checksum_of_a_part_that_was_synced_is_replaced_when_its_data_is_on_the_disk(
+    lab: Lab, node: Any, own_packet: bool
+) -> None:
+    """Of a power cut in between, what was synced would be left with a checksum that does not fit.
+    /dev/null takes all that is written to it, and cannot be synced."""
+    writer = lab.Writer(node, lab.write_request(lab.block(1)))
+    writer.send(0, DATA[:700], sync=not own_packet)
+    if own_packet:
+        writer.send(700, b"", sync=True)
+        assert writer.ack().is_success
+    assert writer.ack().is_success
+    descriptor = node.store.writers.all()[0]._writer.files[0]
+    with open(os.devnull, "wb") as null:
+        os.dup2(null.fileno(), descriptor)
+    writer.send(512, DATA[512:800])
+    assert writer.ack().replies == (Status.ERROR,)
+    node.wait_idle()
+    writer.close()
+    replica = node.replicas.find(lab.POOL, 1)
+    assert replica.length_bytes == 700
+    _, meta = node.store.paths(lab.POOL, replica)
+    assert Path(meta).read_bytes()[7:] == lab.sums_of(DATA[:700])
+
+
+@pytest.mark.usefixtures("either_way")
+def test_bytes_behind_whole_chunks_that_were_synced_wait_for_no_disk(lab: Lab, node: Any) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block(1)))
+    writer.send(0, DATA[:1024], sync=True)
+    assert writer.ack().is_success
+    descriptor = node.store.writers.all()[0]._writer.files[0]
+    with open(os.devnull, "wb") as null:
+        os.dup2(null.fileno(), descriptor)
+    writer.send(1024, DATA[1024:1100])
+    writer.send(1024, DATA[1024:1200])
+    assert [writer.ack().is_success for _ in range(2)] == [True] * 2
+    writer.close()
+    node.wait_idle()
+
+
 @pytest.mark.parametrize("behind", [18, 19, 40])
 def test_a_pipeline_may_have_any_number_of_datanodes(
     lab: Lab, node: Any, monkeypatch: pytest.MonkeyPatch, behind: int
