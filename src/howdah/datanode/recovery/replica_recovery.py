@@ -39,7 +39,7 @@ from howdah import errors
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.files import cut_files
+from howdah.datanode.replicas.files import cut_files, files_bytes
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reopening import note_what_is_left
 from howdah.datanode.replicas.replicas import Replica
@@ -175,10 +175,8 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
     with store.open(replica.as_block(pool_id)) as opened:
         last_sum = opened.sum_up_to(end)
         on_disk = opened.checksum
-        freed = before + block_files.meta_bytes(on_disk, before)
-        if replica.stored_as is ReplicaState.RWR:
-            # Its files may be longer than what fits, and are counted as they are.
-            freed = sum(os.fstat(fd).st_size for fd in (opened.block_fd, opened.meta_fd))
+        # They may be longer than what fits, and are counted as they are.
+        freed = files_bytes(opened.block_fd, opened.meta_fd)
         if end < before and replica.stored_as is ReplicaState.FINALIZED:
             assert replica.recovery is not None, f"{replica!r} is not under recovery"
             store.rename(

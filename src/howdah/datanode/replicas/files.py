@@ -158,6 +158,12 @@ def _make_subdirectory(directory: str) -> None:
             os.mkdir(path)
 
 
+def files_bytes(block_fd: int, meta_fd: int) -> int:
+    """What the files of a replica take, as its volume counts them: also what a write that failed
+    has left beyond the replica's end."""
+    return os.fstat(block_fd).st_size + os.fstat(meta_fd).st_size
+
+
 def sync_directories(directories: tuple[str, ...]) -> None:
     for directory in directories:
         fsync_directory(Path(directory))

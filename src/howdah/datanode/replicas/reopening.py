@@ -22,7 +22,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
-from howdah.datanode.replicas.files import cut_files, open_files
+from howdah.datanode.replicas.files import cut_files, files_bytes, open_files
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.scan import good_length
@@ -175,7 +175,7 @@ def _reopen_finalized(
         on_disk = opened.checksum
     store.rename(pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum))
     store.in_memory.grow(pool_id, replica, request.block.length_bytes)
-    return _writer(store, replica, request, on_disk, replica.length_bytes, holder)
+    return _writer(store, replica, request, on_disk, holder)
 
 
 def _go_on(
@@ -183,19 +183,18 @@ def _go_on(
 ) -> ReplicaWriter:
     """A replica that is being written, and keeps `kept_bytes`."""
     pool_id, stamp = request.block.pool_id, request.latest_generation_stamp
-    before_bytes = replica.length_bytes
     with store.open(replica.as_block(pool_id)) as opened:
         on_disk = opened.checksum
         last_sum = replica.tail[1]
         # The file may be longer than is known, where an attempt to cut it failed half-way.
         if os.fstat(opened.block_fd).st_size > kept_bytes:
+            before_bytes = files_bytes(opened.block_fd, opened.meta_fd)
             last_sum = opened.sum_up_to(kept_bytes)
             _cut(store, opened, request.block, kept_bytes, last_sum)
             # At once: what follows may fail, and the files are shorter from here on.
             replica.cut(kept_bytes, last_sum)
-            freed = before_bytes + block_files.meta_bytes(on_disk, before_bytes)
-            freed -= kept_bytes + block_files.meta_bytes(on_disk, kept_bytes)
-            opened.volume.count(pool_id, -freed)
+            after_bytes = kept_bytes + block_files.meta_bytes(on_disk, kept_bytes)
+            opened.volume.count(pool_id, after_bytes - before_bytes)
     store.rename(
         pool_id,
         replica,
@@ -203,19 +202,18 @@ def _go_on(
         stamp,
         lambda: replica.recover(stamp, kept_bytes, last_sum),
     )
-    return _writer(store, replica, request, on_disk, kept_bytes, holder)
+    return _writer(store, replica, request, on_disk, holder)
 
 
 def _cut(
     store: BlockStore, opened: OpenReplica, block: ExtendedBlock, end: int, last_sum: bytes
 ) -> None:
     replica = opened.replica
+    counted_bytes = files_bytes(opened.block_fd, opened.meta_fd)
     try:
         cut_files(opened, store.paths(block.pool_id, replica), end, last_sum)
     except OSError as error:
         store.disk_failed(opened.volume, error)
-        before = replica.length_bytes
-        counted_bytes = before + block_files.meta_bytes(opened.checksum, before)
         note_what_is_left(store, block.pool_id, opened, replica.cut, counted_bytes)
         raise
 
@@ -230,11 +228,11 @@ def note_what_is_left(
     """A cut failed half-way: checksums may be gone whose data is there. `note` gets how many
     bytes fit theirs, which are no fewer than were to be left, if that is less than is known.
 
-    `counted_bytes` of the replica are in the volume's account; of one that waits for recovery
-    (RWR) that is what its files have, and of others what is known of them."""
-    replica, spec = opened.replica, opened.checksum
+    `counted_bytes` of its files are in the volume's account."""
+    replica, paths = opened.replica, store.paths(pool_id, opened.replica)
     try:
-        good, last_sum = good_length(*store.paths(pool_id, replica))
+        good, last_sum = good_length(*paths)
+        now_bytes = sum(os.stat(path).st_size for path in paths)
     except (errors.ChecksumMismatch, OSError) as error:
         # Whoever comes next finds out.
         log.error("what is left of %r cannot be read: %s", replica, error)
@@ -242,10 +240,6 @@ def note_what_is_left(
     if good < replica.length_bytes:
         log.warning("%r was not cut as it should: it has %d bytes now", replica, good)
         note(good, last_sum)
-    length = replica.length_bytes
-    now_bytes = length + block_files.meta_bytes(spec, length)
-    if replica.stored_as is ReplicaState.RWR:
-        now_bytes = sum(os.fstat(fd).st_size for fd in (opened.block_fd, opened.meta_fd))
     opened.volume.count(pool_id, now_bytes - counted_bytes)
 
 
@@ -254,7 +248,6 @@ def _writer(
     replica: Replica,
     request: WriteBlock,
     on_disk: ChecksumSpec,
-    counted_data_bytes: int,
     holder: Stoppable,
 ) -> ReplicaWriter:
     """Its files are open again, and it is told."""
@@ -281,7 +274,7 @@ def _writer(
         on_disk,
         request.checksum,
         promised_bytes=promised_bytes,
-        counted_bytes=counted_data_bytes + block_files.meta_bytes(on_disk, counted_data_bytes),
+        counted_bytes=files_bytes(block_fd, meta_fd),
         holder=holder,
     )
     # Its last chunk may have been synced, by whoever wrote it before.

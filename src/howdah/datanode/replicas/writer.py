@@ -21,7 +21,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.datanode.latency.meters import DiskOp
-from howdah.datanode.replicas.files import copy_files, sync_directories
+from howdah.datanode.replicas.files import copy_files, files_bytes, sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy, WriteCache
 from howdah.datanode.replicas.page_cache_calls import tell
@@ -35,7 +35,6 @@ from howdah.datanode.replicas.write_plan import (
     plan_write,
 )
 from howdah.datanode.replicas.writers import Stoppable
-from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.checksum import ChecksumSpec, verify_chunks
 from howdah.transfer.ops import NO_HINTS, CachingHints
@@ -78,7 +77,7 @@ class ReplicaWriter:
         unsynced: tuple[str, ...] = (),
     ) -> None:
         """`promised_bytes` of the volume are held for this replica, and `counted_bytes`
-        of it are in the volume's account already. `holder` is who writes with this.
+        of its files are in the volume's account already. `holder` is who writes with this.
         `unsynced` are the directories that may forget its files in a power cut."""
         self.pool_id = pool_id
         self.replica = replica
@@ -261,11 +260,11 @@ class ReplicaWriter:
         if self._closed:
             return
         self._closed = True
-        length = self.replica.length_bytes
-        now_bytes = length + block_files.meta_bytes(self.on_disk, length)
         try:
-            self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
             self.volume.promise(-self._promised_bytes)
+            # Of a write that failed there may be more than the replica has.
+            now_bytes = files_bytes(self._block_fd, self._meta_fd)
+            self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
         finally:
             try:
                 os.close(self._block_fd)

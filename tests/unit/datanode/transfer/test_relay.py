@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -463,6 +465,53 @@ def test_bytes_behind_whole_chunks_that_were_synced_wait_for_no_disk(lab: Lab, n
     assert [writer.ack().is_success for _ in range(2)] == [True] * 2
     writer.close()
     node.wait_idle()
+
+
+@pytest.fixture
+def filling() -> Iterator[Callable[[int], None]]:
+    """Given a number, files get no longer than that from then on, as on a disk that fills up."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda most_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("then", ["it is deleted", "its pipeline is rebuilt"])
+def test_what_a_write_that_failed_has_left_is_in_the_account_of_its_volume(
+    lab: Lab, node: Any, filling: Callable[[int], None], then: str
+) -> None:
+    """As on a disk that fills up: a part of the data gets there, and none of its checksums."""
+    (volume,) = node.volumes.all
+
+    def used_on_disk() -> int:
+        return sum(path.stat().st_size for path in Path(volume.path).rglob("blk_*"))
+
+    writer = lab.Writer(node, lab.write_request(lab.block(1, length=1 << 20)))
+    writer.send(0, DATA)
+    assert writer.ack().is_success
+    filling(len(DATA) + 1000)
+    writer.send(len(DATA), DATA)
+    assert writer.ack().replies == (Status.ERROR,)
+    filling(1 << 30)
+    writer.close()
+    node.wait_idle()
+    assert used_on_disk() > len(DATA) + 1000
+    assert volume.pool_used_bytes(lab.POOL) == used_on_disk()
+    if then == "it is deleted":
+        assert node.store.invalidate(lab.block(1))
+    else:
+        request = replace(
+            lab.write_request(lab.block(1), stage=lab.Stage.PIPELINE_SETUP_STREAMING_RECOVERY),
+            min_bytes_received=len(DATA),
+            max_bytes_received=2 * len(DATA),
+            latest_generation_stamp=1002,
+        )
+        writer = lab.Writer(node, request)
+        writer.send(len(DATA), DATA[:700])
+        writer.send(len(DATA) + 700, b"", last=True)
+        assert [writer.ack().is_success for _ in range(2)] == [True] * 2
+        assert node.content(1) == DATA + DATA[:700]
+    assert volume.pool_used_bytes(lab.POOL) == used_on_disk()
 
 
 @pytest.mark.parametrize("behind", [18, 19, 40])
