@@ -120,6 +120,7 @@ class TreeCalls:
         if inode is core.namespace.root:
             return False
         if isinstance(target.inode, Directory):
+            core.permissions.check(who, target.inode, Access.EXECUTE)
             target = core.resolve(paths.join([*target.components, source.components[-1]]))
         self._check_may_move(who, source, target)
         if inode is None:

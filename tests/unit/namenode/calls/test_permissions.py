@@ -99,6 +99,18 @@ def test_path_is_closed_to_who_may_not_enter_a_directory_above(client: Any, clie
             call()
 
 
+def test_rename_into_a_directory_needs_enter_there_too(client: Any, client_of: Any) -> None:
+    client.mkdirs("/closed")
+    client.chmod("/closed", 0o722)
+    client.mkdirs("/open", 0o777)
+    client.chmod("/open", 0o777)
+    eve = client_of("eve")
+    eve.mkdirs("/open/d")
+    for target in ("/closed", "/closed/d"):
+        with pytest.raises(errors.AccessDenied, match='access=EXECUTE, inode="/closed"'):
+            eve.rename("/open/d", target)
+
+
 def test_listing_needs_read_and_enter(alice: Any, client_of: Any) -> None:
     alice.mkdirs("/user/alice/d")
     alice.chmod("/user/alice/d", 0o711)
