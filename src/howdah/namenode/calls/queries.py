@@ -118,7 +118,10 @@ class Queries:
         return inode.target
 
     def listing(self, caller: Caller, path: str, start_after: str) -> Listing | None:
-        """Up to `dfs.ls.limit` entries behind `start_after`; None if there is no such path."""
+        """Up to `dfs.ls.limit` entries behind `start_after`; None if there is no such path.
+
+        `start_after` may be the path of an inode by its id, whose name counts then.
+        """
         core = self._core
         who, found = core.resolve_checked(caller, path)
         inode = found.inode
@@ -131,10 +134,22 @@ class Queries:
         if not isinstance(inode, Directory):
             return Listing([inode], [""], 0)
         core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+        if start_after.startswith(paths.RESERVED + "/"):
+            start_after = self._name_of(start_after)
         page, remaining = inode.names_after(start_after, core.settings.listing_limit)
         entries = inode.pick(page)
         policy = storage_policies.effective_id(inode)
         return Listing(entries, page, remaining, policy)
+
+    def _name_of(self, reserved: str) -> str:
+        try:
+            components = self._core.resolve(reserved).components
+        except errors.PathNotFound as error:
+            raise errors.RemoteError(
+                f"Can't find startAfter {reserved}",
+                java_class="org.apache.hadoop.fs.DirectoryListingStartAfterNotFoundException",
+            ) from error
+        return components[-1] if components else ""
 
     def block_locations(
         self, caller: Caller, path: str, offset_bytes: int, length_bytes: int

@@ -69,6 +69,21 @@ def test_page_begins_behind_a_name_that_is_gone(client: Any) -> None:
     assert [e.path for e in client.page("/d", b"b").partialListing] == [b"c", b"e"]
 
 
+def test_page_begins_behind_an_inode_that_is_named_by_its_id(client: Any) -> None:
+    """Hadoop's NFS gateway lists so: its cookies are inode ids."""
+    for name in "ace":
+        client.mkdirs(f"/d/{name}")
+    inode_id = client.status("/d/c").fileId
+    behind = f"/.reserved/.inodes/{inode_id}".encode()
+    assert [e.path for e in client.page("/d", behind).partialListing] == [b"e"]
+    client.delete("/d/c")
+    with pytest.raises(errors.RemoteError, match=f"Can't find startAfter .*{inode_id}") as caught:
+        client.page("/d", behind)
+    assert caught.value.remote_class == (
+        "org.apache.hadoop.fs.DirectoryListingStartAfterNotFoundException"
+    )
+
+
 def test_listing_of_a_file_is_the_file_without_a_name(client: Any) -> None:
     client.create("/f")
     (entry,) = client.page("/f").partialListing
