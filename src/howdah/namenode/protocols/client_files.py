@@ -99,6 +99,10 @@ class FileMethods:
             inode = self._queries.file_info(caller, src)
             if inode is None:
                 raise errors.PathNotFound(f"{src} was created and is gone since")
+            if not isinstance(inode, File) or inode.writer != client_name:
+                raise errors.LeaseExpired(
+                    f"{src} was created, and {client_name} does not write it any more"
+                )
             return _created(inode)
 
         return self._once(caller, run, rebuild, is_long=True)

@@ -108,6 +108,20 @@ class TestRepeated:
         self.between(client, restart)
         assert client.create("/a", **AGAIN) == first
 
+    def test_create_is_not_given_a_file_that_took_the_place_of_its_own(
+        self, client: Any, client_of: Any, restart: bool
+    ) -> None:
+        client.create("/a", **AGAIN)
+        other = client_of()
+        other.create("/a", flag=pb.CREATE | pb.OVERWRITE)
+        self.between(client, restart)
+        with pytest.raises(errors.LeaseExpired, match=f"/a .*{client.name}"):
+            client.create("/a", **AGAIN)
+        client.delete("/a")
+        client.mkdirs("/a")
+        with pytest.raises(errors.LeaseExpired, match=f"/a .*{client.name}"):
+            client.create("/a", **AGAIN)
+
     def test_delete_succeeds_again(self, client: Any, restart: bool) -> None:
         client.mkdirs("/d")
         assert client.delete("/d", **AGAIN) is True
