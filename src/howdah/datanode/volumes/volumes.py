@@ -214,7 +214,8 @@ class Volume:
         return self._promised_bytes
 
     def pool_used_bytes(self, pool_id: str) -> int:
-        return self._used_bytes.get(pool_id, 0)
+        """The keeper's estimates of what is deleted may be more than what was counted."""
+        return max(self._used_bytes.get(pool_id, 0), 0)
 
     def usage(self, promised_elsewhere_bytes: int = 0) -> Usage:
         """From the filesystem, now. What others use counts against what is reserved for them.
@@ -227,7 +228,7 @@ class Volume:
         free = stat.f_bavail * stat.f_frsize
         self.reserved_bytes = self.reserve.of(total)
         with self._lock:
-            used = sum(self._used_bytes.values())
+            used = sum(max(used_bytes, 0) for used_bytes in self._used_bytes.values())
             promised = self._promised_bytes + promised_elsewhere_bytes
         capacity = self.capacity_bytes = max(total - self.reserved_bytes, 0)
         others = max(total - stat.f_bfree * stat.f_frsize - used, 0)

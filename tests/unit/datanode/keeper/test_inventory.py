@@ -1,21 +1,31 @@
-"""What full reports name while deletions are under way."""
+"""What full reports name while deletions are under way, and what heartbeats say of volumes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     DeletionEnded,
     Invalidate,
     ReplicaDeleted,
     ReplicaReceived,
 )
+from howdah.datanode.keeper import reports
+from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.volumes import block_files
+from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.transfer.meta_header import encode_meta_header
 
 POOL = "BP-1"
 BLOCK = ExtendedBlock(POOL, 7, 1001, 10)
@@ -78,3 +88,29 @@ def test_a_replica_that_comes_after_the_deletion_is_reported(subject: Any) -> No
     subject.inventory.apply(DeletionEnded(named(BLOCK)))
     subject.inventory.apply(ReplicaReceived(BLOCK, subject.storage_id))
     assert len(listed(subject)) == 1
+
+
+@pytest.mark.parametrize(
+    "spec", [ChecksumSpec(ChecksumType.CRC32C, 4096), ChecksumSpec(ChecksumType.NULL, 512)]
+)
+def test_a_volume_is_never_said_to_have_less_than_nothing(
+    tmp_path: Path, spec: ChecksumSpec
+) -> None:
+    """A start counts the files of a replica, and its deletion takes out what files of the usual
+    kind would have: of one with fewer checksums that is more. A message cannot say that the rest
+    is negative, and the datanode would end."""
+    volume, replicas, length = Volume(str(tmp_path), "DS-0"), ReplicaMap(), 1 << 20
+    volume.make_pool_directories(POOL)
+    directory = Path(volume.finalized_directory(POOL, 7))
+    directory.mkdir(parents=True)
+    (directory / block_files.block_file_name(7)).write_bytes(bytes(length))
+    sums = bytes(spec.sums_length(length))
+    (directory / block_files.meta_file_name(7, 1001)).write_bytes(encode_meta_header(spec) + sums)
+    scan_pool(VolumeSet([volume]), POOL, replicas)
+    inventory = Inventory(VolumeSet([volume]), replicas, Gauges(1))
+    inventory.apply(ReplicaDeleted(BLOCK, "DS-0"))
+    (report,) = reports.storage_reports(inventory.states(POOL))
+    assert (report.dfsUsed, report.blockPoolUsed) == (0, 0)
+    inventory.apply(ReplicaReceived(BLOCK.with_length(length), "DS-0"))
+    (report,) = reports.storage_reports(inventory.states(POOL))
+    assert report.dfsUsed == report.blockPoolUsed > length - length // 100
