@@ -36,7 +36,7 @@ from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
-from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
@@ -74,10 +74,7 @@ class Reconciler:
             involved = [each for each in self._volumes.all if each is volume or each is other]
             if any(each.hangs or each.failure is not None for each in involved):
                 return False
-            with contextlib.ExitStack() as stack:
-                for each in involved:
-                    # Always in the order of the volumes: nobody else has two at a time.
-                    stack.enter_context(each.changing)
+            with changing(involved):
                 if self._find(pool_id, block_id) is replica:
                     return self._settle(pool_id, block_id, volume, replica, strays)
 

@@ -56,7 +56,7 @@ from howdah.datanode.replicas.trash import goes_to_trash, keep_as_it_is, move_to
 from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
-from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
 
@@ -464,9 +464,8 @@ class BlockStore:
         files; `ReplicaNotFound` if it was deleted meanwhile, or the disk's `OSError`. The bytes of
         `copies` are in the volume's account if `is_counted`."""
         volume = self.volumes[new.volume_id]
-        first, second = sorted((self.volumes[old.volume_id], volume), key=lambda v: v.storage_id)
         try:
-            with first.changing, second.changing:
+            with changing((self.volumes[old.volume_id], volume)):
                 with self._lock:
                     self._check_there(pool_id, old)
                 sizes = [os.path.getsize(path) for path in copies]

@@ -17,6 +17,7 @@ start and each replica since; no walk over the directory is ever needed.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import random
@@ -264,6 +265,16 @@ class Volume:
         except OSError as error:
             return error if is_about_the_disk(error) else None
         return None
+
+
+@contextlib.contextmanager
+def changing(volumes: Iterable[Volume]) -> Iterator[None]:
+    """`Volume.changing` of several, in the one order in which everybody takes them: two who took
+    them in two orders would wait for each other for ever."""
+    with contextlib.ExitStack() as stack:
+        for volume in sorted(volumes, key=lambda each: each.storage_id):
+            stack.enter_context(volume.changing)
+        yield
 
 
 class VolumeSet:

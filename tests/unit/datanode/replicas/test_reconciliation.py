@@ -16,6 +16,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ReplicaSuspect,
 )
+from howdah.datanode.replicas.moving import move_to_volume
 from howdah.datanode.replicas.reconciliation import (
     NOTHING,
     BlockFile,
@@ -25,6 +26,7 @@ from howdah.datanode.replicas.reconciliation import (
     judge,
 )
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.volumes.volumes import Turn
 from howdah.transfer.blocks import StorageType
 
 Lab = Any
@@ -157,6 +159,38 @@ def test_a_replica_without_a_file_is_forgotten_and_told(node: Any, lab: Lab, gon
     left = {"block": {meta.name}, "meta": {block.name}, "both": set()}[gone]
     assert node.files("quarantine") == left, "nothing is deleted"
     assert used_bytes(node, lab) == [0, 0]
+
+
+def test_who_holds_two_volumes_takes_them_in_one_order(node: Any, lab: Lab) -> None:
+    """Or a move to one of them and a comparison of both would wait for each other for ever, and
+    with them all writes there. What orders the volumes has nothing to do with their ids."""
+    _, _, storage_id = written(node, lab)
+    node.volumes.all = node.volumes.all[::-1]
+    held: list[str] = []
+    taken: set[tuple[str, ...]] = set()
+
+    class Noted(Turn):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self._name = name
+
+        def __enter__(self) -> None:
+            super().__enter__()
+            held.append(self._name)
+            if len(held) > 1:
+                taken.add(tuple(held))
+
+        def __exit__(self, *_: object) -> None:
+            held.remove(self._name)
+            super().__exit__()
+
+    for volume in node.volumes.all:
+        volume.changing = Noted(volume.storage_id)
+    there = other(node, storage_id)
+    settle(node, lab, there.storage_id)
+    move_to_volume(node.store, lab.block(length=len(DATA)), there)
+    settle(node, lab, storage_id)
+    assert len(taken) == 1
 
 
 def test_a_pair_that_nobody_knows_is_taken_in_and_told(node: Any, lab: Lab) -> None:
