@@ -180,7 +180,7 @@ class Reconciler:
         with self._lock:
             self._replicas.remove(pool_id, replica.block_id)
             self._short_circuit.revoke(pool_id, replica.block_id)
-        volume.count(pool_id, -_files_bytes(replica))
+        volume.count(pool_id, -block_files.usual_bytes(replica.length_bytes))
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 
 
@@ -224,11 +224,6 @@ def _put(path: str, directory: str) -> str:
         os.rename(path, target)
         log.info("moved %s to %s, where it belongs", path, target)
     return target
-
-
-def _files_bytes(replica: Replica) -> int:
-    """What its files took, if its checksums were those of the default."""
-    return replica.length_bytes + replica.length_bytes // 128 + META_HEADER_BYTES
 
 
 def _told(replica: Replica | None, outcome: Outcome) -> str:

@@ -26,6 +26,7 @@ from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, is_about_the_disk
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Trouble:
             self._short_circuit.revoke(pool_id, replica.block_id)
         if volume.is_transient:
             self._in_memory.forget(pool_id, replica.block_id)
+        volume.count(pool_id, -block_files.usual_bytes(replica.length_bytes))
         log.error("a file of %r vanished from %s: %s", replica, volume, error)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
 

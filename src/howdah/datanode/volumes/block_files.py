@@ -24,13 +24,16 @@ name by Java's path separator, which is a colon.
 from __future__ import annotations
 
 import re
+from typing import Final
 
-from howdah.transfer.checksum import ChecksumSpec
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.meta_header import META_HEADER_BYTES
 
 _BLOCK_NAME = re.compile(r"blk_(-?\d+)")
 _META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta")
 _RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart")
+
+_USUAL: Final = ChecksumSpec(ChecksumType.CRC32C, 512)
 
 CURRENT = "current"
 FINALIZED = "finalized"
@@ -95,6 +98,11 @@ def subdirectory(block_id: int) -> str:
 def meta_bytes(spec: ChecksumSpec, data_bytes: int) -> int:
     """The length of the meta file of `data_bytes` of data."""
     return META_HEADER_BYTES + spec.sums_length(data_bytes)
+
+
+def usual_bytes(data_bytes: int) -> int:
+    """What both files of a replica take whose checksums are those of the default."""
+    return data_bytes + meta_bytes(_USUAL, data_bytes)
 
 
 def sums_offset(spec: ChecksumSpec, chunk: int) -> int:

@@ -262,6 +262,13 @@ def test_a_block_file_that_vanished_is_reported_as_deleted(filled: Any, lab: Lab
     assert filled.wait_for(ReplicaDeleted).block.block_id == 1
 
 
+@pytest.mark.parametrize("name", ["blk_1", "blk_1_1001.meta"])
+def test_a_replica_that_vanished_takes_no_room(filled: Any, lab: Lab, name: str) -> None:
+    filled.block_path(1).with_name(name).unlink()
+    assert not lab.read_block(filled, lab.read_request(lab.block(), 0, 10)).response.is_success
+    assert filled.volumes.all[0].pool_used_bytes(lab.POOL) == 0
+
+
 # --- checksums of blocks ---
 
 
