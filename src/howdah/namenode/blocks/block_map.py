@@ -124,7 +124,8 @@ class BlockMap(KnownReplicas):
             if work >= SLICE_REPLICAS:
                 work = 0
                 yield
-                if not node.alive or node.registrations != registrations:
+                is_there = node.alive and node.storages.get(storage.storage_id) is storage
+                if not is_there or node.registrations != registrations:
                     return
         for block_id in missing:
             self.deleted(storage, block_id)

@@ -444,6 +444,22 @@ def test_report_of_a_node_that_dies_meanwhile_is_broken_off(client: Any) -> None
     assert block.replicas == []
 
 
+def test_report_of_a_volume_that_is_taken_out_meanwhile_is_broken_off(client: Any) -> None:
+    """Its replicas would count for ever: nobody looks at a volume that its node does not have."""
+    node = client.namenode.join("dn", volumes=2)
+    file = client.write("/f", 10)
+    block = file.blocks[0]
+    storage = block.replicas[0]
+    many = [ReportedReplica(9_000_000 + n, 1, 1001, ReplicaState.FINALIZED) for n in range(2000)]
+    mine = ReportedReplica(block.block_id, 10, block.generation_stamp, ReplicaState.FINALIZED)
+    slices = client.namenode.core.blocks.full_report(storage, [*many, mine])
+    next(slices)
+    del node.replicas[storage.storage_id]
+    node.heartbeat()
+    assert list(slices) == []
+    assert block.replicas == []
+
+
 @pytest.mark.parametrize("buffer", [b"\x02", b"\x02\x0a\xe9\x07\x63", b"\xff" * 12])
 def test_report_that_is_malformed_is_refused(nodes: Nodes, buffer: bytes) -> None:
     with pytest.raises(errors.ProtocolViolation):
