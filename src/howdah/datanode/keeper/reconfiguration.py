@@ -5,9 +5,9 @@ read anew, and what has changed of `RECONFIGURABLE` takes effect. What cannot ke
 and the administrator is told why.
 
 A volume is added in this order: its directory is found, locked and formatted, and joins the
-namespaces that are served; its replicas are found; the data process uses it; then the keeper
-counts it and a full report names it. One that goes leaves the data process first. A directory
-that changes its storage type is refused.
+namespaces that are served; its replicas are found, and the keeper counts them; then the data
+process uses it, whose news of it the keeper can place by now; and a full report names it. One
+that goes leaves the data process first. A directory that changes its storage type is refused.
 """
 
 from __future__ import annotations
@@ -184,18 +184,17 @@ class Reconfiguration:
             (pool_id, replica) for pool_id in found.pools() for replica in found.of_pool(pool_id)
         ]
         used_bytes = tuple((pool, volume.pool_used_bytes(pool)) for pool in found.pools())
-        self._command(
-            AddVolume(
-                volume.path,
-                volume.storage_id,
-                volume.storage_type,
-                (reserve.absolute_bytes, reserve.percent, reserve.calculator),
-                volume.number,
-                used_bytes,
-                tuple(_found(pool_id, replica) for pool_id, replica in replicas),
-            )
+        order = AddVolume(
+            volume.path,
+            volume.storage_id,
+            volume.storage_type,
+            (reserve.absolute_bytes, reserve.percent, reserve.calculator),
+            volume.number,
+            used_bytes,
+            tuple(_found(pool_id, replica) for pool_id, replica in replicas),
         )
         self._inventory.add(volume, replicas)
+        self._command(order)
         if not volume.is_transient:
             self._scanners.add(volume)
         log.info("%s is added with %d replicas", volume, len(replicas))
