@@ -11,7 +11,7 @@ from howdah.namenode.calls.permissions import Access, Identity, Permissions
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.calls.settings import Clock, Settings
 from howdah.namenode.inodes import acls, paths
-from howdah.namenode.inodes.inodes import Directory, File, INode
+from howdah.namenode.inodes.inodes import MODE_MASK, Directory, File, INode
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.quotas import Usage
@@ -197,7 +197,7 @@ class Checks:
         if unmasked is None or not self.settings.posix_acl_inheritance:
             unmasked = mode
         inherits = any(entry.scope is edits.AclScope.DEFAULT for entry in parent.acl)
-        bound = unmasked if inherits else mode
+        bound = unmasked & MODE_MASK if inherits else mode
         mode, stored = acls.inherited(parent.acl, bound, by_directory=is_directory)
         return mode, acls.entries_of(mode, stored) if stored else ()
 

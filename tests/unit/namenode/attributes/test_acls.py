@@ -198,6 +198,14 @@ def test_a_new_file_inherits_and_the_umask_does_not_count(client: Any) -> None:
     assert told(client, "/d/f") == ("user:bob:rwx,group::rwx", 0o664)
 
 
+@pytest.mark.parametrize("beyond", [0o6000, 0xFFFF_E000])
+def test_of_the_unmasked_mode_only_the_bits_of_a_mode_count(client: Any, beyond: int) -> None:
+    client.mkdirs("/d", 0o755)
+    modify(client, "/d", "default:user:bob:rwx,default:group::rwx")
+    create(client, "/d/f", 0o644, beyond | 0o666)
+    assert client.status("/d/f").permission.perm == 0o664
+
+
 def test_without_the_unmasked_mode_the_umask_counts(client: Any) -> None:
     client.mkdirs("/d", 0o755)
     modify(client, "/d", "default:user:bob:rwx")
