@@ -62,6 +62,8 @@ class Concat:
         source = core.require_file(found)
         core.permissions.check(who, source, Access.READ)
         core.check_parent_write(who, found)
+        if found.parent is not None:
+            core.permissions.check_sticky(who, found.parent, source)
         if source.parent is not target.parent:
             raise errors.IllegalArgument(
                 f"Source file {path} is not in the same directory with the target {target.path}"

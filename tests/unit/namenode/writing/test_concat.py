@@ -179,6 +179,20 @@ def test_rights_are_those_of_writing_reading_and_deleting(
     bob.concat("/user/alice/a", "/user/alice/b")
 
 
+def test_of_a_sticky_directory_only_own_files_are_sources(
+    client: Any, client_of: Any, nodes: Nodes
+) -> None:
+    client.mkdirs("/tmp", 0o1777)
+    alice, bob = client_of("alice"), client_of("bob")
+    alice.write("/tmp/alices", 10)
+    for name in ("/tmp/bobs", "/tmp/too"):
+        bob.write(name, 10)
+    with pytest.raises(errors.AccessDenied, match="by sticky bit: user=bob, .*/tmp/alices"):
+        bob.concat("/tmp/bobs", "/tmp/alices")
+    bob.concat("/tmp/bobs", "/tmp/too")
+    assert client.names("/tmp") == ["alices", "bobs"]
+
+
 def test_nothing_is_joined_in_safe_mode(client: Any, nodes: Nodes) -> None:
     client.write("/a", 10)
     client.write("/b", 10)
