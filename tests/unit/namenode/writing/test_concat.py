@@ -187,7 +187,7 @@ def test_of_a_sticky_directory_only_own_files_are_sources(
     alice.write("/tmp/alices", 10)
     for name in ("/tmp/bobs", "/tmp/too"):
         bob.write(name, 10)
-    with pytest.raises(errors.AccessDenied, match="by sticky bit: user=bob, .*/tmp/alices"):
+    with pytest.raises(errors.AccessDenied, match=r"by sticky bit: user=bob, .*/tmp/alices"):
         bob.concat("/tmp/bobs", "/tmp/alices")
     bob.concat("/tmp/bobs", "/tmp/too")
     assert client.names("/tmp") == ["alices", "bobs"]
