@@ -161,6 +161,7 @@ dealloc(writer *self)
     free(self->queued.bytes);
     free(self->writing.bytes);
     free(self->segments.fill);
+    howdah_free_segments(&self->segments);
     howdah_free_answers(&self->waiting_answers);
     howdah_free_answers(&self->spent_answers);
     howdah_free_answers(&self->returned_answers);
@@ -176,8 +177,8 @@ wrong_state(const char *what)
     return NULL;
 }
 
-/* open(files, durable_txid): `files` has a tuple of descriptor, written and allocated bytes
- * for each segment, which stay open until `close`. */
+/* open(files, durable_txid): `files` has a tuple of descriptor, one past the cache (or -1),
+ * written and allocated bytes for each segment, which stay open until `close`. */
 static PyObject *
 open_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -343,6 +344,7 @@ close_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
         if (self->queued.used)
             memcpy(to + self->writing.used, self->queued.bytes, self->queued.used);
         self->writing.used = self->queued.used = 0;
+        howdah_free_segments(&self->segments);
         self->is_open = 0;
         pthread_mutex_unlock(&self->mutex);
     }

@@ -5,6 +5,12 @@
  * and full of 0xff, as `howdah.storage.edits` does it: a sync of records has no new length to
  * write down. Of a file that fails it is kept which it was, in which step, and why. Nothing here
  * has a lock: who calls has the files for itself.
+ *
+ * A file with a descriptor past the page cache gets whole blocks through that, which are on the
+ * disk when they are written: one call, and no page to look for and to write back. The last
+ * block of the file is kept for it, since the next records go on in the middle of that. What
+ * stands behind them in their block is fill, as it was. A batch longer than the blocks takes the
+ * way of all others.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -17,8 +23,10 @@
 #include "_kernel_segments.h"
 
 enum {
-    STEP_BYTES = 1 << 20,  /* of space that is taken ahead, as SegmentWriter does */
-    KEPT_BYTES = 1 << 22,  /* of a buffer that a burst made large */
+    STEP_BYTES = 1 << 20,    /* of space that is taken ahead, as SegmentWriter does */
+    KEPT_BYTES = 1 << 22,    /* of a buffer that a burst made large */
+    BLOCK_BYTES = 1 << 12,   /* as howdah.storage.disk.BLOCK_BYTES */
+    BLOCKS_BYTES = 1 << 16,  /* of a write past the cache, at most */
 };
 enum { ALLOCATING = 0, WRITING = 1, SYNCING = 2 };
 
@@ -85,22 +93,107 @@ fail(howdah_segments *self, int file, int step)
     return -1;
 }
 
+/* The ordinary way, but for the sync. */
+static int
+write_cached(howdah_segments *self, int number, const char *bytes, size_t count)
+{
+    howdah_segment *file = &self->files[number];
+    file->blocks_at = -1;
+    if (allocate(self, file, file->written + (int64_t)count) < 0)
+        return fail(self, number, ALLOCATING);
+    if (write_all(file->descriptor, bytes, count, file->written) < 0)
+        return fail(self, number, WRITING);
+    return 0;
+}
+
+/* The blocks of a file begin with what its last one has; -1 without a change of the file. */
+static int
+load_blocks(howdah_segment *file, size_t before)
+{
+    if (file->blocks == NULL) {
+        void *blocks;
+        const int failed = posix_memalign(&blocks, BLOCK_BYTES, BLOCKS_BYTES);
+        if (failed) {
+            errno = failed;
+            return -1;
+        }
+        file->blocks = blocks;
+    }
+    if (file->blocks_at == file->written)
+        return 0;
+    for (size_t have = 0; have < before;) {
+        const ssize_t more = pread(file->descriptor, file->blocks + have, before - have,
+                                   (off_t)(file->written - (int64_t)(before - have)));
+        if (more < 0 && errno == EINTR)
+            continue;
+        if (more <= 0) {
+            if (more == 0)
+                errno = EIO;
+            return -1;
+        }
+        have += (size_t)more;
+    }
+    file->blocks_at = file->written;
+    return 0;
+}
+
+/* Whole blocks, of which the first begins in front of what is written; `end` is how much of them
+ * is not fill. */
+static int
+write_past_cache(howdah_segments *self, int number, const char *bytes, size_t count)
+{
+    howdah_segment *file = &self->files[number];
+    const size_t before = (size_t)(file->written % BLOCK_BYTES), end = before + count;
+    const size_t whole = (end + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+    const int64_t begin = file->written - (int64_t)before;
+    if (begin + (int64_t)whole > file->allocated) {
+        if (allocate(self, file, begin + (int64_t)whole) < 0)
+            return fail(self, number, ALLOCATING);
+        /* Pages that are still to be written back would be first, one by one. */
+        if (howdah_sync_data(file->descriptor) < 0)
+            return fail(self, number, SYNCING);
+    }
+    if (load_blocks(file, before) < 0)
+        return fail(self, number, WRITING);
+    file->blocks_at = -1;
+    memcpy(file->blocks + before, bytes, count);
+    memset(file->blocks + end, 0xff, whole - end);
+    if (write_all(file->past_cache, file->blocks, whole, begin) < 0)
+        return fail(self, number, WRITING);
+    const size_t last = end / BLOCK_BYTES * BLOCK_BYTES;
+    if (last)
+        memmove(file->blocks, file->blocks + last, end - last);
+    file->blocks_at = file->written + (int64_t)count;
+    return 0;
+}
+
+static int
+goes_past_cache(const howdah_segment *file, size_t count)
+{
+    return file->past_cache >= 0 && count <= BLOCKS_BYTES - BLOCK_BYTES;
+}
+
 int
 howdah_write_segments(howdah_segments *self, const char *bytes, size_t count)
 {
-    for (int i = 0; i < self->count; i++) {
-        howdah_segment *file = &self->files[i];
-        if (allocate(self, file, file->written + (int64_t)count) < 0)
-            return fail(self, i, ALLOCATING);
-        if (write_all(file->descriptor, bytes, count, file->written) < 0)
-            return fail(self, i, WRITING);
-    }
     for (int i = 0; i < self->count; i++)
-        if (howdah_sync_data(self->files[i].descriptor) < 0)
+        if ((goes_past_cache(&self->files[i], count) ? write_past_cache : write_cached)(
+                self, i, bytes, count) < 0)
+            return -1;
+    for (int i = 0; i < self->count; i++)
+        if (!goes_past_cache(&self->files[i], count) && howdah_sync_data(self->files[i].descriptor) < 0)
             return fail(self, i, SYNCING);
     for (int i = 0; i < self->count; i++)
         self->files[i].written += (int64_t)count;
     return 0;
+}
+
+void
+howdah_free_segments(howdah_segments *self)
+{
+    for (int i = 0; i < self->count; i++)
+        free(self->files[i].blocks);
+    self->count = 0;
 }
 
 int
@@ -156,15 +249,18 @@ howdah_parse_segments(PyObject *given, howdah_segments *found)
             return -1;
         }
         howdah_segment *file = &found->files[i];
-        if (!PyArg_ParseTuple(item, "iLL", &file->descriptor, &written, &allocated))
+        if (!PyArg_ParseTuple(item, "iiLL", &file->descriptor, &file->past_cache, &written,
+                              &allocated))
             return -1;
-        if (file->descriptor < 0 || written < 0 || allocated < written) {
+        if (file->descriptor < 0 || file->past_cache < -1 || written < 0 || allocated < written) {
             PyErr_Format(PyExc_ValueError, "no file is written to %lld of %lld bytes", written,
                          allocated);
             return -1;
         }
         file->written = written;
         file->allocated = allocated;
+        file->blocks = NULL;
+        file->blocks_at = -1;
     }
     found->count = (int)count;
     return 0;

@@ -17,7 +17,10 @@ typedef struct {
 
 typedef struct {
     int descriptor;
+    int past_cache;  /* another one of the same file, O_DIRECT and O_DSYNC; -1 if there is none */
     int64_t written, allocated;
+    char *blocks;      /* for writes past the cache; NULL until the first */
+    int64_t blocks_at; /* they begin with the block that the file has up to here; or -1 */
 } howdah_segment;
 
 /* Those of one log, with the same records. */
@@ -28,9 +31,12 @@ typedef struct {
     char *fill;                                  /* what stands in space that is taken ahead */
 } howdah_segments;
 
-/* `given` has a tuple of descriptor, written and allocated bytes for each file; -1 with an
- * error. Of `found` only `files` and `count` are set. */
+/* `given` has a tuple of descriptor, one past the cache (or -1), written and allocated bytes for
+ * each file; -1 with an error. Of `found` only `files` and `count` are set. */
 int howdah_parse_segments(PyObject *given, howdah_segments *found);
+
+/* Without the interpreter: what was allocated for the files, which are nobody's then. */
+void howdah_free_segments(howdah_segments *self);
 
 /* Without the interpreter: what a file has is on the disk; -1 if it fails. */
 int howdah_sync_data(int descriptor);

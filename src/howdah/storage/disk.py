@@ -12,6 +12,7 @@ Each takes the path that it is about, even where a descriptor would do: an
 from __future__ import annotations
 
 import enum
+import mmap
 import os
 import shutil
 from collections.abc import Callable
@@ -22,6 +23,10 @@ T = TypeVar("T")
 
 # Not every system has it; there a full fsync does.
 _fdatasync: Final = getattr(os, "fdatasync", os.fsync)
+
+
+BLOCK_BYTES: Final = 4096
+"""What is written past the page cache is a multiple of this, in memory and in the file."""
 
 
 class Operation(enum.StrEnum):
@@ -70,6 +75,31 @@ def _run(operation: Operation, path: Path, act: Callable[[], T]) -> T:
 def open_file(path: Path, flags: int, mode: int = 0o644) -> int:
     """A descriptor; `flags` as for `os.open`."""
     return _run(Operation.OPEN, path, lambda: os.open(path, flags | os.O_CLOEXEC, mode))
+
+
+def open_past_cache(path: Path) -> int:
+    """A second descriptor of an open file, for whole blocks that are on the disk as soon as
+    they are written; -1 where system and filesystem have no such thing.
+
+    A sync of pages looks for them, writes them back and waits for two answers of the disk. This
+    is one call, and where the disk can, one answer.
+    """
+    direct: int | None = getattr(os, "O_DIRECT", None)
+    if direct is None:
+        return -1
+    try:
+        descriptor = open_file(path, os.O_RDWR | os.O_DSYNC | direct)
+    except OSError:
+        return -1
+    # What blocks a filesystem wants it says when it gets others. A read tells, and changes
+    # nothing.
+    with mmap.mmap(-1, BLOCK_BYTES) as block:
+        try:
+            os.preadv(descriptor, [block], 0)
+        except OSError:
+            os.close(descriptor)
+            return -1
+    return descriptor
 
 
 def write(descriptor: int, data: bytes, offset_bytes: int, path: Path) -> None:

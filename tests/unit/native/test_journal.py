@@ -10,7 +10,6 @@ import errno
 import os
 import select
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,13 +20,19 @@ import pytest
 from howdah.native.loading import kernel
 from howdah.testing.waiting import wait_until
 
-if TYPE_CHECKING:
-    from howdah._kernel import DirectWriter
+from .running import (
+    ALLOCATING,
+    DURABLE,
+    QUEUED,
+    REFUSED,
+    STEP_BYTES,
+    SYNCING,
+    WRITING,
+    Running,
+)
 
-REFUSED, QUEUED, DURABLE = 0, 1, 2
-ALLOCATING, WRITING, SYNCING = 0, 1, 2
-STEP_BYTES = 1 << 20
-WAIT_S = 60.0
+if TYPE_CHECKING:
+    pass
 
 
 @pytest.fixture
@@ -36,26 +41,6 @@ def native() -> ModuleType:
     if found is None:
         pytest.skip("the kernel is not built")
     return found
-
-
-class Running:
-    """A writer whose thread is in `run`."""
-
-    def __init__(self, writer: DirectWriter) -> None:
-        self.writer = writer
-        self.outcome: list[tuple[int, int, int] | None] = []
-        self._thread = threading.Thread(target=lambda: self.outcome.append(writer.run()))
-        self._thread.start()
-
-    def join(self) -> tuple[int, int, int] | None:
-        self._thread.join(WAIT_S)
-        assert not self._thread.is_alive()
-        return self.outcome[0]
-
-    def end(self) -> tuple[list[tuple[int, int]], int, int, bytes]:
-        self.writer.interrupt()
-        assert self.join() is None
-        return self.writer.close()
 
 
 @pytest.fixture
@@ -87,7 +72,7 @@ def test_what_is_put_is_behind_what_was_written_and_the_rest_is_fill(
     path, descriptor = file
     os.pwrite(descriptor, b"head", 0)
     writer = native.DirectWriter(bell)
-    writer.open([(descriptor, 4, 4)], 10)
+    writer.open([(descriptor, -1, 4, 4)], 10)
     running = Running(writer)
     assert writer.put([b"one", b"two"], 12, False) == QUEUED
     wait_until(lambda: writer.durable() == 12)
@@ -102,7 +87,7 @@ def test_a_record_longer_than_a_step_takes_several(
 ) -> None:
     path, descriptor = file
     writer = native.DirectWriter(-1)
-    writer.open([(descriptor, 0, 0)], 0)
+    writer.open([(descriptor, -1, 0, 0)], 0)
     running = Running(writer)
     record = os.urandom(3 * STEP_BYTES + 5)
     writer.put([record], 1, False)
@@ -115,7 +100,7 @@ def test_every_file_gets_everything(native: ModuleType, tmp_path: Path) -> None:
     paths = [tmp_path / str(number) for number in range(3)]
     descriptors = [os.open(path, os.O_RDWR | os.O_CREAT) for path in paths]
     writer = native.DirectWriter(-1)
-    writer.open([(each, 0, 0) for each in descriptors], 0)
+    writer.open([(each, -1, 0, 0) for each in descriptors], 0)
     running = Running(writer)
     for txid in range(1, 200):
         writer.put([b"%4d" % txid], txid, False)
@@ -133,7 +118,7 @@ def test_the_bell_rings_once_for_who_wants_it_until_it_is_heard(
     native: ModuleType, file: tuple[Path, int], bell: int
 ) -> None:
     writer = native.DirectWriter(bell)
-    writer.open([(file[1], 0, 0)], 0)
+    writer.open([(file[1], -1, 0, 0)], 0)
     running = Running(writer)
     for txid in (1, 2):
         assert not writer.want(txid)
@@ -158,7 +143,7 @@ def test_the_bell_waits_for_the_transaction_that_is_wanted(
     native: ModuleType, file: tuple[Path, int], bell: int
 ) -> None:
     writer = native.DirectWriter(bell)
-    writer.open([(file[1], 0, 0)], 0)
+    writer.open([(file[1], -1, 0, 0)], 0)
     running = Running(writer)
     assert not writer.want(5)
     assert not writer.want(2)
@@ -166,7 +151,7 @@ def test_the_bell_waits_for_the_transaction_that_is_wanted(
     wait_until(lambda: writer.look() == 1)
     running.end()
     assert not has_rung(bell)
-    writer.open([(file[1], 1, 1)], 1)
+    writer.open([(file[1], -1, 1, 1)], 1)
     running = Running(writer)
     writer.put([b"x"], 3, False)
     wait_until(lambda: writer.look() == 3)
@@ -177,7 +162,7 @@ def test_the_bell_waits_for_the_transaction_that_is_wanted(
 def test_now_is_durable_on_return_and_rings_no_bell(native: ModuleType, bell: int) -> None:
     descriptor = os.memfd_create("segment")  # Its syncs are quick.
     writer = native.DirectWriter(bell)
-    writer.open([(descriptor, 0, 0)], 0)
+    writer.open([(descriptor, -1, 0, 0)], 0)
     running = Running(writer)
     txid = 0
 
@@ -203,12 +188,12 @@ def test_what_was_put_and_not_written_is_given_back(
     native: ModuleType, file: tuple[Path, int]
 ) -> None:
     writer = native.DirectWriter(-1)
-    writer.open([(file[1], 0, 0)], 7)
+    writer.open([(file[1], -1, 0, 0)], 7)
     assert writer.put([b"ab", b"c"], 9, True) == QUEUED, "nobody runs"
     assert writer.put([b"d"], 10, False) == QUEUED
     assert writer.close() == ([(0, 0)], 7, 10, b"abcd")
     assert writer.put([b"e"], 11, False) == REFUSED
-    writer.open([(file[1], 0, 0)], 10)
+    writer.open([(file[1], -1, 0, 0)], 10)
     assert writer.put([b"e"], 11, False) == QUEUED
     assert Running(writer).end()[1:] in ((11, 11, b""), (10, 11, b"e"))
 
@@ -224,7 +209,7 @@ def test_a_failure_names_file_step_and_errno_and_loses_nothing(
 ) -> None:
     bad = os.open(device, os.O_RDWR)
     writer = native.DirectWriter(-1)
-    writer.open([(file[1], 0, 0), (bad, 0, 0)], 0)
+    writer.open([(file[1], -1, 0, 0), (bad, -1, 0, 0)], 0)
     running = Running(writer)
     assert writer.put([b"one"], 1, now) == QUEUED
     assert running.join() == (1, step, code)
@@ -241,7 +226,7 @@ def test_a_record_that_cannot_be_written_is_a_failure_of_writing(
 ) -> None:
     bad = os.open("/dev/full", os.O_RDWR)
     writer = native.DirectWriter(-1)
-    writer.open([(bad, 0, STEP_BYTES)], 0)
+    writer.open([(bad, -1, 0, STEP_BYTES)], 0)
     running = Running(writer)
     writer.put([b"one"], 1, False)
     assert running.join() == (0, WRITING, errno.ENOSPC)
@@ -253,7 +238,7 @@ def test_syncs_are_counted_by_how_long_they_took(
     native: ModuleType, file: tuple[Path, int]
 ) -> None:
     writer = native.DirectWriter(-1)
-    writer.open([(file[1], 0, 0)], 0)
+    writer.open([(file[1], -1, 0, 0)], 0)
     running = Running(writer)
     writer.put([b"a", b"b"], 2, False)
     wait_until(lambda: writer.durable() == 2)
@@ -268,16 +253,17 @@ def test_syncs_are_counted_by_how_long_they_took(
     [
         lambda w: w.open(),
         lambda w: w.open([], 0),
-        lambda w: w.open([(1, 0, 0)] * 65, 0),
-        lambda w: w.open([(-1, 0, 0)], 0),
-        lambda w: w.open([(1, -1, 0)], 0),
-        lambda w: w.open([(1, 2, 1)], 0),
-        lambda w: w.open([(1, 2)], 0),
-        lambda w: w.open([[1, 2, 3]], 0),
-        lambda w: w.open([(1, 1 << 70, 0)], 0),
-        lambda w: w.open(((1, 2, 3),), 0),
-        lambda w: w.open([(1, 0, 0)], "0"),
-        lambda w: w.open([(1, 0, 0)], 1 << 63),
+        lambda w: w.open([(1, -1, 0, 0)] * 65, 0),
+        lambda w: w.open([(-1, -1, 0, 0)], 0),
+        lambda w: w.open([(1, -2, 0, 0)], 0),
+        lambda w: w.open([(1, -1, -1, 0)], 0),
+        lambda w: w.open([(1, -1, 2, 1)], 0),
+        lambda w: w.open([(1, -1, 2)], 0),
+        lambda w: w.open([[1, -1, 2, 3]], 0),
+        lambda w: w.open([(1, -1, 1 << 70, 0)], 0),
+        lambda w: w.open(((1, -1, 2, 3),), 0),
+        lambda w: w.open([(1, -1, 0, 0)], "0"),
+        lambda w: w.open([(1, -1, 0, 0)], 1 << 63),
         lambda w: w.put([b"a"], 1),
         lambda w: w.put((b"a",), 1, False),
         lambda w: w.put([b"a", "b"], 1, False),
@@ -303,9 +289,9 @@ def test_what_makes_no_sense_is_refused_while_it_is_open(
     native: ModuleType, file: tuple[Path, int]
 ) -> None:
     writer = native.DirectWriter(-1)
-    writer.open([(file[1], 0, 0)], 5)
+    writer.open([(file[1], -1, 0, 0)], 5)
     with pytest.raises(RuntimeError, match="open already"):
-        writer.open([(file[1], 0, 0)], 5)
+        writer.open([(file[1], -1, 0, 0)], 5)
     for records, last_txid in (([b"a"], 5), ([b"a"], 4), ([], 6), ([b""], 6)):
         with pytest.raises(ValueError, match="transactions only rise"):
             writer.put(records, last_txid, False)
@@ -326,7 +312,7 @@ def test_what_makes_no_sense_is_refused_while_it_is_open(
 def test_nothing_that_it_was_given_is_kept(native: ModuleType, file: tuple[Path, int]) -> None:
     writer = native.DirectWriter(-1)
     record = os.urandom(100)
-    files = [(file[1], 0, 0)]
+    files = [(file[1], -1, 0, 0)]
     records = [record]
     before = [sys.getrefcount(each) for each in (record, files, files[0], records)]
     for txid in range(50):

@@ -73,7 +73,7 @@ class World:
 
     def start(self) -> None:
         size = os.fstat(self.file).st_size
-        self.writer.open([(self.file, size, size)], self.txid)
+        self.writer.open([(self.file, -1, size, size)], self.txid)
         self._thread = threading.Thread(target=self.writer.run)
         self._thread.start()
 
@@ -372,7 +372,7 @@ class Busy:
                 self.elsewhere_txid = durable_txid
                 if self._stopping:
                     return
-                self.writer.open([(self.file, size_bytes, size_bytes)], durable_txid)
+                self.writer.open([(self.file, -1, size_bytes, size_bytes)], durable_txid)
             assert self.writer.run() is None
             with self._lock:
                 ((size_bytes, _),), _, durable_txid, rest = self.writer.close()

@@ -24,6 +24,7 @@ TESTS = [
     HERE / "test_answers.py",
     HERE / "test_reads.py",
     HERE / "test_journal.py",
+    HERE / "test_journal_past_cache.py",
     HERE / "test_outlets.py",
     HERE.parent / "namenode/journal/test_direct.py",
     HERE.parent / "rpc/test_outlets.py",
@@ -36,6 +37,7 @@ TESTS = [
 ]
 WITH_THREADS = [
     HERE / "test_journal.py",
+    HERE / "test_journal_past_cache.py",
     HERE / "test_outlets.py",
     HERE / "test_exchange.py",
     HERE / "test_relay.py",

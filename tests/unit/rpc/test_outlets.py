@@ -90,7 +90,7 @@ class Thread(OpenBarrier):
         assert native is not None
         self._file = os.memfd_create("segment")
         self._writer = native.DirectWriter(-1)
-        self._writer.open([(self._file, 0, 0)], 0)
+        self._writer.open([(self._file, -1, 0, 0)], 0)
         self._running = threading.Thread(target=self._writer.run)
         self._running.start()
         self._waiting: deque[Callable[[], None]] = deque()
@@ -113,7 +113,7 @@ class Thread(OpenBarrier):
         self.txid += 1
         self._writer.put([b"record"], self.txid, False)
         self._end_run()
-        self._writer.open([(self._file, self.txid * 6, self.txid * 6)], self.txid)
+        self._writer.open([(self._file, -1, self.txid * 6, self.txid * 6)], self.txid)
         self._running = threading.Thread(target=self._writer.run)
         self._running.start()
 
@@ -260,7 +260,7 @@ def test_what_is_owed_comes_before_what_is_written_meanwhile(ends: Ends) -> None
             return bool(writer.answer(outlet, data, 1, back))
 
     assert ends.way.leave(b"A" * 200_000, Thread())
-    writer.open([(file, 0, 0)], 0)
+    writer.open([(file, -1, 0, 0)], 0)
     running = threading.Thread(target=writer.run)
     running.start()
     writer.put([b"record"], 1, False)

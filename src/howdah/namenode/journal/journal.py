@@ -51,9 +51,9 @@ class SegmentFile(Protocol):
     @property
     def path(self) -> Path: ...
 
-    def lend(self) -> tuple[int, int, int] | None:
-        """Its descriptor, how many bytes are durable, and for how many there is space; None
-        while some are not."""
+    def lend(self) -> tuple[int, int, int, int] | None:
+        """Its descriptor, one past the page cache or -1, how many bytes are durable, and for
+        how many there is space; None while some are not."""
         ...
 
     def take_back(self, written_bytes: int, allocated_bytes: int) -> None: ...

@@ -170,6 +170,7 @@ class SegmentWriter:
         self._written_bytes = 0
         self._synced_bytes = 0
         self._allocated_bytes = 0
+        self._past_cache: int | None = None
         self._failure: OSError | None = None
         self._untold: OSError | None = None
         try:
@@ -248,14 +249,17 @@ class SegmentWriter:
         self.close()
         return finished
 
-    def lend(self) -> tuple[int, int, int] | None:
-        """The descriptor, how many bytes are durable, and for how many there is space: for one
-        who writes behind them until `take_back`. None while something is pending here."""
+    def lend(self) -> tuple[int, int, int, int] | None:
+        """The descriptor, one past the page cache or -1, how many bytes are durable, and for
+        how many there is space: for one who writes behind them until `take_back`. None while
+        something is pending here."""
         if self._descriptor is None or self._failure is not None or self._pending:
             return None
         if self._synced_bytes != self._written_bytes:
             return None
-        return self._descriptor, self._written_bytes, self._allocated_bytes
+        if self._past_cache is None:
+            self._past_cache = disk.open_past_cache(self.path)
+        return self._descriptor, self._past_cache, self._written_bytes, self._allocated_bytes
 
     def take_back(self, written_bytes: int, allocated_bytes: int) -> None:
         """So much is durable, and there is space for so much. What lies between may be
@@ -273,6 +277,9 @@ class SegmentWriter:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+        if self._past_cache is not None and self._past_cache >= 0:
+            os.close(self._past_cache)
+        self._past_cache = None
 
     def _usable(self) -> int:
         if self._failure is not None:
