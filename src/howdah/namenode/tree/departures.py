@@ -67,7 +67,8 @@ class Departures:
             if not self._gone:
                 continue
             top = self._gone.popleft()
-            if snapshots.roots:
+            # Copies outlast the last directory that may have snapshots.
+            if snapshots.roots or snapshots.copies:
                 self._leave_snapshots(top)
             elif isinstance(top, Directory):
                 self._end_leases(top)

@@ -385,6 +385,22 @@ def test_snapshot_of_a_file_that_is_gone_before_it_was_copied_has_all_its_bytes(
     assert not snap.namenode.core.namespace.snapshots.copies
 
 
+@pytest.mark.parametrize("gone", ["/d/sub/f", "/d"])
+def test_what_a_file_is_copied_from_goes_with_it_when_no_snapshot_is_allowed_any_more(
+    snap: Any, gone: str
+) -> None:
+    create(snap, "/d", "s1")
+    assert snap.truncate("/d/sub/f", 120) is False
+    remove(snap, "/d", "s1")
+    disallow(snap, "/d")
+    snap.delete(gone)
+    for _ in range(2):
+        assert not snap.namenode.core.namespace.blocks
+        assert not snap.namenode.core.namespace.snapshots.copies
+        snap.namenode.tick()
+        snap.namenode = started_anew(snap.namenode, from_image=True)
+
+
 def test_what_follows_a_short_block_in_a_snapshot_is_not_overlaid_by_an_append(snap: Any) -> None:
     create(snap, "/d", "s1")
     assert snap.truncate("/d/sub/f", 100)
