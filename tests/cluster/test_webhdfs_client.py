@@ -104,6 +104,7 @@ def test_it_sees_what_is_seen_over_rpc(both: Both) -> None:
     web.set_owner("/n/d", "ann", "staff")
     web.set_permission("/n/d/e", 0o1711)
     web.set_times("/n/big", 5000, 6000)
+    rpc.set_times("/n/empty", -5000, -6000)  # in the past, which HTTP shows and does not set
     assert web.set_replication("/n/big", 2)
     web.modify_acl_entries("/n/d", [AclEntry("user", "bob", 5), AclEntry("user", "bob", 4, True)])
     web.remove_acl_entries("/n/d", [AclEntry("user", "bob", 0)])

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from howdah.cli.arguments.administered import administered
 from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
 from howdah.cli.arguments.words import check_count
+from howdah.cli.dfs.shell.text import minute
 from howdah.config import Configuration
 from howdah.errors import HowdahError, IllegalArgument
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -88,14 +88,13 @@ def _list_snapshots(fs: HdfsFileSystem, argv: list[str]) -> None:
 
 
 def _columns(status: FileStatus) -> list[str]:
-    modified = datetime.fromtimestamp(status.modification_time_ms / 1000)
     return [
         permission_string(status.permission, "d"),
         f">{status.replication}",
         status.owner,
         status.group,
         f">{status.length}",
-        f"{modified:%Y-%m-%d %H:%M}",
+        minute(status.modification_time_ms),
     ]
 
 

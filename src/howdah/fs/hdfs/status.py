@@ -11,6 +11,11 @@ def name_of(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
+def _signed(value: int) -> int:
+    """Java's long in an unsigned field: times before 1970 are negative."""
+    return value - (1 << 64) if value >> 63 else value
+
+
 def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
     kind = proto.fileType
     return FileStatus(
@@ -19,8 +24,8 @@ def file_status(proto: types_pb2.HdfsFileStatusProto, path: str) -> FileStatus:
         is_directory=kind == types_pb2.HdfsFileStatusProto.IS_DIR,
         replication=proto.block_replication,
         block_size=proto.blocksize,
-        modification_time_ms=proto.modification_time,
-        access_time_ms=proto.access_time,
+        modification_time_ms=_signed(proto.modification_time),
+        access_time_ms=_signed(proto.access_time),
         permission=proto.permission.perm,
         owner=proto.owner,
         group=proto.group,

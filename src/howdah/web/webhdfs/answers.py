@@ -86,8 +86,9 @@ def file_status(told: Json) -> types_pb2.HdfsFileStatusProto:
         permission=types_pb2.FsPermissionProto(perm=int(told["permission"], 8)),
         owner=told["owner"],
         group=told["group"],
-        modification_time=told["modificationTime"],
-        access_time=told["accessTime"],
+        # Before 1970 they are negative, and the fields have no sign.
+        modification_time=told["modificationTime"] & _MASK,
+        access_time=told["accessTime"] & _MASK,
         symlink=None if link is None else _bytes(link),
         block_replication=told["replication"],
         blocksize=told["blockSize"],

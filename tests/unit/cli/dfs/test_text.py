@@ -60,6 +60,21 @@ def test_dates_show_minutes_and_utc_seconds() -> None:
     assert utc_second(1_600_000_000_999) == "2020-09-13 12:26:40"
 
 
+@pytest.mark.parametrize(
+    ("time_ms", "text"),
+    [
+        (-315_619_200_000, "1960-01-01 00:00:00"),
+        (-1, "1969-12-31 23:59:59"),
+        (253_402_300_799_999, "9999-12-31 23:59:59"),
+        (253_402_300_800_000, "10000-01-01 00:00:00"),
+        ((1 << 63) - 1, "292278994-08-17 07:12:55"),
+    ],
+)
+def test_any_time_that_a_file_may_have_is_shown(time_ms: int, text: str) -> None:
+    assert utc_second(time_ms) == text
+    assert minute(time_ms, UTC) == text[:-3]
+
+
 def test_control_characters_become_question_marks_and_letters_stay() -> None:
     assert printable("a\tb\nc\x7fäé日\udc80") == "a?b?c?äé日?"
 

@@ -13,6 +13,10 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
 _PREFIXES = "KMGTPE"
+_CYCLE_S = 146_097 * 86_400
+"""400 years of the Gregorian calendar."""
+_FIRST_S, _END_S = -62_135_510_400, 253_402_214_400
+"""A day within the years 1 to 9999, so that any zone's time has such a year, too."""
 
 
 def human_size(size: int) -> str:
@@ -50,12 +54,25 @@ def percent(part: int, whole: int) -> str:
 
 def minute(time_ms: int, zone: tzinfo | None = None) -> str:
     """`2026-11-21 00:10`, in the local zone unless one is given."""
-    return datetime.fromtimestamp(time_ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
+    moment, year = _moment(time_ms, zone)
+    return f"{year:04}-{moment:%m-%d %H:%M}"
 
 
 def utc_second(time_ms: int) -> str:
     """`2026-11-21 00:10:22` in UTC."""
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    moment, year = _moment(time_ms, UTC)
+    return f"{year:04}-{moment:%m-%d %H:%M:%S}"
+
+
+def _moment(time_ms: int, zone: tzinfo | None) -> tuple[datetime, int]:
+    """A time and its year. Java's long goes beyond the years that a datetime has: the day is
+    then looked up in 1970 to 2369, since the calendar repeats every 400 years."""
+    time_s = time_ms // 1000
+    cycles = 0
+    if not _FIRST_S <= time_s < _END_S:
+        cycles, time_s = divmod(time_s, _CYCLE_S)
+    moment = datetime.fromtimestamp(time_s, zone)
+    return moment, moment.year + 400 * cycles
 
 
 def printable(name: str) -> str:
