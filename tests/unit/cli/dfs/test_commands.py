@@ -182,7 +182,7 @@ def glob_escaped(path: str) -> str:
     return "".join(f"\\{char}" if char in "*?[]{}\\" else char for char in path)
 
 
-def test_preserving_sets_mode_before_times_and_of_directories_last(
+def test_preserving_sets_times_before_the_mode_and_of_directories_last(
     dfs: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "d").mkdir(mode=0o750)
@@ -191,13 +191,13 @@ def test_preserving_sets_mode_before_times_and_of_directories_last(
     assert dfs("-put", "-p", str(tmp_path / "d"), "/d").code == 0
     sets = [call for call in dfs.fs.calls if call.startswith("set_") and "owner" not in call]
     assert [call.split()[:2] for call in sets] == [
-        ["set_permission", "/d/f"],
         ["set_times", "/d/f"],
-        ["set_permission", "/d"],
+        ["set_permission", "/d/f"],
         ["set_times", "/d"],
+        ["set_permission", "/d"],
     ]
-    assert sets[1] == "set_times /d/f 2000000000000 1000000000000"
-    assert sets[2] == "set_permission /d 750"
+    assert sets[0] == "set_times /d/f 2000000000000 1000000000000"
+    assert sets[3] == "set_permission /d 750"
 
 
 def test_a_get_that_fails_leaves_no_local_file(dfs: Any, tmp_path: Path) -> None:

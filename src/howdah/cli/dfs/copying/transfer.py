@@ -6,8 +6,9 @@
    failed (OS-061), and what was written is removed. A stream that can be aborted is:
    nothing of it was seen, and with `-f -d` the old file is still there.
 3. Bytes go in pieces of a mebibyte or more, with no flush in between (OS-092).
-4. Attributes are set when the content is there (`-p`): times, owner, mode; of
-   directories when everything below is done.
+4. Attributes are set when the content is there (`-p`): times, owner, mode, in this order,
+   so that times stay where the user may not keep the owner, or the mode lets nobody write;
+   of directories when everything below is done.
 5. Where both are places of one server that copies files itself, as object stores do, it does,
    and needs no temporary name. Where one would expect that and it does not, the reason is told
    once, and the bytes come by here.
@@ -220,6 +221,8 @@ class CopyCommand(DestinationCommand):
         if not self.preserved:
             return
         status = source.found()
+        if TIMES in self.preserved:
+            target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
         if OWNER in self.preserved:
             target.fs.set_owner(target.path, status.owner, status.group)
         if MODE in self.preserved:
@@ -230,8 +233,6 @@ class CopyCommand(DestinationCommand):
         if XATTRS in self.preserved:
             for name, value in source.fs.get_xattrs(source.path).items():
                 target.fs.set_xattr(target.path, name, value)
-        if TIMES in self.preserved:
-            target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
 
 
 def _piece_bytes(length: int | None) -> int:
