@@ -82,13 +82,20 @@ class SetFacl(Command):
         arguments = list(parsed.arguments)
         self._entries: list[AclEntry] = []
         if self._action in ("m", "x", "-set"):
+            if not arguments:
+                raise UsageError("Missing arguments: <acl_spec> <path>")
             if len(arguments) < 2:
                 raise UsageError("Missing either <acl_spec> or <path>")
             try:
                 self._entries = parse_acl(arguments.pop(0), with_permissions=self._action != "x")
             except IllegalArgument as error:
                 raise UsageError(error.message) from error
-        return _one_path(arguments)
+            if not self._entries:
+                raise UsageError("Missing <acl_spec> entry")
+        paths = _one_path(arguments)
+        if not self._action:
+            raise UsageError("Expected one of -b, -k, -m, -x or --set options")
+        return paths
 
     def process_path(self, item: Item) -> None:
         fs, path = item.fs, item.path

@@ -49,6 +49,8 @@ class Put(CopyCommand):
         if target.is_directory:
             target = target.child(STANDARD_INPUT)
             target.refresh()
+        elif target.means_directory and not target.exists:
+            raise PathProblem.missing(target.name)
         self.copy_stream(self.shell.read_input(), target, None)
 
 

@@ -28,13 +28,8 @@ class DestinationCommand(Command):
     def take_destination(self, arguments: list[str], *, local: bool = False) -> None:
         """Take the destination off the arguments."""
         text = arguments.pop() if len(arguments) > 1 else "."
-        if local:
-            self.destination = self.shell.files.item(text, local=True)
-            return
-        matching = self.shell.files.expand(text)
-        if len(matching) > 1:
-            raise PathProblem(text, "Too many matches")
-        self.destination = matching[0]
+        files = self.shell.files
+        self.destination = files.item(text, local=True) if local else files.target(text)
 
     def process_items(self, items: list[Item]) -> None:
         self.check_destination(items)

@@ -74,7 +74,7 @@ class AppendToFile(Command):
             raise CommandProblem("missing destination argument")
         if "n" in parsed:
             raise CommandProblem("-n: appending in a new block is not supported by howdah yet")
-        self._target = self.shell.files.item(arguments.pop())
+        self._target = self.shell.files.target(arguments.pop())
         if STANDARD_INPUT in arguments and len(arguments) > 1:
             raise CommandProblem("stdin (-) must be the sole input argument when present")
         return arguments

@@ -159,7 +159,10 @@ class Item:
         ]
 
     def parent_exists(self) -> bool:
-        """Whether the directory above is there."""
+        """Whether the directory is there that it would be made in: the one above, or, behind a
+        slash at the end, itself."""
+        if self.means_directory:
+            return self.exists
         parent = paths.parent_of(self.path)
         return parent is None or status_or_none(self.fs, parent) is not None
 
@@ -283,6 +286,16 @@ class Filesystems:
         if not matching:
             raise PathProblem.missing(text)
         return [Item(fs, status.path, style, status) for status in matching]
+
+    def target(self, text: str) -> Item:
+        """The one path to write to, there or not; a pattern must match one and no more.
+
+        Raises `PathProblem` for a pattern that matches nothing, or several.
+        """
+        matching = self.expand(text)
+        if len(matching) > 1:
+            raise PathProblem(text, "Too many matches")
+        return matching[0]
 
     def close(self) -> None:
         """Let go of all connections."""
