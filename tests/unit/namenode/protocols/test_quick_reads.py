@@ -253,6 +253,30 @@ def test_nothing_is_said_that_the_handler_would_not_say(
         assert said in (None, by_handler(world, "getFileInfo", request, SUPERUSER)), path
 
 
+@KERNELS
+@pytest.mark.parametrize("method", ["getFileInfo", "getBlockLocations"])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"",
+        b"\x0a",
+        b"\x0a\x00",
+        b"\x0a\x04/f",
+        b"\x0a\x82\x80\x00/f",
+        b"\x12\x02/f",
+        b"\x0a\x02/\xff",
+    ],
+    ids=bytes.hex,
+)
+def test_what_is_not_written_as_requests_are_is_left_to_the_handler(
+    method: str, request_: bytes, native: bool
+) -> None:
+    world = namenode()
+    create(world, "/f")
+    both(world, "/f", native=native)
+    assert quick_of(world, method, native=native)(request_, SUPERUSER, ADDRESS) is None
+
+
 NAMES = st.sampled_from(
     ["a", "b", "ä\U0001f418", ".snapshot", ".", "..", ".hidden", "", "a:b", "c" * 90]
 )

@@ -157,7 +157,7 @@ def file_info_here(
 ) -> bytes | None:
     """The answer to `getFileInfo`. `is_exempt` is a user who may do anything."""
     path, end = path_of(request) or ("", 0)
-    if end != len(request):
+    if not path or end != len(request):
         return None
     found = find(path, ways, user, groups, is_exempt, tables)
     if isinstance(found, Directory):
