@@ -164,7 +164,7 @@ class DataProcess:
             inheritance.ipc_listener, Registry(services), may_act=inheritance.may_act
         )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
-        self._store.volumes.on_hang = self._workers.check
+        self._store.volumes.on_hang = lambda: self._begin(CheckVolumes())
         self._connect_gauges(inheritance.gauges)
         latency = inheritance.settings.latency
         if latency.measures_peers:
@@ -233,18 +233,14 @@ class DataProcess:
             case Identity(pool_id, node):
                 self._copies.sources[pool_id] = node
                 self._recoveries.uuid = self._server.balancing.uuid = node.uuid
-            case RecoverBlock():
-                self._recoveries.start(command)
+            case RecoverBlock() | Transfer() | CheckVolumes():
+                self._begin(command)
             case Invalidate(blocks):
                 self._workers.invalidate(blocks)
             case Cache(pool_id, block_ids, is_over):
                 (self._cache.uncache if is_over else self._cache.cache)(pool_id, block_ids)
             case KeepDeleted(pool_id, keeps):
                 self._store.keep_deleted(pool_id, keeps=keeps)
-            case Transfer():
-                self._copies.start(command)
-            case CheckVolumes():
-                self._workers.check()
             case Recheck():
                 self._workers.verify_again(command)
             case Reconcile():
@@ -270,6 +266,19 @@ class DataProcess:
                 self._stop()
             case _:
                 log.error("the keeper sent %s, which is no command", type(command).__name__)
+
+    def _begin(self, command: RecoverBlock | Transfer | CheckVolumes) -> None:
+        """What has a thread of its own. Where there are no more, it is ordered again later."""
+        try:
+            match command:
+                case RecoverBlock():
+                    self._recoveries.start(command)
+                case Transfer():
+                    self._copies.start(command)
+                case CheckVolumes():
+                    self._workers.check()
+        except RuntimeError as error:
+            log.error("%s is not carried out: %s", type(command).__name__, error)
 
     def _tell(self, event: Event) -> None:
         try:

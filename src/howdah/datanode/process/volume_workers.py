@@ -167,19 +167,29 @@ class VolumeWorkers:
             return set(self._checking)
 
     def check(self) -> None:
-        """Have every volume prove itself, but those that are about to."""
+        """Have every volume prove itself, but those that are about to. `RuntimeError` where there
+        are no threads for that."""
         for volume in self._store.volumes.working():
             with self._lock:
                 if volume.storage_id in self._checking:
                     continue
                 self._checking.add(volume.storage_id)
             done = threading.Event()
-            threading.Thread(
-                target=self._check, args=(volume, done), name=f"check of {volume.path}", daemon=True
-            ).start()
-            threading.Thread(
+            watch = threading.Thread(
                 target=self._watch, args=(volume, done), name=f"watch of {volume.path}", daemon=True
-            ).start()
+            )
+            check = threading.Thread(
+                target=self._check, args=(volume, done), name=f"check of {volume.path}", daemon=True
+            )
+            try:
+                watch.start()
+                check.start()
+            except RuntimeError:
+                # It says nothing of the volume that this process has no more threads.
+                with self._lock:
+                    self._checking.discard(volume.storage_id)
+                done.set()
+                raise
 
     def _check(self, volume: Volume, done: threading.Event) -> None:
         try:
