@@ -25,10 +25,12 @@ LENGTH_BYTES = _LENGTH.size
 
 @dataclass(frozen=True, slots=True)
 class ReplicaOpened:
-    """A replica is being written (RECEIVING)."""
+    """A replica is being written, or was, and is `left_over` (RECEIVING)."""
 
     block: ExtendedBlock
     storage_id: str
+    left_over: bool = False
+    """It waits for recovery (RWR), and `block` has its length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,9 @@ class Inventory:
         """Follow what the data process has done."""
         with self._lock:
             match event:
-                case ReplicaOpened(block, storage_id):
-                    self._put(block, storage_id, ReplicaState.RBW)
+                case ReplicaOpened(block, storage_id, left_over):
+                    state = ReplicaState.RWR if left_over else ReplicaState.RBW
+                    self._put(block, storage_id, state)
                 case ReplicaReceived(block, storage_id, _):
                     self._put(block, storage_id, ReplicaState.FINALIZED)
                 case ReplicaDeleted(block, _):

@@ -148,6 +148,7 @@ def _prove(store: BlockStore, pool_id: str, replica: Replica) -> bool:
         replica.generation_stamp,
         lambda: replica.distrust(good),
     )
+    store.tell_as_it_is(pool_id, replica)
     return True
 
 
@@ -186,6 +187,7 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
                 replica.recovery.recovery_id,
                 replica.set_aside,
             )
+            store.tell_as_it_is(pool_id, replica)
         try:
             # Even where nothing is cut off, files of a writer that died may be longer.
             cut_files(
@@ -198,6 +200,7 @@ def _cut(store: BlockStore, pool_id: str, replica: Replica, end: int) -> None:
         except OSError as error:
             store.disk_failed(volume, error)
             note_what_is_left(store, pool_id, opened, replica.shorten, freed)
+            store.tell_as_it_is(pool_id, replica)
             raise
     replica.shorten(end, last_sum)
     volume.count(pool_id, end + block_files.meta_bytes(on_disk, end) - freed)

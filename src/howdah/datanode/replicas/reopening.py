@@ -6,7 +6,7 @@ Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 2. hold it against what the client knows of it (the rules are `replicas`');
 3. cut what was never acknowledged, if there is any;
 4. rename the files to the new generation stamp, then change the map;
-5. tell the keeper.
+5. tell the keeper, whatever fails from here on.
 
 `kill -9` between any two steps leaves a replica that the next start finds, with every
 acknowledged byte (`replica_files` says how a cut does it), and a rename is all or
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.replicas.files import cut_files, files_bytes, open_files
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica
@@ -174,6 +174,7 @@ def _reopen_finalized(
         last_sum = opened.sum_up_to(opened.length_bytes)
         on_disk = opened.checksum
     store.rename(pool_id, replica, ReplicaState.RBW, stamp, lambda: replica.reopen(stamp, last_sum))
+    store.tell_as_it_is(pool_id, replica)
     store.in_memory.grow(pool_id, replica, request.block.length_bytes)
     return _writer(store, replica, request, on_disk, holder)
 
@@ -202,6 +203,7 @@ def _go_on(
         stamp,
         lambda: replica.recover(stamp, kept_bytes, last_sum),
     )
+    store.tell_as_it_is(pool_id, replica)
     return _writer(store, replica, request, on_disk, holder)
 
 
@@ -250,7 +252,7 @@ def _writer(
     on_disk: ChecksumSpec,
     holder: Stoppable,
 ) -> ReplicaWriter:
-    """Its files are open again, and it is told."""
+    """Its files are open again."""
     pool_id = request.block.pool_id
     volume = store.volumes[replica.volume_id]
     try:
@@ -264,7 +266,6 @@ def _writer(
     except OSError as error:
         store.disk_failed(volume, error)
         raise
-    store.tell(ReplicaOpened(replica.as_block(pool_id), volume.storage_id))
     writer = ReplicaWriter(
         pool_id,
         replica,

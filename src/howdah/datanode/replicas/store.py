@@ -335,9 +335,13 @@ class BlockStore:
         `durable`, since the namenode forgets the old stamp: a replica that has it still
         after a power cut is stale, and what was synced in it is as good as lost. During a
         rolling upgrade a finalized replica is kept as it is, too.
+
+        Whoever calls tells the keeper. Where it fails when the replica is changed the keeper is
+        told here: full reports would name for ever what is not there.
         """
         volume = self.volumes[replica.volume_id]
         copy: Copy | None = None
+        is_changed = False
         try:
             with volume.changing:
                 with self._lock:
@@ -353,6 +357,7 @@ class BlockStore:
                         # The volume may have been left meanwhile.
                         self._check_there(pool_id, replica)
                         change()
+                        is_changed = True
                 finally:
                     self.in_memory.settled(pool_id, replica)
             if durable:
@@ -361,6 +366,8 @@ class BlockStore:
             raise
         except OSError as error:
             self.disk_failed(volume, error)
+            if is_changed:
+                self.tell_as_it_is(pool_id, replica)
             raise
         finally:
             self.in_memory.delete_copy(copy)
@@ -566,6 +573,19 @@ class BlockStore:
     def tell(self, event: Event) -> None:
         """Pass something on to the keeper."""
         self._notify(event)
+
+    def tell_as_it_is(self, pool_id: str, replica: Replica) -> None:
+        """Have the keeper know the replica's stamp, and what it is stored as; nothing if it is
+        not in the map any more."""
+        with self._lock:
+            if self._replicas.find(pool_id, replica.block_id) is not replica:
+                return
+        block, state = replica.as_block(pool_id), replica.stored_as
+        if state is ReplicaState.FINALIZED:
+            self._notify(ReplicaReceived(block, replica.volume_id))
+        else:
+            left_over = state is ReplicaState.RWR
+            self._notify(ReplicaOpened(block, replica.volume_id, left_over))
 
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
         self.trouble.corrupt(pool_id, replica, reason)

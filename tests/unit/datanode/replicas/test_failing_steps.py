@@ -2,8 +2,8 @@
 
 A change is a row of calls to the disk. For every one of them the change is made on a replica
 of its own, and that call fails. Afterwards the files have at least what the map promises,
-every acknowledged byte is there, nobody holds anything, and a recovery sets the replica to
-what was acknowledged.
+every acknowledged byte is there, nobody holds anything, the keeper knows what there is, and a
+recovery sets the replica to what was acknowledged.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any, Final
 import pytest
 
 from howdah import errors
+from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.transfer.ops import Stage
 from howdah.transfer.sockets import PeerClosed
@@ -147,6 +149,17 @@ def test_a_step_that_fails_leaves_what_the_map_says(
     pytest.fail(f"{change} makes more than {MOST_CALLS} calls of {call}")
 
 
+def believed(node: Any) -> tuple[int, ReplicaState]:
+    """The stamp and the state of the replica that the keeper puts into full reports."""
+    match [each for each in node.events if isinstance(each, ReplicaOpened | ReplicaReceived)][-1]:
+        case ReplicaReceived(block):
+            return block.generation_stamp, ReplicaState.FINALIZED
+        case ReplicaOpened(block, _, left_over):
+            state = ReplicaState.RWR if left_over else ReplicaState.RBW
+            return block.generation_stamp, state
+    raise AssertionError("the keeper was told of no replica")
+
+
 def check(lab: Lab, node: Any, what: str) -> None:
     assert len(node.store.writers) == 0, what
     volume = node.volumes.all[0]
@@ -154,6 +167,7 @@ def check(lab: Lab, node: Any, what: str) -> None:
     assert volume.promised_bytes == 0, what
     replica = node.replicas.find(lab.POOL, 1)
     assert replica is not None, f"{what}: the replica is gone"
+    assert believed(node) == (replica.generation_stamp, replica.stored_as), what
     block_path, meta_path = map(Path, node.store.paths(lab.POOL, replica))
     length = replica.length_bytes
     assert length >= ACKED, what
