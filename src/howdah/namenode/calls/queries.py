@@ -348,6 +348,24 @@ class Queries:
             else:
                 summary.links += 1
 
+    def check_below(self, caller: Caller, path: str) -> Generator[None, None, None]:
+        """Raises AccessDenied unless the caller may look into all directories of a subtree; in
+        slices."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path, follows=False)
+        stack = [core.require(found)]
+        seen = 0
+        while stack and not core.permissions.is_exempt(who):
+            inode = stack.pop()
+            if isinstance(inode, Directory):
+                core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                entries = inode.contents()
+                stack += [entry for entry in entries if isinstance(entry, Directory)]
+                seen += 1 + len(entries)
+                if seen >= SLICE_INODES:
+                    seen = 0
+                    yield
+
     def quota(self, path: str) -> Quota | None:
         """The bounds of a path, if it is a directory that has any."""
         inode = self._core.resolve(path).inode

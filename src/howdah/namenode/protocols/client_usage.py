@@ -59,7 +59,7 @@ class UsageMethods:
                 bounds.fileAndDirectoryCount += part.files + part.links + part.directories
                 bounds.spaceConsumed += part.consumed_bytes
         else:
-            self._queries.file_info(caller, request.path, follows=False)
+            yield from self._queries.check_below(caller, request.path)
         return pb.GetQuotaUsageResponseProto(usage=bounds)
 
     def set_quota(

@@ -118,6 +118,23 @@ def test_listing_needs_read_and_enter(alice: Any, client_of: Any) -> None:
         client_of("eve").page("/user/alice/d")
 
 
+@pytest.mark.parametrize("bound", [(1 << 63) - 1, 100])
+def test_what_is_used_of_a_quota_is_told_to_who_may_look_everywhere(
+    client: Any, client_of: Any, bound: int
+) -> None:
+    client.mkdirs("/d/e", 0o755)
+    client.call(
+        "setQuota",
+        pb.SetQuotaRequestProto(path="/d", namespaceQuota=bound, storagespaceQuota=(1 << 63) - 1),
+    )
+    eve, usage = client_of("eve"), pb.GetQuotaUsageRequestProto(path="/d")
+    assert eve.call("getQuotaUsage", usage).usage.fileAndDirectoryCount == 2
+    client.chmod("/d/e", 0o751)
+    with pytest.raises(errors.AccessDenied, match='access=READ_EXECUTE, inode="/d/e"'):
+        eve.call("getQuotaUsage", usage)
+    assert client.call("getQuotaUsage", usage).usage.fileAndDirectoryCount == 2
+
+
 def test_reading_needs_read_on_the_file(alice: Any, client_of: Any) -> None:
     alice.create("/user/alice/f", mode=0o600)
     with pytest.raises(errors.AccessDenied, match="user=eve, access=READ"):
