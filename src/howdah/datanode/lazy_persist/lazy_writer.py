@@ -31,7 +31,7 @@ class LazyWriter:
         self._store = store
         self._interval_s = interval_s
         self._lock = threading.Lock()
-        self._queues: dict[str, SimpleQueue[tuple[Record, int]]] = {}
+        self._queues: dict[str, SimpleQueue[tuple[Record, int, Volume]]] = {}
         store.in_memory.make_room = lambda count_bytes: evicting.make_room(store, count_bytes)
         store.in_memory.rescue = self._rescue
 
@@ -87,7 +87,7 @@ class LazyWriter:
             with memory.lock:
                 is_on = memory.tracker.aim(record.key, turn, volume.storage_id)
             if is_on:
-                self._queue_of(volume).put((record, turn))
+                self._queue_of(volume).put((record, turn, volume))
                 given += 1
         return given
 
@@ -95,22 +95,23 @@ class LazyWriter:
         with self._store.in_memory.lock:
             self._store.in_memory.tracker.not_saved(record.key, turn)
 
-    def _queue_of(self, volume: Volume) -> SimpleQueue[tuple[Record, int]]:
+    def _queue_of(self, volume: Volume) -> SimpleQueue[tuple[Record, int, Volume]]:
         with self._lock:
             queue = self._queues.get(volume.storage_id)
             if queue is None:
                 queue = self._queues[volume.storage_id] = SimpleQueue()
                 threading.Thread(
                     target=self._work,
-                    args=(volume, queue),
+                    args=(queue,),
                     name=f"saving to {volume.path}",
                     daemon=True,
                 ).start()
             return queue
 
-    def _work(self, volume: Volume, queue: SimpleQueue[tuple[Record, int]]) -> None:
+    def _work(self, queue: SimpleQueue[tuple[Record, int, Volume]]) -> None:
         while True:
-            record, turn = queue.get()
+            # The volume may have been taken out since the last one, and be back as another.
+            record, turn, volume = queue.get()
             self.attempt(record, turn, volume)
 
     def attempt(self, record: Record, turn: int, volume: Volume) -> bool:

@@ -24,6 +24,8 @@ from howdah.datanode.memory.tracker import Stage
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.moving import move_to_type
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.volumes.volumes import Volume
+from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 
 pytestmark = pytest.mark.req("FS-211", "FS-212", "FS-213")
@@ -549,3 +551,23 @@ def test_an_append_without_room_in_memory_is_refused(lab: Lab, node: Node) -> No
         node.memory.grow(lab.POOL, replica, LIMIT)
     node.memory.settled(lab.POOL, replica)
     assert node.stage() is Stage.UNSAVED
+
+
+def test_a_volume_that_was_taken_out_and_comes_back_gets_copies_as_what_it_is_now(
+    node: Node,
+) -> None:
+    """Its account, and its lock, are those of the volume that is used."""
+    node.write(1)
+    assert node.lazy_writer.deal() == 1
+    wait_until(lambda: node.stage(1) is Stage.SAVED)
+    old = next(volume for volume in node.volumes if not volume.is_transient)
+    node.store.trouble.leave(old, "it was taken out", tell=False)
+    node.store.volumes.remove(old)
+    new = Volume(old.path, old.storage_id)
+    new.count(node.lab.POOL, old.pool_used_bytes(node.lab.POOL))
+    node.store.volumes.add(new)
+    node.write(2)
+    used = new.pool_used_bytes(node.lab.POOL)
+    assert node.lazy_writer.deal() == 2
+    wait_until(lambda: [node.stage(each) for each in (1, 2)] == [Stage.SAVED] * 2)
+    assert new.pool_used_bytes(node.lab.POOL) > used + len(DATA)
