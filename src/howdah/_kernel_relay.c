@@ -294,13 +294,17 @@ write_vectors(int descriptor, struct iovec *vectors, int count, int64_t at)
 /* Data first, then the checksums, from where the replica ends. The checksum of a part of a chunk that
  * was synced is replaced when the data that the new one needs is on the disk, too. */
 static int
-write_both(const relay *self, struct iovec *data, struct iovec *sums, int count)
+write_both(relay *self, struct iovec *data, struct iovec *sums, int count)
 {
     const int64_t offset = self->written, first = offset / self->chunk;
+    self->block_is_synced = 0;
     if (write_vectors(self->block, data, count, offset) < 0)
         return -1;
-    if (self->synced > first * self->chunk && howdah_sync_data(self->block) < 0)
-        return -1;
+    if (self->synced > first * self->chunk) {
+        if (howdah_sync_data(self->block) < 0)
+            return -1;
+        self->block_is_synced = 1;
+    }
     return write_vectors(self->meta, sums, count, self->meta_header + first * SUM_BYTES);
 }
 

@@ -50,6 +50,7 @@ typedef struct {
     int64_t front_silence_ns, take_silence_ns, ack_silence_ns, send_silence_ns; /* 0: no bound */
     int64_t tick_ns;
     int64_t written, acked, synced;
+    int block_is_synced; /* all that is written of the data, not of the checksums */
     /* `written` and the checksum of the last chunk, where that is partial, change together. */
     pthread_mutex_t tail_mutex;
     int has_mutex;

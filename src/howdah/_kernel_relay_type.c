@@ -225,6 +225,13 @@ acked_bytes(PyObject *self, void *closure)
     return PyLong_FromLongLong(__atomic_load_n(&((relay *)self)->acked, __ATOMIC_ACQUIRE));
 }
 
+static PyObject *
+block_is_synced(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((const relay *)self)->block_is_synced);
+}
+
 #define METHOD(name, function, text)                                                           \
     {name, (PyCFunction)(void (*)(void))function, METH_FASTCALL, text}
 
@@ -240,6 +247,9 @@ static PyMethodDef methods[] = {
 static PyGetSetDef members[] = {
     {"tail", tail, NULL, "How long the replica is, and the checksum of a partial last chunk.", NULL},
     {"acked_bytes", acked_bytes, NULL, "How much of it is acknowledged.", NULL},
+    {"block_is_synced", block_is_synced, NULL,
+     "Whether its data is on the disk, perhaps without its checksums; asked while it does not run.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -293,7 +293,7 @@ def test_a_recovery_that_fails_on_the_disk_can_be_done_again(
     check_books(lab, node)
 
 
-@pytest.mark.parametrize("call", ["fsync", "pwritev"])
+@pytest.mark.parametrize("call", ["fdatasync", "pwritev"])
 def test_a_disk_that_is_full_at_a_sync_costs_the_pipeline_and_no_acknowledged_byte(
     lab: Lab, node: Any, monkeypatch: Patch, call: str
 ) -> None:
@@ -320,7 +320,7 @@ def test_a_pipeline_whose_rename_fails_after_the_cut_can_be_rebuilt_again(
     lab: Lab, node: Any, monkeypatch: Patch
 ) -> None:
     writer = open_replica(lab, node, DATA[:700])
-    failing_once(monkeypatch, "fsync", errno.EIO, lambda *_: True)
+    failing_once(monkeypatch, "fdatasync", errno.EIO, lambda *_: True)
     writer.send(512, DATA[512:], sync=True)
     assert not writer.ack().is_success
     writer.close()

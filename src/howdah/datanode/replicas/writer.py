@@ -94,6 +94,8 @@ class ReplicaWriter:
         self._unsynced = unsynced
         self.synced_bytes = 0
         """Bytes that may have been synced: their checksum is handled with care."""
+        self.block_is_synced = False
+        """All data that was written is on the disk, whether its checksums are or not."""
         self._cache = WriteCache(replica.length_bytes, DEFAULT_POLICY, NO_HINTS)
         self._cached_fd = -1
         self._closed = False
@@ -201,10 +203,12 @@ class ReplicaWriter:
     ) -> None:
         meter = self.volume.meter
         begin_s = time.monotonic() if meter is not None and meter.is_sampled() else None
+        self.block_is_synced = False
         pwrite_all(self._block_fd, data, data_offset)
         if self.on_disk.sum_bytes:
             if self.synced_bytes > data_offset - data_offset % self._chunk:
                 os.fdatasync(self._block_fd)
+                self.block_is_synced = True
             pwrite_all(self._meta_fd, sums, meta_offset)
         if meter is not None and begin_s is not None:
             meter.add(DiskOp.WRITE, time.monotonic() - begin_s)
@@ -215,8 +219,10 @@ class ReplicaWriter:
     def sync(self) -> None:
         """All that was written is on the disk when this returns, and can be found there."""
         length = self.replica.length_bytes
-        os.fsync(self._block_fd)
-        os.fsync(self._meta_fd)
+        # Times may be forgotten, lengths may not: fdatasync knows the difference.
+        if not self.block_is_synced:
+            os.fdatasync(self._block_fd)
+        os.fdatasync(self._meta_fd)
         sync_directories(self._unsynced)
         self._unsynced, self.synced_bytes = (), length
 

@@ -136,6 +136,7 @@ class Relay:
                 count(Figures(*native.figures()))
                 writer.count_written()
                 if number == Reason.SYNC_DUE:
+                    writer.block_is_synced = native.block_is_synced
                     try:
                         sync()
                     except OSError as error:
@@ -145,6 +146,7 @@ class Relay:
                 elif number != Reason.TICK:
                     break
         finally:
+            writer.block_is_synced = False
             writer.replica.settle()
             with self._ringing:
                 self._has_run = True

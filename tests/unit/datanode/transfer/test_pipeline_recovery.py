@@ -363,13 +363,16 @@ def test_closing_again_waits_for_the_disk_where_that_is_configured(
     node = lab.node(DataSettings(socket_timeout_s=5, sync_on_close=True))
     write_part(lab, node, DATA)
     synced: set[str] = set()
-    sync = os.fsync
 
-    def noted(fd: int) -> None:
-        synced.add(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
-        sync(fd)
+    def noting(sync: Callable[[int], None]) -> Callable[[int], None]:
+        def noted(fd: int) -> None:
+            synced.add(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+            sync(fd)
 
-    monkeypatch.setattr(os, "fsync", noted)
+        return noted
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, noting(getattr(os, name)))
     assert lab.Writer(node, recovery(lab, CLOSING, len(DATA))).response.is_success
     assert synced >= {"blk_1", f"blk_1_{NEW}.meta", "rbw", node.block_path(1).parent.name}
 
