@@ -130,31 +130,39 @@ class Snapshots:
 
     # Which snapshots show what.
 
-    def newest(self, inode: INode, below: int = NOW) -> int:
-        """The newest snapshot, among those with smaller ids, that shows the inode."""
+    def newest(self, inode: INode, below: int = NOW, since: int = 0) -> int:
+        """The newest snapshot that shows the inode, among those with smaller ids than `below`,
+        and none that is smaller than `since`.
+
+        A directory may be in one that was in it before. At any one time none is in itself: so
+        who goes along links goes on as long as there is a time in which all of them were alive,
+        and comes to an end.
+        """
         best = NONE
-        youngest_link = 0
-        node: INode | None = inode
-        while node is not None:
-            inode_id = node.inode_id
-            root = self.roots.get(inode_id)
-            if root is not None:
-                found = root.newest(below)
-                if found >= youngest_link:
-                    best = max(best, found)
-            for link in self.dead_of.get(inode_id, ()):
-                found = self._newest_through(link, below)
-                if found >= youngest_link:
-                    best = max(best, found)
-            youngest_link = max(youngest_link, self.births.get(inode_id, 0))
-            node = node.parent
+        todo: list[tuple[INode, int, int]] = [(inode, below, since)]
+        while todo:
+            start, below, since = todo.pop()
+            node: INode | None = start
+            while node is not None and since < below:
+                inode_id = node.inode_id
+                root = self.roots.get(inode_id)
+                if root is not None:
+                    found = root.newest(below)
+                    if found >= since:
+                        best = max(best, found)
+                for link in self.dead_of.get(inode_id, ()):
+                    if link.last >= below:
+                        todo.append((link.parent, min(below, link.death), max(since, link.birth)))
+                    elif link.last >= since:
+                        best = max(best, link.last)
+                since = max(since, self.births.get(inode_id, 0))
+                node = node.parent
         return best
 
     def _newest_through(self, link: DeadLink, below: int) -> int:
         if link.last < below:
             return link.last
-        found = self.newest(link.parent, min(below, link.death))
-        return found if found >= link.birth else NONE
+        return self.newest(link.parent, min(below, link.death), link.birth)
 
     def shows(self, inode: INode) -> bool:
         """True if some snapshot shows the inode, wherever."""

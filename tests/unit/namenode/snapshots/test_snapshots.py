@@ -12,6 +12,7 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import InMemoryNamenode
+from howdah.testing.internal.namespaces.fingerprint import check_consistent
 
 pytestmark = pytest.mark.usefixtures("nodes")
 
@@ -383,6 +384,35 @@ def test_snapshot_of_a_file_that_is_gone_before_it_was_copied_has_all_its_bytes(
     remove(snap, "/d", "s2")
     assert not snap.namenode.core.namespace.blocks
     assert not snap.namenode.core.namespace.snapshots.copies
+
+
+def test_a_directory_may_go_into_one_that_was_in_it(snap: Any) -> None:
+    snap.mkdirs("/d/a/b")
+    for name in ("s0", "s1", "s2"):
+        create(snap, "/d", name)
+    snap.rename("/d/a/b", "/d/b")
+    snap.rename("/d/a", "/d/b/a")
+    for name in ("s2", "s0"):
+        remove(snap, "/d", name)
+        for path in ("/d/.snapshot/s1/a/b", "/d/b/a"):
+            assert snap.exists(path)
+            assert snap.names(path) == []
+    remove(snap, "/d", "s1")
+    assert snap.names("/d") == ["b", "sub"]
+    check_consistent(snap.namenode.core.namespace)
+
+
+def test_what_was_renamed_on_all_levels_of_a_deep_tree_is_found(snap: Any) -> None:
+    levels = 600
+    snap.mkdirs("/d" + "/a" * levels)
+    for name in ("s0", "s1"):
+        create(snap, "/d", name)
+    for level in range(levels, 0, -1):
+        above = "/d" + "/a" * (level - 1)
+        snap.rename(f"{above}/a", f"{above}/b")
+    remove(snap, "/d", "s1")
+    assert snap.exists("/d/.snapshot/s0" + "/a" * levels)
+    assert snap.exists("/d" + "/b" * levels)
 
 
 @pytest.mark.parametrize("gone", ["/d/sub/f", "/d"])
