@@ -244,6 +244,7 @@ class BlockStore:
             try:
                 with volume.changing:
                     with self._lock:
+                        self._check_used(volume, block)
                         self._replicas.add(block.pool_id, replica)
                         if holder is not None:
                             self.writers.hold(block, holder)
@@ -376,6 +377,15 @@ class BlockStore:
         if self._replicas.find(pool_id, replica.block_id) is not replica:
             raise errors.ReplicaNotFound(f"{replica!r} of {pool_id} has just been deleted")
 
+    @staticmethod
+    def _check_used(volume: Volume, block: ExtendedBlock) -> None:
+        """With the map's lock, before a replica is added: once the volume is left nobody would
+        take it out again."""
+        if volume.failure is not None:
+            raise errors.RemoteError(
+                f"{block} does not go to {volume}, which is not used any more, {volume.failure}"
+            )
+
     # --- ending a write ---
 
     def finalize(
@@ -480,12 +490,7 @@ class BlockStore:
                 with self._lock:
                     self.short_circuit.revoke(pool_id, old.block_id)
                     self._check_there(pool_id, old)
-                    if volume.failure is not None:
-                        # What is added now nobody would take out again.
-                        raise errors.RemoteError(
-                            f"{old!r} stays where it is: {volume} is not used any more, "
-                            f"{volume.failure}"
-                        )
+                    self._check_used(volume, old.as_block(pool_id))
                     self._replicas.remove(pool_id, old.block_id)
                     self._replicas.add(pool_id, new)
         except errors.HowdahError:

@@ -95,6 +95,30 @@ def test_a_failed_creation_leaves_no_replica(
     assert node.volumes.all[0].failure is None
 
 
+def test_no_replica_is_made_on_a_volume_that_was_left_since_it_was_chosen(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its disk may work, as where an administrator takes it out. The write would succeed, and
+    the namenode forget the replica with the volume."""
+    (volume,) = node.volumes.all
+    choose = node.store.in_memory.choose
+
+    def chosen_late(*arguments: Any, **named: Any) -> Any:
+        found = choose(*arguments, **named)
+        node.store.trouble.leave(volume, "it was taken out", tell=False)
+        return found
+
+    monkeypatch.setattr(node.store.in_memory, "choose", chosen_late)
+    writer = lab.Writer(node, lab.write_request(lab.block(2, length=1 << 20)))
+    assert not writer.response.is_success
+    assert "it was taken out" in writer.response.message
+    node.wait_idle()
+    assert node.replicas.find(lab.POOL, 2) is None
+    assert node.files("rbw") == set()
+    assert volume.promised_bytes == 0
+    assert len(node.store.writers) == 0
+
+
 @pytest.mark.req("FS-126", "FS-131")
 @pytest.mark.parametrize("state", ["rbw", "finalized"])
 def test_a_stale_replica_gives_way_to_a_write_under_a_newer_stamp(
