@@ -259,7 +259,9 @@ def _writer(
         # Clients name the file's block size as the length: the room that it may still take.
         promised_bytes = volume.promise_up_to(request.block.length_bytes - replica.length_bytes)
         try:
-            block_fd, meta_fd = open_files(store.paths(pool_id, replica))
+            paths = store.paths(pool_id, replica)
+            counted_bytes = sum(os.stat(path).st_size for path in paths)
+            block_fd, meta_fd = open_files(paths)
         except BaseException:
             volume.promise(-promised_bytes)
             raise
@@ -275,7 +277,7 @@ def _writer(
         on_disk,
         request.checksum,
         promised_bytes=promised_bytes,
-        counted_bytes=files_bytes(block_fd, meta_fd),
+        counted_bytes=counted_bytes,
         holder=holder,
     )
     # Its last chunk may have been synced, by whoever wrote it before.

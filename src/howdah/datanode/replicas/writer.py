@@ -14,6 +14,7 @@ the data that the new one needs is synced too.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Sequence
@@ -35,10 +36,13 @@ from howdah.datanode.replicas.write_plan import (
     plan_write,
 )
 from howdah.datanode.replicas.writers import Stoppable
+from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.checksum import ChecksumSpec, verify_chunks
 from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.packet_stream import Packet
+
+log = logging.getLogger(__name__)
 
 Buffer = bytes | bytearray | memoryview
 _PWRITEV: Final = os.pwritev
@@ -261,6 +265,15 @@ class ReplicaWriter:
         """All is written: set the disk to work on the rest, if that is wanted."""
         tell(self._block_fd, self._cache.closing(self.replica.length_bytes))
 
+    def _files_bytes(self) -> int:
+        """Of a write that failed there may be more than the replica has."""
+        try:
+            return files_bytes(self._block_fd, self._meta_fd)
+        except OSError as error:
+            log.error("how long the files of %r are is not known: %s", self.replica, error)
+            length = self.replica.length_bytes
+            return length + block_files.meta_bytes(self.on_disk, length)
+
     def close(self) -> None:
         """Close the files and settle the volume's account. May be called again."""
         if self._closed:
@@ -268,9 +281,7 @@ class ReplicaWriter:
         self._closed = True
         try:
             self.volume.promise(-self._promised_bytes)
-            # Of a write that failed there may be more than the replica has.
-            now_bytes = files_bytes(self._block_fd, self._meta_fd)
-            self.volume.count(self.pool_id, now_bytes - self._counted_bytes)
+            self.volume.count(self.pool_id, self._files_bytes() - self._counted_bytes)
         finally:
             try:
                 os.close(self._block_fd)

@@ -29,7 +29,9 @@ from howdah.transfer.sockets import PeerClosed
 Lab = Any
 DATA: Final = bytes(range(256)) * 10
 ACKED: Final = 700
-CALLS: Final = ("open", "rename", "fsync", "fdatasync", "ftruncate", "pwrite", "pwritev", "stat")
+CALLS: Final = (
+    *("open", "rename", "fsync", "fdatasync", "ftruncate", "pwrite", "pwritev", "stat", "fstat"),
+)
 RECOVERY: Final = 1500
 MOST_CALLS: Final = 40
 
