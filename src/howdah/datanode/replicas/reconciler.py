@@ -164,6 +164,9 @@ class Reconciler:
             outcome.block.length_bytes,
         )
         with self._lock:
+            if volume.failure is not None:
+                # It was left just now, and nobody would take the replica out again.
+                return
             self._replicas.add(pool_id, taken)
         volume.count(pool_id, os.stat(block_path).st_size + os.stat(meta_path).st_size)
         block = taken.as_block(pool_id)

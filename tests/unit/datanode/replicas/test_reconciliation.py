@@ -16,6 +16,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ReplicaSuspect,
 )
+from howdah.datanode.replicas import reconciler
 from howdah.datanode.replicas.moving import move_to_volume
 from howdah.datanode.replicas.reconciliation import (
     NOTHING,
@@ -204,6 +205,22 @@ def test_a_pair_that_nobody_knows_is_taken_in_and_told(node: Any, lab: Lab) -> N
     assert node.events == [ReplicaReceived(block, storage_id), ReplicaSuspect(block, storage_id)]
     assert readable(node, lab) == DATA
     assert used_bytes(node, lab) == before
+
+
+def test_a_pair_is_not_taken_in_on_a_volume_that_is_left_meanwhile(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, _, storage_id = written(node, lab)
+    node.replicas.remove(lab.POOL, 1)
+
+    def judged_late(*arguments: Any) -> Any:
+        node.store.trouble.leave(node.volumes[storage_id], "it was taken out", tell=False)
+        return judge(*arguments)
+
+    monkeypatch.setattr(reconciler, "judge", judged_late)
+    settle(node, lab, storage_id)
+    assert node.replicas.find(lab.POOL, 1) is None
+    assert node.events == []
 
 
 def test_a_pair_whose_meta_file_is_none_is_not_taken_in(node: Any, lab: Lab) -> None:
