@@ -10,7 +10,7 @@
  * lays it out, and chunks from where the replica's last whole one ends, with a checksum each; it
  * has bytes that the replica has not, or an order to sync, and is not the last one. A heartbeat is
  * ordinary, too. Where a sync is ordered the caller is told, who brings the files to the disk, and
- * says so. What a flush has left of a chunk comes once more with the next packet: those bytes are
+ * says so, and perhaps that the next ones may be done here. What a flush has left of a chunk comes once more with the next packet: those bytes are
  * not written again, but the chunk's checksum is; if they were synced, the data that the new one
  * needs is brought to the disk first. An ordinary ack says that all went well, and its bytes are
  * known before it comes.
@@ -372,7 +372,20 @@ take_sync(relay *self, const packet *found, int64_t known)
     }
     self->sync_seqno = found->seqno;
     self->sync_stride = found->stride;
-    return SYNC_DUE;
+    if (!self->may_sync)
+        return SYNC_DUE;
+    const int64_t before = howdah_now_ns();
+    self->synced = self->written; /* perhaps, also where it fails */
+    if ((!self->block_is_synced && howdah_sync_data(self->block) < 0) ||
+        howdah_sync_data(self->meta) < 0) {
+        self->code = errno;
+        return DISK_FAILED;
+    }
+    self->front_since = howdah_now_ns();
+    self->syncs++;
+    self->sync_ns += (uint64_t)(self->front_since - before);
+    howdah_relay_synced(self);
+    return GOING_ON;
 }
 
 void
@@ -383,10 +396,13 @@ howdah_relay_synced(relay *self)
     self->start += self->sync_stride;
     self->sync_stride = self->forwarded = 0;
     self->packets++;
-    if (self->mirror < 0)
+    if (self->mirror < 0) {
         acknowledge(self, next.seqno, next.end);
-    else
-        self->due[(self->due_first + self->due_count++) % MOST_DUE] = next;
+        return;
+    }
+    if (!self->due_count)
+        self->ack_since = howdah_now_ns();
+    self->due[(self->due_first + self->due_count++) % MOST_DUE] = next;
 }
 
 /* Everything ordinary that is here in whole packets, as far as acks may be due. */
@@ -427,10 +443,9 @@ take_packets(relay *self)
             self->stride = found.stride;
         }
         if (!count && kind == ORDINARY && most) {
-            if (!found.is_heartbeat)
-                return take_sync(self, &found, known);
-            const int reason = take_heartbeat(self, &found);
-            if (reason != GOING_ON)
+            const int reason = found.is_heartbeat ? take_heartbeat(self, &found)
+                                                  : take_sync(self, &found, known);
+            if (reason != GOING_ON || self->waits_to_sync)
                 return reason;
             continue;
         }

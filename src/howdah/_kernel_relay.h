@@ -71,7 +71,8 @@ typedef struct {
     int waits_to_sync;
     int64_t sync_seqno;
     size_t sync_stride;
-    uint64_t writes, write_ns, sends, send_ns, taken_bytes, packets;
+    int may_sync; /* the caller need not be told */
+    uint64_t writes, write_ns, sends, send_ns, taken_bytes, packets, syncs, sync_ns;
 } relay;
 
 /* Until something is not ordinary; why. Without the interpreter's lock. */

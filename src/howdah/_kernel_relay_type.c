@@ -135,22 +135,27 @@ interrupt(relay *self, PyObject *const *args, Py_ssize_t nargs)
     Py_RETURN_NONE;
 }
 
-/* synced(): what `run` has asked for is on the disk, and its packet is acknowledged. */
+/* synced(others): what `run` has asked for is on the disk, and its packet is acknowledged. If
+ * `others` is true it need not ask again. */
 static PyObject *
 synced(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    (void)args;
-    if (howdah_wrong_count("synced", 0, nargs))
+    if (howdah_wrong_count("synced", 1, nargs))
+        return NULL;
+    const int others = PyObject_IsTrue(args[0]);
+    if (others < 0)
         return NULL;
     if (self->running || !self->sync_stride) {
         PyErr_SetString(PyExc_RuntimeError, "no sync is due");
         return NULL;
     }
+    self->may_sync = others;
     howdah_relay_synced(self);
     Py_RETURN_NONE;
 }
 
-/* figures() -> (writes, their ns, sends, their ns, bytes and packets), since it was asked last.
+/* figures() -> (writes, their ns, sends, their ns, bytes, packets, syncs that it did by itself, and
+ * their ns), since it was asked last.
  * `run` goes on counting from nothing. */
 static PyObject *
 figures(relay *self, PyObject *const *args, Py_ssize_t nargs)
@@ -163,13 +168,13 @@ figures(relay *self, PyObject *const *args, Py_ssize_t nargs)
         return NULL;
     }
     PyObject *result = Py_BuildValue(
-        "(KKKKKK)", (unsigned long long)self->writes, (unsigned long long)self->write_ns,
+        "(KKKKKKKK)", (unsigned long long)self->writes, (unsigned long long)self->write_ns,
         (unsigned long long)self->sends, (unsigned long long)self->send_ns,
-        (unsigned long long)self->taken_bytes,
-        (unsigned long long)self->packets);
+        (unsigned long long)self->taken_bytes, (unsigned long long)self->packets,
+        (unsigned long long)self->syncs, (unsigned long long)self->sync_ns);
     if (result != NULL)
         self->writes = self->write_ns = self->sends = self->send_ns = self->taken_bytes =
-            self->packets = 0;
+            self->packets = self->syncs = self->sync_ns = 0;
     return result;
 }
 
@@ -226,6 +231,13 @@ acked_bytes(PyObject *self, void *closure)
 }
 
 static PyObject *
+synced_bytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLongLong(((const relay *)self)->synced);
+}
+
+static PyObject *
 block_is_synced(PyObject *self, void *closure)
 {
     (void)closure;
@@ -238,8 +250,9 @@ block_is_synced(PyObject *self, void *closure)
 static PyMethodDef methods[] = {
     METHOD("run", run, "run() -> (why it returned, errno)"),
     METHOD("interrupt", interrupt, "interrupt()"),
-    METHOD("synced", synced, "synced()"),
-    METHOD("figures", figures, "figures() -> (writes, write_ns, sends, send_ns, bytes, packets)"),
+    METHOD("synced", synced, "synced(others)"),
+    METHOD("figures", figures,
+           "figures() -> (writes, write_ns, sends, send_ns, bytes, packets, syncs, sync_ns)"),
     METHOD("rest", rest, "rest() -> (packets, forwarded, acks, unsent acks, due)"),
     {NULL, NULL, 0, NULL},
 };
@@ -247,6 +260,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef members[] = {
     {"tail", tail, NULL, "How long the replica is, and the checksum of a partial last chunk.", NULL},
     {"acked_bytes", acked_bytes, NULL, "How much of it is acknowledged.", NULL},
+    {"synced_bytes", synced_bytes, NULL,
+     "How much of it may be on the disk with its checksums; asked while it does not run.", NULL},
     {"block_is_synced", block_is_synced, NULL,
      "Whether its data is on the disk, perhaps without its checksums; asked while it does not run.",
      NULL},

@@ -137,7 +137,7 @@ class Place:
             reason = Reason(number)
             if reason is Reason.SYNC_DUE:
                 self.synced.append(self.relay.tail[0])
-                self.relay.synced()
+                self.relay.synced(False)
         packets, forwarded, acks, unsent, due = self.relay.rest()
         chunk = self._spec.bytes_per_checksum
         return End(
@@ -407,18 +407,68 @@ def test_a_sync_is_the_callers_and_its_packet_is_acked_behind_it(
     assert here.relay.acked_bytes == 16
     with pytest.raises(RuntimeError, match="it waits for a sync"):
         here.relay.run()
-    here.relay.synced()
+    here.relay.synced(False)
     assert here.relay.acked_bytes == 16 + len(data)
     with pytest.raises(RuntimeError, match="no sync is due"):
-        here.relay.synced()
+        here.relay.synced(False)
     here.front.sendall(packet(16 + len(data) // 8 * 8, 2, bytes(16)))
     here.front.shutdown(socket.SHUT_WR)
     end = here.run()
     assert end.reason is Reason.FRONT_CLOSED
     assert end.to_front == encode_ack(1, ALONE) + encode_ack(2, ALONE)
     assert here.synced == []
-    _, _, _, _, _, packets = here.relay.figures()
+    _, _, _, _, _, packets, *_ = here.relay.figures()
     assert packets == 3
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_what_comes_after_a_sync_may_be_synced_without_its_caller(
+    place: Callable[..., Place], mirror: bool
+) -> None:
+    """All that follows is in one piece: nothing more comes that would wake it up."""
+    follows = packet(16, 1, bytes(16)) + packet(32, 2, b"", sync=True)
+    follows += packet(32, 3, bytes(13), sync=True) + packet(40, 4, bytes(16))
+    here = place(mirror=mirror, came=packet(0, 0, bytes(16), sync=True))
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    assert here.relay.synced_bytes == 0
+    here.relay.synced(True)
+    here.front.sendall(follows)
+    thread = threading.Thread(target=here.relay.run, daemon=True)
+    thread.start()
+    if mirror:
+        for seqno in range(5):
+            here.mirror.sendall(encode_ack(seqno, ALONE))
+    wanted = b"".join(encode_ack(seqno, TWO if mirror else ALONE) for seqno in range(5))
+    assert here.front.recv(len(wanted), socket.MSG_WAITALL) == wanted
+    here.front.shutdown(socket.SHUT_WR)
+    thread.join(30)
+    assert not thread.is_alive()
+    *_, packets, syncs, sync_ns = here.relay.figures()
+    assert (packets, syncs) == (5, 2)
+    assert sync_ns > 0
+    assert (here.relay.synced_bytes, here.relay.tail[0], here.relay.acked_bytes) == (45, 56, 56)
+    assert here.relay.block_is_synced, "a checksum that was synced is replaced behind its data"
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["data", "checksums"])
+def test_what_cannot_be_synced_without_the_caller_is_a_failing_disk(
+    place: Callable[..., Place], which: int
+) -> None:
+    """/dev/null takes what is written to it, and cannot be synced."""
+    here = place(came=packet(0, 0, bytes(16), sync=True))
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    here.relay.synced(True)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, here._files[which])
+    os.close(null)
+    order = packet(16, 1, b"", sync=True)
+    here.front.sendall(order)
+    assert here.relay.run() == (Reason.DISK_FAILED, errno.EINVAL)
+    packets, _, _, unsent, due = here.relay.rest()
+    assert packets == order, "what is told of it is its caller's affair"
+    assert (unsent, due) == (b"", [])
+    assert here.relay.acked_bytes == 16
+    assert here.relay.synced_bytes == 16
 
 
 def test_a_sync_that_failed_leaves_the_packet_and_its_number(place: Callable[..., Place]) -> None:
@@ -439,7 +489,7 @@ def test_a_mirror_has_the_order_before_it_is_carried_out_here(
     assert drain(here.mirror) == order
     # It may be through with it sooner.
     here.mirror.sendall(encode_ack(0, ALONE))
-    here.relay.synced()
+    here.relay.synced(False)
     here.front.shutdown(socket.SHUT_WR)
     end = here.run()
     assert (end.reason, end.to_front, end.due) == (
@@ -465,7 +515,7 @@ def test_nobody_waits_for_a_disk_while_the_mirror_owes_acks_of_what_was_before(
     assert here.front.recv(64) == encode_ack(0, TWO)
     thread.join(30)
     assert found == [(Reason.SYNC_DUE, 0)]
-    here.relay.synced()
+    here.relay.synced(False)
     here.front.shutdown(socket.SHUT_WR)
     end = here.run()
     assert (end.written, end.acked, end.due) == (16, 16, [(1, 16)])
@@ -573,7 +623,7 @@ def test_a_stream_passes_both_ways_at_once(place: Callable[..., Place], kind: Ch
     assert end.data == data
     assert end.sums == sums_of(data, spec)
     assert end.written == end.acked == 1024 + len(data)
-    writes, _, sends, _, written, packets = here.relay.figures()
+    writes, _, sends, _, written, packets, *_ = here.relay.figures()
     assert (written, packets) == (len(data), count)
     assert writes == sends <= count
 
@@ -581,10 +631,10 @@ def test_a_stream_passes_both_ways_at_once(place: Callable[..., Place], kind: Ch
 def test_figures_come_with_each_tick_and_once(place: Callable[..., Place]) -> None:
     here = place(times=(0, 0, 0, 0, 1), came=packet(0, 0, bytes(16)))
     assert here.relay.run() == (Reason.TICK, 0)
-    writes, write_ns, sends, send_ns, written, packets = here.relay.figures()
+    writes, write_ns, sends, send_ns, written, packets, *_ = here.relay.figures()
     assert (writes, sends, send_ns, written, packets) == (1, 0, 0, 16, 1)
     assert write_ns > 0
-    assert here.relay.figures() == (0,) * 6
+    assert here.relay.figures() == (0,) * 8
 
 
 def test_others_see_how_far_it_is_while_it_runs_and_may_end_it(

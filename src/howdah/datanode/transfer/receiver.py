@@ -349,6 +349,8 @@ class BlockReceiver:
             activity.count(Count.BytesWritten, figures.written_bytes)
         if figures.sends:
             activity.took(Work.MirrorSend, figures.send_ns, figures.sends)
+        if figures.syncs:
+            activity.took(Work.Fsync, figures.sync_ns, figures.syncs)
         self.received_bytes += figures.written_bytes
         self._packets += figures.packets
         self._disk_ns += figures.write_ns
@@ -420,8 +422,9 @@ class BlockReceiver:
             self._fail_disk(error, packets[0].header, responder)
             raise
 
-    def _sync(self) -> None:
-        """What is written so far is on the disk when this returns."""
+    def _sync(self) -> bool:
+        """What is written so far is on the disk when this returns. Whether nobody has to be told
+        of the next syncs one by one: their replica can be found on the disk by now."""
         writer = self._writer
         writer.replica.synced = True
         began_ns = time.perf_counter_ns()
@@ -432,6 +435,7 @@ class BlockReceiver:
         self._store.activity.took(Work.Fsync, took_ns)
         if writer.volume.meter is not None:
             writer.volume.meter.synced(took_ns / 1e9)
+        return writer.volume.meter is None and self._span is NOTHING
 
     @staticmethod
     def _acked_before_a_sync(packets: Sequence[Packet], responder: Responder) -> Sequence[Packet]:

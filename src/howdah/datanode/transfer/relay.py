@@ -76,6 +76,9 @@ class Figures:
     send_ns: int
     written_bytes: int
     packets: int
+    syncs: int
+    """By the kernel alone, as `sync_ns`."""
+    sync_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +126,11 @@ class Relay:
             if not self._has_run:
                 self._native.interrupt()
 
-    def run(self, count: Callable[[Figures], None], sync: Callable[[], None]) -> Rest:
+    def run(self, count: Callable[[Figures], None], sync: Callable[[], bool]) -> Rest:
         """Relay packets until one, or an ack, is not ordinary. `count` gets figures about once a
-        second, and before each `sync`, which brings to the disk what is written. Raises what ends
-        the connection in front; a mirror that is lost is marked as failed."""
+        second, and before each `sync`, which brings to the disk what is written, and says whether
+        the kernel may do so by itself from then on. Raises what ends the connection in front; a
+        mirror that is lost is marked as failed."""
         native, writer = self._native, self._writer
         failure: OSError | None = None
         writer.replica.follow(native)
@@ -138,15 +142,16 @@ class Relay:
                 if number == Reason.SYNC_DUE:
                     writer.block_is_synced = native.block_is_synced
                     try:
-                        sync()
+                        may_sync = sync()
                     except OSError as error:
                         failure = error
                         break
-                    native.synced()
+                    native.synced(may_sync)
                 elif number != Reason.TICK:
                     break
         finally:
             writer.block_is_synced = False
+            writer.synced_bytes = max(writer.synced_bytes, native.synced_bytes)
             writer.replica.settle()
             with self._ringing:
                 self._has_run = True

@@ -220,15 +220,23 @@ def test_after_a_part_of_a_chunk_python_goes_on_where_the_kernel_stops(
 def test_orders_to_sync_do_not_end_the_kernels_part_of_a_block(
     lab: Lab, node: Any, relayed: list[int], monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """Our client's, in packets of their own, and Hadoop's, with data."""
+    """Our client's, in packets of their own, and Hadoop's, with data. When Python has done the
+    first one, and the files can be found on the disk, the kernel does the others by itself."""
     synced: list[int] = []
-    sync = ReplicaWriter.sync
+    counted = 0
+    sync, took = ReplicaWriter.sync, Activity.took
 
     def noting(self: ReplicaWriter) -> None:
         synced.append(self.replica.length_bytes)
         sync(self)
 
+    def counting(self: Activity, work: Work, ns: int, number: int = 1) -> None:
+        nonlocal counted
+        counted += number if work is Work.Fsync else 0
+        took(self, work, ns, number)
+
     monkeypatch.setattr(ReplicaWriter, "sync", noting)
+    monkeypatch.setattr(Activity, "took", counting)
     targets = [lab.node() for _ in range(count - 1)]
     writer = lab.Writer(node, lab.write_request(lab.block(1), *targets))
     writer.send(0, DATA[:700])
@@ -237,11 +245,12 @@ def test_orders_to_sync_do_not_end_the_kernels_part_of_a_block(
     writer.send(1000, b"", sync=True)
     assert [writer.ack().is_success for _ in range(4)] == [True] * 4
     assert relayed == []
-    assert sorted(synced) == sorted([700, 1000, 1000] * count)
+    assert synced == [700] * count
     assert all(each.replicas.find(lab.POOL, 1).synced for each in (node, *targets))
     writer.send(1000, b"", last=True)
     assert writer.ack().is_success
     assert relayed == [1000] * count
+    assert counted == 3 * count
     assert all(each.content(1) == DATA[:1000] for each in (node, *targets))
 
 
@@ -264,6 +273,24 @@ def test_a_disk_that_fails_to_sync_is_told_as_in_python(
     for each in targets:
         each.wait_idle()
     assert relayed == [len(DATA)] * count
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["data", "checksums"])
+def test_a_disk_that_fails_when_the_kernel_syncs_is_told_as_in_python(
+    lab: Lab, node: Any, relayed: list[int], which: int
+) -> None:
+    writer = lab.Writer(node, lab.write_request(lab.block(1)))
+    writer.send(0, DATA[:1024], sync=True)
+    assert writer.ack().is_success
+    descriptor = node.store.writers.all()[0]._writer.files[which]
+    with open(os.devnull, "r+b") as null:
+        os.dup2(null.fileno(), descriptor)
+    writer.send(1024, DATA[1024:1500], sync=True)
+    assert writer.ack().replies == (Status.ERROR,)
+    node.wait_idle()
+    writer.close()
+    assert node.replicas.find(lab.POOL, 1).acked_bytes == 1024
+    assert relayed == [1500]
 
 
 @pytest.mark.parametrize("count", [1, 2])
