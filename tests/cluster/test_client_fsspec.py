@@ -100,6 +100,23 @@ def test_a_filesystem_is_pickled(hfs: HowdahFileSystem, here: str) -> None:
     assert again.cat_file(f"{here}/f") == b"x"
 
 
+@pytest.mark.parametrize("options", [{}, {"cache_type": "readahead"}])
+def test_a_file_that_is_read_is_pickled_with_its_position(
+    hfs: HowdahFileSystem, here: str, options: dict[str, Any]
+) -> None:
+    hfs.pipe_file(f"{here}/f", b"0123456789")
+    with hfs.open(f"{here}/f", **options) as file:
+        assert file.read(3) == b"012"
+        with pickle.loads(pickle.dumps(file)) as again:
+            assert again.read() == b"3456789"
+        assert file.read() == b"3456789"
+
+
+def test_a_file_that_is_written_is_not_pickled(hfs: HowdahFileSystem, here: str) -> None:
+    with hfs.open(f"{here}/f", "wb") as file, pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(file)
+
+
 # --- looking ---------------------------------------------------------------------------
 
 

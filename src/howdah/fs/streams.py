@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import io
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, SupportsIndex, cast, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, SupportsIndex, cast, runtime_checkable
 
 from howdah import errors
 from howdah.fs import capabilities
@@ -108,6 +108,9 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
             self._inner = cast(InnerOutput, inner)
         else:
             self._inner = PlainOutput(inner, path)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(f"cannot pickle {self.name}, which is being written")
 
     @property
     def name(self) -> str:
@@ -306,9 +309,19 @@ class FSDataInputStream(io.BufferedReader, DataInput):
     `read_int`, `read_utf` and their like read what Java's DataOutputStream writes.
     """
 
+    reopened: Callable[[int], FSDataInputStream] | None = None
+    """Opens the file anew at an offset. A stream that has it can be pickled if it can."""
+
     def __init__(self, inner: io.RawIOBase, buffer_size: int = 64 * 1024) -> None:
         super().__init__(inner, buffer_size)
         self._inner: InnerInput = inner  # type: ignore[assignment]
+
+    def __reduce_ex__(
+        self, protocol: SupportsIndex
+    ) -> tuple[Callable[[int], FSDataInputStream], tuple[int]]:
+        if self.reopened is None:
+            raise TypeError(f"cannot pickle the open stream of {self.name}")
+        return self.reopened, (self.tell(),)
 
     @property
     def size(self) -> int:

@@ -43,6 +43,13 @@ class CachedFile(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no t
         super().close()
 
 
+def reopened(fs: AbstractFileSystem, path: str, position: int) -> FSDataInputStream:
+    """A file that was pickled while it was read: open again, at the same place."""
+    stream: FSDataInputStream = fs.open(path, "rb")
+    stream.seek(position)
+    return stream
+
+
 class UncommittedFile(io.BufferedIOBase):
     """A file of a transaction: written beside its place, renamed into it by `commit`."""
 

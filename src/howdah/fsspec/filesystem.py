@@ -32,7 +32,7 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec import options
-from howdah.fsspec.files import CachedFile, UncommittedFile
+from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.moving import MovingFileSystem
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
 from howdah.users.current import process_user
@@ -290,6 +290,7 @@ class HowdahFileSystem(MovingFileSystem):
             stream = self._hdfs.open(stripped)
             cache_type = kwargs.get("cache_type")
             if cache_type is None:
+                stream.reopened = partial(reopened, self, stripped)
                 return stream
             return CachedFile(
                 self,
