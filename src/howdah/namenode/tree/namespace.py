@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode.caching.pools import CachePools
-from howdah.namenode.inodes import paths, storage_policies
+from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.effects import (
     BlockEvent,
     BlockOpened,
@@ -31,7 +31,6 @@ from howdah.namenode.inodes.effects import (
     EditDoesNotFit,
     ReplicationChanged,
 )
-from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.inodes import (
     LAST_RESERVED_BLOCK_ID,
     LAST_RESERVED_GENERATION_STAMP,
@@ -47,12 +46,12 @@ from howdah.namenode.inodes.inodes import (
 )
 from howdah.namenode.snapshots.edits import SnapshotEdits
 from howdah.namenode.snapshots.snapshots import Snapshots
-from howdah.namenode.tree import quotas
 from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.tree.departures import Departures
 from howdah.namenode.tree.leases import LeaseRegistry
 from howdah.namenode.tree.marks import Marks
 from howdah.namenode.tree.measuring import Measuring
+from howdah.namenode.tree.quota_edits import QuotaEdits
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
 from howdah.namenode.tree.ways import Way, Ways
@@ -106,9 +105,6 @@ class Namespace:
             edits.AddBlockOp: self._add_block,
             edits.UpdateBlocksOp: self._update_blocks,
             edits.AppendOp: self._append,
-            edits.SetQuotaOp: self._set_quota,
-            edits.SetQuotaByStorageTypeOp: self._set_quota_by_type,
-            edits.SetStoragePolicyOp: self._set_storage_policy,
             edits.TruncateOp: self._truncate,
             edits.ConcatDeleteOp: self._concat_delete,
             edits.ReassignLeaseOp: self._reassign_lease,
@@ -126,6 +122,7 @@ class Namespace:
             **AttributeEdits(
                 self.existing, self._file, self._replication_changed, self.marks
             ).appliers,
+            **QuotaEdits(self.existing, self.directory, self.inodes, self.tally).appliers,
         }
         self._snapshot_edits: Final = SnapshotEdits(self)
         self._appliers.update(self._snapshot_edits.appliers)
@@ -542,35 +539,6 @@ class Namespace:
         if not isinstance(inode, Directory):
             raise EditDoesNotFit(f"{edit.opcode.name} of {path}: it is no directory")
         return inode
-
-    def _set_quota(self, op: edits.SetQuotaOp) -> None:
-        directory = self.directory(op.path, op)
-        quota = directory.quota
-        self._bound(directory, quotas.bounds_after(quota, op.namespace_quota, op.space_quota_bytes))
-
-    def _set_quota_by_type(self, op: edits.SetQuotaByStorageTypeOp) -> None:
-        directory = self.directory(op.path, op)
-        quota = directory.quota if directory.quota is not None else Quota()
-        if op.space_quota_bytes >= 0:
-            quota.by_kind_bytes[op.storage_kind] = op.space_quota_bytes
-        else:
-            quota.by_kind_bytes.pop(op.storage_kind, None)
-        self._bound(directory, quota)
-
-    def _bound(self, directory: Directory, quota: Quota) -> None:
-        if not quota.is_set:
-            directory.quota = None
-            self.tally.directories.discard(directory.inode_id)
-            return
-        if directory.quota is None:
-            self.tally.count(directory, quota)
-            directory.quota = quota
-        self.tally.directories.add(directory.inode_id)
-
-    def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
-        storage_policies.set_on(self.existing(op.path, op), op.policy_id)
-        if self.tally.directories:
-            self.tally.count_all(self.inodes)
 
     def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
         if op.generation_stamp < self.generation_stamp:
