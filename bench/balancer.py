@@ -32,7 +32,7 @@ from howdah.testing.waiting import wait_until
 NODES = 3
 BLOCK = 16 * MIB
 MAIN = "org.apache.hadoop.hdfs.server.balancer.Balancer"
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": BLOCK,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",

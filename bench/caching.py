@@ -246,7 +246,7 @@ def _system_calls(streams: dict[str, FSDataInputStream]) -> Results:
     count = 1000
     found = {}
     for what, stream in streams.items():
-        calls = _counted(lambda stream=stream: _time(count, partial(_view, stream)))
+        calls = _counted(partial(_time, count, partial(_view, stream)))
         if calls is None:
             yield Skipped(name, "strace may not be attached")
             return

@@ -21,12 +21,24 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import CACHE, ROOT, Options, Results, Skipped, figure, in_turn, main, progress, scratch
+from harness import (
+    CACHE,
+    ROOT,
+    Figure,
+    Options,
+    Results,
+    Skipped,
+    figure,
+    in_turn,
+    main,
+    progress,
+    scratch,
+)
 from scale import Asking, Howdah, image_of
 
 from howdah.config import Configuration
@@ -36,6 +48,7 @@ from howdah.spark import namespace
 from howdah.spark.common.filesystems import Place
 from howdah.spark.listing.entries import Entry, Kind
 from howdah.spark.listing.rounds import make_listing
+from howdah.spark.listing.row_stores import RowsInMemory
 from howdah.spark.listing.walking import Walk
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.internal.hadoop.jars import NoHadoop
@@ -89,7 +102,9 @@ def uri_of(namenode: Howdah) -> str:
 # -- files a second ----------------------------------------------------------------------
 
 
-def _rates(options: Options, base: Path, namenode: Howdah, files: int) -> Iterator[Any]:
+def _rates(
+    options: Options, base: Path, namenode: Howdah, files: int
+) -> Generator[Figure | Skipped, None, list[float]]:
     from howdah.spark.sessions import session
 
     uri = uri_of(namenode)
@@ -138,7 +153,7 @@ def _distcps(spark: Any, uri: str, files: int) -> float:
     walk = Walk(sources=(place,), target=place, target_path="/target", wants_missing=False)
     began_s = time.monotonic()
     root = Entry.of(Kind.PENDING, 0, status, b"", None)
-    listing = make_listing(spark, [root], walk, TASKS)
+    listing = make_listing(spark, [root], walk, TASKS, RowsInMemory())
     seconds = time.monotonic() - began_s
     assert listing.totals.files == files
     listing.forget()

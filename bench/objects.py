@@ -142,7 +142,7 @@ def of_pyarrow(server: StoreServer) -> Client:
 
     def get(key: str) -> bytes:
         with fs.open_input_stream(f"{BUCKET}/{key}") as stream:
-            return stream.read()
+            return bytes(stream.read())
 
     return Client(
         write,

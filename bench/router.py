@@ -58,6 +58,7 @@ def measure(options: Options) -> Results:
         routers = stack.enter_context(Routers(base, {"east": cluster}))
         routers.start()
         namenode = cluster.process("namenode")
+        assert namenode.pid is not None, "the cluster runs"
         pids = {DIRECT: namenode.pid, OURS: routers.pid()}
         places = {
             DIRECT: (cluster.uri.removeprefix("hdfs://"), REAL),

@@ -495,7 +495,8 @@ def measure(options: Options) -> Results:
         except NoPeer as error:
             yield Skipped(APACHE, str(error))
         measured = {subject.name: Measured(subject, files) for subject in subjects}
-        stack.callback(lambda: [subject.stop() for subject in subjects])
+        for subject in subjects:
+            stack.callback(subject.stop)
         for found in measured.values():
             found.create_rate(small, RATE_FEW, made)
         for _ in range(options.repeats(3, 1)):

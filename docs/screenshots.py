@@ -91,7 +91,7 @@ def broken(browser: Browser, cluster: MiniCluster, place: Path) -> None:
 
 def sick_disk(browser: Browser, place: Path) -> None:
     """A datanode that has lost one of its two volumes."""
-    conf = {
+    conf: dict[str, str | int] = {
         "dfs.datanode.failed.volumes.tolerated": 1,
         "dfs.datanode.disk.check.min.gap": "0s",
         "dfs.datanode.directoryscan.interval": "1s",
@@ -201,7 +201,7 @@ def main() -> None:
     path = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        conf = {
+        conf: dict[str, str | int] = {
             "dfs.namenode.heartbeat.recheck-interval": 2000,
             "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",
         }

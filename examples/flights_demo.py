@@ -65,7 +65,7 @@ class Failover:
 
     def __exit__(self, *_: object) -> None:
         self._thread.join()
-        (begin, _), *_ = self._events
+        begin = self._events[0][0]
         print("   the time line of the failover:")
         for at, what in self._events:
             print(f"   {at - begin:+8.3f} s  {what}")

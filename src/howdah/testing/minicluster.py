@@ -33,7 +33,7 @@ from howdah.testing.forked import Forked
 from howdah.testing.storage_faults import StorageFaults
 
 if TYPE_CHECKING:
-    from howdah.fs.api import FileSystem
+    from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 CLOSE_TIMEOUT_S = 5.0
 _NO_SCANS = {"dfs.datanode.scan.period.hours": "-1", "dfs.datanode.directoryscan.interval": "-1"}
@@ -228,13 +228,16 @@ class MiniCluster:
         *,
         nameservice: str | None = None,
         real_user: str | None = None,
-    ) -> FileSystem:
+    ) -> HdfsFileSystem:
         """A client of the cluster, by default as the user who runs this, and of the first
         nameservice. `real_user` acts for `user`."""
+        from howdah.fs.hdfs.filesystem import HdfsFileSystem
         from howdah.fs.registry import connect
 
         uri = self.uri if nameservice is None else self.uri_of(nameservice)
-        return connect(uri, conf=self.conf, user=user, real_user=real_user)
+        fs = connect(uri, conf=self.conf, user=user, real_user=real_user)
+        assert isinstance(fs, HdfsFileSystem), f"{uri} is HDFS"
+        return fs
 
     def ha_states(self) -> dict[str, str]:
         """What each of several namenodes says that it is: `{"namenode0": "active", …}`.
