@@ -39,8 +39,8 @@ class MovingFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def mv(
         self,
-        path1: str,
-        path2: str,
+        path1: str | list[str],
+        path2: str | list[str],
         recursive: bool = False,
         maxdepth: int | None = None,
         **kwargs: Any,
@@ -48,8 +48,11 @@ class MovingFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """Rename, which moves no data; patterns, lists and what is in another mount point of a
         view, or another nameservice behind a router, are copied, and what was copied is removed
         when all of it is there."""
-        plain = isinstance(path1, str) and isinstance(path2, str) and maxdepth is None
-        if not plain or has_magic(path1):
+        if (
+            not (isinstance(path1, str) and isinstance(path2, str))
+            or maxdepth is not None
+            or has_magic(path1)
+        ):
             if path1 != path2:
                 names = tops = self._strip_protocol(path1)
                 if not (isinstance(path1, list) and isinstance(path2, list)):

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from howdah.datanode.channel import fault_points
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.channel.fault_points import Point as Point
 from howdah.transfer.sockets import Connection, PeerClosed
 
 

@@ -180,7 +180,7 @@ class _Files:
 
 
 def write_unfinished(
-    directories: Sequence[Path], txid: int, write: Callable[[Sink], None]
+    directories: Sequence[Path], txid: int, write: Callable[[Sink], object]
 ) -> WrittenImage:
     """Step 1: the image, once computed, into every directory. Durable on return.
 
@@ -306,7 +306,7 @@ def _make_ordinary(image: ImageFile) -> None:
 
 
 def save_image(
-    directories: Sequence[Path], txid: int, write: Callable[[Sink], None]
+    directories: Sequence[Path], txid: int, write: Callable[[Sink], object]
 ) -> WrittenImage:
     """All four steps. Raises OSError if no directory could take the image."""
     written = write_unfinished(directories, txid, write)
