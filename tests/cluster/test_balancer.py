@@ -28,7 +28,7 @@ TIMEOUT_S = 60.0
 RACKS = ("/r0", "/r1", "/r2", "/r0", "/r1", "/r2")
 FILES = 30
 THRESHOLD = 8
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.replication": 2,
     "dfs.heartbeat.interval": "200ms",
@@ -164,7 +164,7 @@ def test_the_bandwidth_of_all_datanodes_is_set_while_they_run(
 
 
 def test_replicas_follow_a_policy_that_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    conf = {
+    conf: dict[str, str | int] = {
         "dfs.replication": 2,
         "dfs.heartbeat.interval": "200ms",
         "dfs.namenode.redundancy.interval.seconds": "200ms",

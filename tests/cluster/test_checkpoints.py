@@ -13,8 +13,8 @@ from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
 from howdah.config import namenode_address
-from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.administration import Administration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local.processes import is_running
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.rpc.client import RpcClient
@@ -49,13 +49,13 @@ def cluster() -> Iterator[MiniCluster]:
 
 
 @pytest.fixture
-def fs(cluster: MiniCluster) -> Iterator[FileSystem]:
+def fs(cluster: MiniCluster) -> Iterator[HdfsFileSystem]:
     with cluster.connect() as fs:
         yield fs
 
 
 @contextmanager
-def safe_mode(fs: FileSystem) -> Iterator[None]:
+def safe_mode(fs: HdfsFileSystem) -> Iterator[None]:
     fs.set_safe_mode("enter")
     try:
         yield
@@ -83,7 +83,7 @@ def debris(cluster: MiniCluster) -> list[str]:
 
 
 @pytest.mark.req("FS-031")
-def test_namespace_is_saved_in_safe_mode_only(cluster: MiniCluster, fs: FileSystem) -> None:
+def test_namespace_is_saved_in_safe_mode_only(cluster: MiniCluster, fs: HdfsFileSystem) -> None:
     with pytest.raises(errors.RemoteError, match="Safe mode should be turned ON"):
         administration(cluster).save_namespace()
     before = images(cluster)
@@ -93,7 +93,7 @@ def test_namespace_is_saved_in_safe_mode_only(cluster: MiniCluster, fs: FileSyst
 
 
 def test_namespace_is_not_saved_again_while_its_image_is_recent(
-    cluster: MiniCluster, fs: FileSystem
+    cluster: MiniCluster, fs: HdfsFileSystem
 ) -> None:
     admin = administration(cluster)
     with safe_mode(fs):
@@ -120,7 +120,7 @@ def test_namespace_is_not_saved_again_while_its_image_is_recent(
 @pytest.mark.req("FS-031", "LM-009")
 def test_namenode_survives_a_checkpoint_that_fails(
     cluster: MiniCluster,
-    fs: FileSystem,
+    fs: HdfsFileSystem,
     operation: Operation,
     pattern: str,
     action: StorageAction,
@@ -142,7 +142,7 @@ def test_namenode_survives_a_checkpoint_that_fails(
 
 @pytest.mark.req("FS-023", "FS-031", "LM-009")
 def test_namenode_that_is_killed_in_a_checkpoint_starts_right(
-    cluster: MiniCluster, fs: FileSystem
+    cluster: MiniCluster, fs: HdfsFileSystem
 ) -> None:
     arm = cluster.storage_faults("namenode").arm
     fault = arm(Operation.WRITE, "fsimage.ckpt_*", StorageAction.PAUSE, skip=1)
@@ -237,7 +237,7 @@ def test_a_name_directory_that_is_lost_costs_the_others_neither_images_nor_room(
 
 @pytest.mark.req("FS-023", "LM-009")
 def test_a_start_passes_a_damaged_image_over_and_says_it(
-    cluster: MiniCluster, fs: FileSystem
+    cluster: MiniCluster, fs: HdfsFileSystem
 ) -> None:
     fs.mkdirs("/in/the/image")
     with safe_mode(fs):

@@ -25,7 +25,7 @@ SOFT_LIMIT_S = 3.0
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
-    conf = {
+    conf: dict[str, str | int] = {
         keys.DFS_BLOCKSIZE.name: BLOCK,
         keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT.name: f"{SOFT_LIMIT_S:g}s",
         # A reader that asks for the locations of each block when it gets there.

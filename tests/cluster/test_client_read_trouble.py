@@ -32,7 +32,7 @@ pytestmark = pytest.mark.timeout(240)
 
 MIB = 1 << 20
 PATIENCE_S = 60.0
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.client.socket-timeout": 2000,
     "dfs.client.retry.window.base": 100,
     "dfs.client.retry.interval-ms.get-last-block-length": 10,

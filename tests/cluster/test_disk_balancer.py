@@ -24,7 +24,7 @@ from howdah.testing.internal.volumes import ipc_of, reconfigure, set_property, s
 from howdah.testing.waiting import wait_until
 
 TIMEOUT_S = 60.0
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.replication": 1,
     # Plans have the name of the datanode, and commands go there.

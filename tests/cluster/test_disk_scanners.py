@@ -21,7 +21,7 @@ from howdah.testing.waiting import wait_until
 MIB = 1 << 20
 DATA = random.Random(13).randbytes(2 * MIB + 777)
 BLOCKS = [DATA[start : start + MIB] for start in range(0, len(DATA), MIB)]
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",
     "dfs.datanode.scan.period.hours": "500ms",

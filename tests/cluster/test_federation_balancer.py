@@ -23,7 +23,7 @@ from howdah.testing.waiting import wait_until
 TIMEOUT_S = 60.0
 FILES = {"a": 12, "b": 8}
 """Of a mebibyte each."""
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.replication": 1,
     "dfs.heartbeat.interval": "200ms",

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.req("FS-043", "FS-045", "FS-046"), pytest.mark.timeout
 
 DATANODES = ("datanode0", "datanode1", "datanode2")
 # Dead is who was silent for twice the recheck interval and ten heartbeats.
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.replication": 2,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.heartbeat.recheck-interval": "500ms",

@@ -21,7 +21,7 @@ from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, repli
 from howdah.testing.internal.small_disks import MIB, NotMounted, fill, small_disks
 from howdah.testing.waiting import wait_until
 
-CONF = {"dfs.blocksize": MIB, "dfs.heartbeat.interval": "200ms"}
+CONF: dict[str, str | int] = {"dfs.blocksize": MIB, "dfs.heartbeat.interval": "200ms"}
 SMALL_DISK_BYTES = 6 * MIB
 EVERYTHING = 1 << 50
 
@@ -312,7 +312,7 @@ def test_datanode_goes_on_without_a_disk_that_is_gone(
 
 @pytest.mark.req("FS-003", "FS-015")
 def test_replicas_of_a_disk_that_is_gone_are_made_again(tmp_path: Path) -> None:
-    conf = {
+    conf: dict[str, str | int] = {
         **CONF,
         "dfs.datanode.failed.volumes.tolerated": 1,
         "dfs.namenode.redundancy.interval.seconds": "200ms",

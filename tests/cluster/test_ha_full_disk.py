@@ -21,7 +21,7 @@ from howdah.testing.waiting import wait_until
 DISK_BYTES = 16 * MIB
 JOURNAL_NODES = ("journalnode0/edits", "journalnode1/edits")
 NAMENODES = ("namenode0/name", "namenode1/name")
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.namenode.resource.du.reserved": 2 * MIB,
     "dfs.namenode.resource.check.interval": "200",
 }

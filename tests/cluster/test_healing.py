@@ -37,7 +37,7 @@ SMALL_DISK_BYTES = 128 * MIB
 STATIC_FILES = 6
 TRAFFIC_FILES = 8
 PATIENCE_S = 120
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.heartbeat.recheck-interval": "1s",

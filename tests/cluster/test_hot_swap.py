@@ -18,7 +18,7 @@ from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20
 DATA = random.Random(17).randbytes(MIB + 99)
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",
     "dfs.blocksize": MIB,

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(240)
 MIB = 1 << 20
 DATA = random.Random(5).randbytes(4 * MIB)
 PATIENCE_S = 60.0
-CONF = {
+CONF: dict[str, str | int] = {
     "howdah.namenode.lease-soft-limit": "1s",
     "howdah.namenode.block-recovery-timeout": "3s",
     "dfs.namenode.lease-recheck-interval-ms": 100,

@@ -23,7 +23,7 @@ from howdah.testing.waiting import wait_until
 
 MIB = 1 << 20
 DATA = random.Random(31).randbytes(MIB)
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.heartbeat.recheck-interval": "500ms",

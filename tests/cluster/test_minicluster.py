@@ -226,7 +226,7 @@ def test_temporary_directory_goes_with_the_cluster() -> None:
 
 
 def test_values_reach_servers_and_clients() -> None:
-    conf = {"dfs.blocksize": "1m", "dfs.permissions.enabled": False}
+    conf: dict[str, str | bool] = {"dfs.blocksize": "1m", "dfs.permissions.enabled": False}
     with MiniCluster(datanodes=1, conf=conf) as cluster:
         with cluster.connect() as fs:
             assert fs.server_defaults().block_size == 1 << 20

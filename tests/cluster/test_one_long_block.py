@@ -29,7 +29,7 @@ BLOCK = 1 << 20
 PACKET = 1 << 18
 DATA = random.Random(9).randbytes(7 * BLOCK + 77)
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": BLOCK,
     "dfs.heartbeat.interval": 1,
     "howdah.namenode.block-recovery-timeout": "3s",

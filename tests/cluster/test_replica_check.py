@@ -18,7 +18,7 @@ from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 
 MIB = 1 << 20
 DATA = random.Random(5).randbytes(2 * MIB + 777)
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.client.socket-timeout": 5000,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",

@@ -35,7 +35,7 @@ from howdah.transfer.meta_header import META_HEADER_BYTES
 MIB = 1 << 20
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"
 # Dead is who was silent for twice the recheck interval and ten heartbeats.
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.heartbeat.recheck-interval": "500ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",

@@ -28,7 +28,7 @@ KEY = "dfs.namenode.ip-proxy-users"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
-    conf = {
+    conf: dict[str, str | int] = {
         KEY: ME,
         f"hadoop.proxyuser.{ME}.users": "alice",
         f"hadoop.proxyuser.{ME}.hosts": "*",

@@ -24,7 +24,7 @@ DATA = random.Random(8).randbytes(3 * MIB + 77)
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
     with tempfile.TemporaryDirectory(prefix="howdah-") as sockets:
-        conf = {
+        conf: dict[str, str | int] = {
             "dfs.client.read.shortcircuit": True,
             "dfs.domain.socket.path": f"{sockets}/datanode._PORT",
             "dfs.domain.socket.disable.interval.seconds": 0,

@@ -28,7 +28,7 @@ TIMEOUT_S = 60.0
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]:
     shared = tmp_path_factory.mktemp("shared") / "log"
-    conf = {
+    conf: dict[str, str | int] = {
         "dfs.ha.automatic-failover.enabled": False,
         "dfs.namenode.shared.edits.dir": shared.as_uri(),
         "dfs.ha.log-roll.period": "-1",

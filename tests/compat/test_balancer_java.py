@@ -20,7 +20,7 @@ from howdah.testing.waiting import wait_until
 TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 240.0
 MAIN = "org.apache.hadoop.hdfs.server.balancer.Balancer"
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.heartbeat.interval": "200ms",
     "dfs.namenode.redundancy.interval.seconds": "200ms",

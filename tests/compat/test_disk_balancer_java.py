@@ -23,7 +23,7 @@ TIMEOUT_S = 120.0
 GIB = 1 << 30
 Run = Callable[..., str]
 Theirs = Callable[..., list[str]]
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     "dfs.replication": 1,
     "dfs.heartbeat.interval": "200ms",

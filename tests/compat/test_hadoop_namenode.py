@@ -30,7 +30,7 @@ DATANODES = 4
 NAMES = [f"datanode{number}" for number in range(DATANODES)]
 DATA = random.Random(71).randbytes(MIB + 12_345)
 PATIENCE_S = 90
-CONF = {
+CONF: dict[str, str | int] = {
     "dfs.blocksize": MIB,
     # Hadoop's knows whole seconds only.
     "dfs.heartbeat.interval": 1,

@@ -179,7 +179,7 @@ def test_file_of_java_with_other_checksums_is_read(
     chunk: int,
 ) -> None:
     data = content(2 * MIB + 12345)
-    conf = {"dfs.checksum.type": kind, "dfs.bytes-per-checksum": chunk}
+    conf: dict[str, str | int] = {"dfs.checksum.type": kind, "dfs.bytes-per-checksum": chunk}
     other = Java(spark, howdah_cluster.uri, **conf)
     other.write(path, data)
     other.fs.close()
@@ -219,7 +219,10 @@ def test_composite_checksum_does_not_depend_on_how_a_file_is_cut(
     data = content(3 * MIB + 777)
     found = set()
     for number, (block_size, chunk) in enumerate([(MIB, 512), (2 * MIB, 4096), (4 * MIB, 1024)]):
-        conf = {"dfs.checksum.combine.mode": "COMPOSITE_CRC", "dfs.bytes-per-checksum": chunk}
+        conf: dict[str, str | int] = {
+            "dfs.checksum.combine.mode": "COMPOSITE_CRC",
+            "dfs.bytes-per-checksum": chunk,
+        }
         theirs = Java(spark, howdah_cluster.uri, **conf)
         theirs.write(f"{path}{number}", data, block_size=block_size)
         found.add(theirs.checksum(f"{path}{number}"))

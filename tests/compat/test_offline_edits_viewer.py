@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
@@ -23,7 +24,23 @@ from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
 
 pytestmark = pytest.mark.timeout(700)
 
-IDS = {"rpc_client_id": bytes(range(16)), "rpc_call_id": 12}
+
+class _Ids(TypedDict):
+    rpc_client_id: bytes
+    rpc_call_id: int
+
+
+class _File(TypedDict):
+    inode_id: int
+    path: str
+    replication: int
+    mtime_ms: int
+    atime_ms: int
+    block_size_bytes: int
+    permission: ed.Permission
+
+
+IDS: _Ids = {"rpc_client_id": bytes(range(16)), "rpc_call_id": 12}
 ODD = "/é\u6f22\U0001f600/ & <b>"
 OWNED = ed.Permission("zoë", "staff", 0o1755)
 BLOCKS = (
@@ -44,7 +61,7 @@ XATTRS = (
     ed.XAttr(ed.XAttrNamespace.RAW, "empty", b""),
     ed.XAttr(ed.XAttrNamespace.SYSTEM, "long", b"x" * 300),
 )
-FILE = dict(
+FILE = _File(
     inode_id=16387,
     path=ODD,
     replication=3,

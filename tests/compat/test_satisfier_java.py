@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.test_satisfier import CONF, MARK, is_whole, kinds, satisfier, wait_for, write
 
 from howdah.cli.main import main
-from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
@@ -59,11 +59,11 @@ def save(cluster: MixedCluster) -> None:
         assert main(["dfsadmin", "--conf", str(cluster.conf_dir), *words]) == 0
 
 
-def is_served(fs: FileSystem) -> bool:
+def is_served(fs: HdfsFileSystem) -> bool:
     return not fs.set_safe_mode("get") and len(fs.datanode_report("live")) == 2
 
 
-def all_whole(fs: FileSystem) -> bool:
+def all_whole(fs: HdfsFileSystem) -> bool:
     return all(is_whole(fs, path, number) for number, path in enumerate(PATHS))
 
 
@@ -125,7 +125,7 @@ def test_marks_and_moves_under_either_namenode_with_either_satisfier(
         assert all(kinds(fs, path) == {"ARCHIVE"} for path in PATHS)
 
 
-def recover(fs: FileSystem) -> None:
+def recover(fs: HdfsFileSystem) -> None:
     """Hadoop's satisfier, which was told to stop, may have left its file open."""
     wait_until(
         lambda: not fs.exists("/system/mover.id") or fs.recover_lease("/system/mover.id"),

@@ -30,7 +30,7 @@ from howdah.testing.waiting import wait_until
 pytestmark = [pytest.mark.req("FS-216", "FS-218"), pytest.mark.timeout(400)]
 
 SUPERUSER: Final = getpass.getuser()
-CONF: Final = {
+CONF: dict[str, str | int] = {
     "dfs.namenode.acls.enabled": "true",
     "dfs.blocksize": "1m",
     "dfs.replication": 1,

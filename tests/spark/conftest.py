@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.java import NoJava, find_java_home
 from howdah.spark import Options, Outcome, distcp
 from howdah.testing import MiniCluster
@@ -31,7 +31,7 @@ class Bench:
 
     spark: Any
     cluster: MiniCluster
-    fs: FileSystem
+    fs: HdfsFileSystem
     root: str
 
     def uri(self, name: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any, Final
 import pytest
 
 from howdah.cli.main import main
-from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -79,7 +79,7 @@ class Ground:
     """What the blocks of a section stand on."""
 
     spark: Any
-    fs: FileSystem
+    fs: HdfsFileSystem
     uri: str
     root: str
     scratch: Path
@@ -186,7 +186,7 @@ def ground(
     spark.catalog.clearCache()
 
 
-def _put(fs: FileSystem, path: str, text: str) -> None:
+def _put(fs: HdfsFileSystem, path: str, text: str) -> None:
     with fs.create(path) as out:
         out.write(text.encode())
 

@@ -25,7 +25,7 @@ NAMES = ["plain", "two words", "50%20", "a\nb", "ünï→"]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[MiniCluster]:
-    conf = {
+    conf: dict[str, str | int] = {
         "dfs.heartbeat.interval": "200ms",
         "dfs.namenode.redundancy.interval.seconds": "200ms",
         # Nobody else finds what a test damages.

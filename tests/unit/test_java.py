@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def make_java(
 @pytest.fixture(autouse=True)
 def _no_other_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_HOMES", ())
-    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
@@ -73,7 +74,7 @@ def test_java_on_the_path_is_followed_to_its_home(
     home = make_java(tmp_path / "j", "17")
     link = tmp_path / "java"
     link.symlink_to(home / "bin" / "java")
-    monkeypatch.setattr(java.shutil, "which", lambda name: str(link))
+    monkeypatch.setattr(shutil, "which", lambda name: str(link))
     assert java.find_java_home() == home
 
 

@@ -15,7 +15,6 @@ from types import FrameType
 
 import pytest
 
-from howdah import processes
 from howdah.processes import (
     AskedToEnd,
     LivingProcess,
@@ -45,8 +44,8 @@ def test_the_soft_limit_of_open_files_is_raised_and_never_lowered(
     soft: int, hard: int, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = [(soft, hard)]
-    monkeypatch.setattr(processes.resource, "getrlimit", lambda _: limits[-1])
-    monkeypatch.setattr(processes.resource, "setrlimit", lambda _, wanted: limits.append(wanted))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.append(wanted))
     assert descriptors_after_raise() == after
     assert raise_descriptor_limit()[1] == after
     assert limits[1:] == ([(after, hard)] if soft not in (after, resource.RLIM_INFINITY) else [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from howdah import errors
@@ -69,7 +71,8 @@ def test_what_a_reader_finds_when_its_object_was_replaced(
             proxy.plan()
             caplog.clear()
             if found == "told":
-                for read in (lambda: stream.pread(5, 5), stream.read):
+                reads: tuple[Callable[[], object], ...] = (lambda: stream.pread(5, 5), stream.read)
+                for read in reads:
                     with pytest.raises(errors.FileChanged, match=r"^/file was replaced while"):
                         read()
             else:
@@ -105,11 +108,12 @@ def test_bytes_that_are_damaged_on_the_way_are_not_taken_for_the_files(
 ) -> None:
     with store.behind(proxy.port).connect(bucket, retry_limit="0", part_bytes=1 << 17) as fs:
         put(fs, "/file", DATA)
-        for read in (
+        reads: tuple[Callable[[], object], ...] = (
             lambda: fs.open("/file").read(),
             lambda: fs.open("/file").pread(0, len(DATA)),
             lambda: fs.open("/file").read(len(DATA)),
-        ):
+        )
+        for read in reads:
             proxy.plan(always="answer damaged")
             with pytest.raises(errors.ChecksumMismatch, match=r"^/file: what was read has the"):
                 read()

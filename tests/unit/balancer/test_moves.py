@@ -9,9 +9,9 @@ import pytest
 
 from howdah import errors
 from howdah.balancer import moves, target
-from howdah.balancer.iteration import Move
+from howdah.balancer.iteration import Limits, Move
 from howdah.balancer.nodes import BlockPlaces, Group
-from howdah.balancer.settings import BalancerSettings, Limits
+from howdah.balancer.settings import BalancerSettings
 from howdah.transfer.blocks import DatanodeAddress, StorageType
 
 NODES = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def test_a_service_goes_on_until_it_has_failed_too_often(
         return outcome
 
     monkeypatch.setattr(balancer, "_balance", run)
-    monkeypatch.setattr(balancer.time, "sleep", pauses.append)
+    monkeypatch.setattr(time, "sleep", pauses.append)
     conf = Configuration(
         {
             "dfs.balancer.service.interval": "7s",

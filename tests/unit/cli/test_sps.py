@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ Serve = Callable[..., None]
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Runs the command; `serve` is what it does instead of its work."""
-    monkeypatch.setattr(sps.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     monkeypatch.setattr(sps, "begin", lambda options: None)
     monkeypatch.setattr(sps, "_AGAIN_S", 0.0)
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -250,7 +251,7 @@ def read_block(
     return result
 
 
-def read_request(target: ExtendedBlock, offset: int, length: int, **more: object) -> ReadBlock:
+def read_request(target: ExtendedBlock, offset: int, length: int, **more: Any) -> ReadBlock:
     return replace(ReadBlock(target, "client", offset, length), **more)
 
 

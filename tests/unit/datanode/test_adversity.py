@@ -25,6 +25,7 @@ from howdah.datanode.replicas import files as replica_files
 from howdah.datanode.replicas import store
 from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.writers import BriefHold, Writers
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.data_server import listen
@@ -212,9 +213,9 @@ def test_the_books_are_right_when_a_replica_is_deleted_under_its_writer(
 
 def test_a_replica_whose_writer_does_not_end_is_not_deleted(lab: Lab, tmp_path: Path) -> None:
     node = lab.node()
-    node.store.writers = store.Writers(stop_timeout_s=0.05)
+    node.store.writers = Writers(stop_timeout_s=0.05)
     lab.write_block(node, lab.block(), DATA)
-    node.store.writers.claim(lab.block(), store.BriefHold("a test"), 1001)
+    node.store.writers.claim(lab.block(), BriefHold("a test"), 1001)
     with pytest.raises(errors.RemoteError, match=r"blk_1_1001.*does not stop"):
         node.store.invalidate(lab.block())
     assert node.content(1) == DATA

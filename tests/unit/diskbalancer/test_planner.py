@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from howdah.diskbalancer.volumes import DiskNode, DiskVolume, VolumeSet
 GIB = 1 << 30
 
 
-def volume(number: int, used: int, capacity: int = 100 * GIB, **more: object) -> DiskVolume:
+def volume(number: int, used: int, capacity: int = 100 * GIB, **more: Any) -> DiskVolume:
     return DiskVolume(f"DS-{number}", "DISK", capacity, used, path=f"/d{number}", **more)
 
 

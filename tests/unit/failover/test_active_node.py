@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ def named(data: bytes) -> Target:
 
 
 def content(**changes: object) -> bytes:
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "nameserviceId": "east",
         "namenodeId": "nn1",
         "hostname": "nn1.example.com",

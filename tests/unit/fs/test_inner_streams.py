@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -91,7 +92,12 @@ def test_a_positioned_read_ends_with_the_file_and_moves_nothing() -> None:
 def test_a_stream_that_is_about_to_be_closed_reads_no_more_and_drops_its_connection_once() -> None:
     stream = Remote()
     stream.stop_reading()
-    for act in (stream.tell, lambda: stream.seek(0), lambda: stream.pread(0, 1)):
+    acts: tuple[Callable[[], object], ...] = (
+        stream.tell,
+        lambda: stream.seek(0),
+        lambda: stream.pread(0, 1),
+    )
+    for act in acts:
         with pytest.raises(errors.ClosedStream, match="/a is closed"):
             act()
     stream.close()
@@ -144,7 +150,8 @@ def test_a_writer_is_told_again_what_has_failed_and_a_closed_stream_that_it_is_c
         with pytest.raises(errors.Unreachable, match="gone"):
             out.write(b"d")
     out.close()
-    for act in (lambda: out.write(b"d"), out.hflush, out.hsync):
+    acts: tuple[Callable[[], object], ...] = (lambda: out.write(b"d"), out.hflush, out.hsync)
+    for act in acts:
         with pytest.raises(errors.ClosedStream, match="/a is closed"):
             act()
     assert (out.taken, out.told) == (b"abc", 1)

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -115,7 +116,7 @@ def test_three_machines_have_namenodes_that_take_over() -> None:
         ({"machines": ("a",), "name": "a.b"}, "letters, digits"),
     ],
 )
-def test_wishes_that_make_no_sense_are_refused(wish: dict[str, object], words: str) -> None:
+def test_wishes_that_make_no_sense_are_refused(wish: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidConfiguration, match=words):
         plan.Wish(**wish)
 

@@ -52,7 +52,8 @@ class Client:
             blockSize=fields.pop("block_size", BLOCK_BYTES),
             **fields,
         )
-        return self.call("create", request, **how).fs
+        made: types_pb2.HdfsFileStatusProto = self.call("create", request, **how).fs
+        return made
 
     def add_block(
         self, path: str, previous: Block | None = None, **fields: Any
@@ -60,7 +61,8 @@ class Client:
         request = pb.AddBlockRequestProto(
             src=path, clientName=self.name, previous=previous, **fields
         )
-        return self.call("addBlock", request).block
+        added: types_pb2.LocatedBlockProto = self.call("addBlock", request).block
+        return added
 
     def complete(self, path: str, last: Block | None = None, **fields: Any) -> bool | Deferred:
         answer = self.call(
@@ -201,7 +203,8 @@ class Client:
         request = pb.GetBlockLocationsRequestProto(
             src=path, offset=offset & (1 << 64) - 1, length=length & (1 << 64) - 1
         )
-        return self.call("getBlockLocations", request).locations
+        found: types_pb2.LocatedBlocksProto = self.call("getBlockLocations", request).locations
+        return found
 
 
 ClientOf = Callable[..., Client]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 import pytest
 
@@ -25,7 +25,7 @@ class Loop:
 
 
 def test_a_slice_is_done_in_each_turn(caplog: pytest.LogCaptureFixture) -> None:
-    def slices() -> Iterator[list[str]]:
+    def slices() -> Generator[list[str], None, None]:
         yield ["one"]
         yield []
         yield ["three"]
@@ -45,7 +45,7 @@ def test_a_slice_is_done_in_each_turn(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_round_that_meets_a_defect_ends_and_may_begin_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def broken() -> Iterator[list[str]]:
+    def broken() -> Generator[list[str], None, None]:
         yield []
         raise AssertionError("nobody foresaw this")
 

@@ -275,7 +275,7 @@ def test_impersonation_is_refused_as_hadoop_words_it() -> None:
     assert header.errorDetail == Header.FATAL_UNAUTHORIZED
 
 
-def sasl(state: int) -> bytes:
+def sasl(state: rpc_pb2.RpcSaslProto.SaslState) -> bytes:
     message = rpc_pb2.RpcSaslProto(state=state)
     return request_frame(wire.CALL_ID_SASL, wire.delimited(message))
 

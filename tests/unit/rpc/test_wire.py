@@ -199,7 +199,9 @@ def test_answer_reads_back() -> None:
 
 def test_call_ids_of_the_protocol_travel_as_unsigned() -> None:
     header, _ = wire.decode_answer(
-        wire.encode_answer(wire.CALL_ID_SASL, b"", -1, rpc_pb2.RpcSaslProto(state=0))[4:]
+        wire.encode_answer(
+            wire.CALL_ID_SASL, b"", -1, rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.SUCCESS)
+        )[4:]
     )
     assert header.callId == 0xFFFFFFFF + 1 - 33
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -222,7 +223,7 @@ def test_a_time_that_does_not_follow_the_close_is_caught(
 def test_a_second_writer_is_caught(fs: FileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     create = MemoryFileSystem.create
 
-    def careless(self: MemoryFileSystem, path: str, **options: object) -> object:
+    def careless(self: MemoryFileSystem, path: str, **options: Any) -> object:
         return create(self, path, **{**options, "overwrite": True})
 
     monkeypatch.setattr(MemoryFileSystem, "create", careless)

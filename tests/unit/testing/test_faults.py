@@ -19,8 +19,8 @@ from howdah.testing.faults import Action, Faults
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
     """What the keeper, which is made up, gets sent."""
     found: list[signal.Signals] = []
-    monkeypatch.setattr(faults.os, "getpgrp", lambda: -1)
-    monkeypatch.setattr(faults.os, "kill", lambda pid, number: found.append(number))
+    monkeypatch.setattr(os, "getpgrp", lambda: -1)
+    monkeypatch.setattr(os, "kill", lambda pid, number: found.append(number))
     monkeypatch.setattr(faults, "_break_connections_while", lambda marker: None)
     return found
 
@@ -59,7 +59,7 @@ def test_healing_waits_for_a_cut_that_has_begun(
         assert goes_on.wait(60)
         sent.append(number)
 
-    monkeypatch.setattr(faults.os, "kill", stop)
+    monkeypatch.setattr(os, "kill", stop)
     cutting = threading.Thread(
         target=fault_points.reach, args=(Point.FIRST_PACKET, 1, 0), daemon=True
     )

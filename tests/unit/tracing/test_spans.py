@@ -15,6 +15,7 @@ from howdah.rpc import traced, wire
 from howdah.rpc.session import Call, ServerSession
 from howdah.tracing import programs, spans
 from howdah.tracing.context import TraceContext, decode
+from howdah.tracing.foreign import Foreign
 from howdah.tracing.settings import TracingSettings
 from howdah.tracing.span import NOTHING, Kind
 
@@ -55,7 +56,7 @@ class Lab:
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
     monkeypatch.setattr(spans, "tracer", None)
-    monkeypatch.setattr(spans, "_foreign", spans.Foreign())
+    monkeypatch.setattr(spans, "_foreign", Foreign())
     return Lab(monkeypatch)
 
 

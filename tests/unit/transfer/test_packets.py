@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
-from howdah.transfer import packets
+from howdah.transfer import MAX_PACKET_BYTES, packets
 from howdah.transfer.packets import PacketHeader, PipelineAck
 from howdah.transfer.status import Status
 from howdah.transfer.varint import decode_varint
@@ -21,7 +21,7 @@ headers = st.builds(
     offset_in_block=st.integers(0, (1 << 63) - 1),
     seqno=int64,
     last_in_block=st.booleans(),
-    data_length_bytes=st.integers(0, packets.MAX_PACKET_BYTES),
+    data_length_bytes=st.integers(0, MAX_PACKET_BYTES),
     sync_block=st.booleans(),
 )
 
@@ -81,7 +81,7 @@ def test_the_packet_length_counts_itself_sums_and_data_only() -> None:
 
 
 def test_a_packet_of_the_limit_is_allowed_and_a_longer_one_refused() -> None:
-    limit = packets.MAX_PACKET_BYTES
+    limit = MAX_PACKET_BYTES
     assert packets.decode_lengths(struct.pack(">ih", limit - 25, 25)) == (25, limit - 29)
     with pytest.raises(errors.ProtocolViolation, match="the limit is 16777216"):
         packets.decode_lengths(struct.pack(">ih", limit - 24, 25))

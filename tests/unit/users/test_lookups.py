@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def world() -> Iterator[World]:
     world.answers.set()  # No thread stays behind.
 
 
-def lookups(world: World, **how: object) -> Lookups[str]:
+def lookups(world: World, **how: Any) -> Lookups[str]:
     settings = {"fresh_s": 60.0, **how}
     return Lookups("words", world.ask, world.loop, **settings)
 

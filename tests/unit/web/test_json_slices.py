@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.web import json_slices
 from howdah.web.json_slices import SLICE, list_of, object_of
 
 
@@ -34,7 +33,7 @@ def test_no_call_of_the_encoder_has_more_than_a_slice(monkeypatch: pytest.Monkey
         sizes.append(len(value))
         return dumps(value)
 
-    monkeypatch.setattr(json_slices.json, "dumps", counted)
+    monkeypatch.setattr(json, "dumps", counted)
     list_of(list(range(10 * SLICE + 1)), lambda each: each)
     assert max(sizes) == SLICE
     assert len(sizes) == 11

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from howdah import errors
+from howdah import errors, trash_names
 from howdah.fs import trash
 from howdah.fs.trash import Moved, Trash
 
@@ -21,19 +21,19 @@ def test_a_deleted_path_keeps_its_directories_in_the_trash() -> None:
 
 
 def test_checkpoints_are_named_by_the_local_time() -> None:
-    name = trash.checkpoint_name(NOW_S)
+    name = trash_names.checkpoint_name(NOW_S)
     assert len(name) == 12
-    assert trash.checkpoint_time_s(name) == int(NOW_S)
-    assert trash.checkpoint_time_s(trash.checkpoint_name(NOW_S, 3)) == int(NOW_S)
+    assert trash_names.checkpoint_time_s(name) == int(NOW_S)
+    assert trash_names.checkpoint_time_s(trash_names.checkpoint_name(NOW_S, 3)) == int(NOW_S)
 
 
 @pytest.mark.parametrize("name", ["Current", "", "12345", "209913321111", "20x012131415", "mine"])
 def test_other_names_are_no_checkpoints(name: str) -> None:
-    assert trash.checkpoint_time_s(name) is None
+    assert trash_names.checkpoint_time_s(name) is None
 
 
 def test_checkpoints_without_seconds_are_known_as_well() -> None:
-    assert trash.checkpoint_time_s("2001020304") is not None
+    assert trash_names.checkpoint_time_s("2001020304") is not None
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_name_that_looks_like_the_trash_is_no_trash(fs: Any, bin_: Trash) -> N
 def test_a_checkpoint_closes_the_current_trash(fs: Any, bin_: Trash) -> None:
     fs.fill(f"{CURRENT}/a", b"x")
     made = bin_.checkpoint()
-    assert made == f"/user/me/.Trash/{trash.checkpoint_name(NOW_S)}"
+    assert made == f"/user/me/.Trash/{trash_names.checkpoint_name(NOW_S)}"
     assert fs.contents == {f"{made}/a": b"x"}
 
 
@@ -98,7 +98,7 @@ def test_checkpoints_in_one_second_are_numbered(fs: Any, bin_: Trash) -> None:
     for _ in range(3):
         fs.fill(f"{CURRENT}/a", b"")
         made.append(bin_.checkpoint())
-    name = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S)}"
+    name = f"/user/me/.Trash/{trash_names.checkpoint_name(NOW_S)}"
     assert made == [name, f"{name}-1", f"{name}-2"]
 
 
@@ -107,8 +107,8 @@ def test_there_is_no_checkpoint_of_nothing(bin_: Trash) -> None:
 
 
 def test_only_old_checkpoints_are_deleted(fs: Any, bin_: Trash) -> None:
-    old = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S - 2 * HOUR_S)}"
-    young = f"/user/me/.Trash/{trash.checkpoint_name(NOW_S - HOUR_S / 2)}"
+    old = f"/user/me/.Trash/{trash_names.checkpoint_name(NOW_S - 2 * HOUR_S)}"
+    young = f"/user/me/.Trash/{trash_names.checkpoint_name(NOW_S - HOUR_S / 2)}"
     for path in (f"{old}/a", f"{young}/b", f"{CURRENT}/c", "/user/me/.Trash/mine/d"):
         fs.fill(path, b"")
     assert bin_.expunge(HOUR_S) == [old]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_reading_without_a_size_reads_the_rest(filled: FakeCluster, size: int | 
 
 def test_a_negative_position_or_length_is_refused(filled: FakeCluster) -> None:
     with filled.open() as stream:
-        for call in (
+        calls: tuple[Callable[[], object], ...] = (
             lambda: stream.seek(-1),
             lambda: stream.raw.seek(-1),
             lambda: stream.raw.seek(-len(DATA) - 1, io.SEEK_END),
@@ -59,7 +60,8 @@ def test_a_negative_position_or_length_is_refused(filled: FakeCluster) -> None:
             lambda: stream.pread(-1, 5),
             lambda: stream.pread(5, -1),
             lambda: stream.pread_into(-1, bytearray(5)),
-        ):
+        )
+        for call in calls:
             with pytest.raises(ValueError, match=r"seek|read|whence|negative"):
                 call()
         assert stream.tell() == 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -140,7 +141,7 @@ def packet_of(data: bytes, offset: int = 0, spec: ChecksumSpec = SPEC) -> Packet
 class Client:
     """Both ways to a replica, and what they share."""
 
-    def __init__(self, node: LocalNode, **settings: object) -> None:
+    def __init__(self, node: LocalNode, **settings: Any) -> None:
         self.node = node
         self.settings = ShortCircuitSettings(socket_path=node.path, **settings)
         self.cache = ShortCircuitCache(self.settings, lambda: "a client", 5.0)
@@ -149,18 +150,18 @@ class Client:
         self.readers = ShortCircuitReaders(self.cache, self.through_datanode)
 
     def request(
-        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: object
+        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: Any
     ) -> ReadRequest:
         count = block.length_bytes - offset if length is None else length
         return ReadRequest("/f", block, block.nodes[0], offset, count, "a client", **more)
 
     def open(
-        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: object
+        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: Any
     ) -> ShortCircuitReader | None:
         return self.readers.open(self.request(block, offset, length, **more))
 
     def reader(
-        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: object
+        self, block: LocatedBlock, offset: int = 0, length: int | None = None, **more: Any
     ) -> ShortCircuitReader:
         reader = self.open(block, offset, length, **more)
         assert reader is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -135,7 +136,7 @@ def block_proto(block_id: int) -> types_pb2.BlockProto:
     return types_pb2.BlockProto(blockId=block_id & (1 << 64) - 1, genStamp=1001, numBytes=5)
 
 
-def block_command(**fields: object) -> pb.DatanodeCommandProto:
+def block_command(**fields: Any) -> pb.DatanodeCommandProto:
     return pb.DatanodeCommandProto(
         cmdType=pb.DatanodeCommandProto.BlockCommand,
         blkCmd=pb.BlockCommandProto(blockPoolId=POOL, **fields),
@@ -266,7 +267,7 @@ def test_news_of_a_block_keep_their_order_from_volume_to_volume(volumes: VolumeS
     """It is deleted here and comes back there: the namenode must not hear of it in the order of
     the volumes."""
     other = ExtendedBlock(POOL, BLOCK.block_id + 1, 1001, 6)
-    news = [
+    news: list[ReplicaOpened | ReplicaReceived | ReplicaDeleted] = [
         ReplicaReceived(other, "DS-1"),
         ReplicaDeleted(BLOCK, "DS-0"),
         ReplicaDeleted(other, "DS-1"),
@@ -287,7 +288,7 @@ def test_news_of_a_block_keep_their_order_from_volume_to_volume(volumes: VolumeS
 
 
 def test_news_keep_their_order_on_each_volume(volumes: VolumeSet) -> None:
-    news = [
+    news: list[ReplicaOpened | ReplicaReceived | ReplicaDeleted] = [
         ReplicaOpened(BLOCK, "DS-0"),
         ReplicaReceived(BLOCK, "DS-1"),
         ReplicaReceived(BLOCK, "DS-0"),

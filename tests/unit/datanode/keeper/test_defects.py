@@ -15,7 +15,6 @@ import pytest
 
 from howdah.datanode.channel.link import Link
 from howdah.datanode.channel.messages import ShutdownAsked
-from howdah.datanode.keeper import keeper
 from howdah.datanode.keeper.keeper import Keeper
 from howdah.datanode.transfer.operations import Operations
 from howdah.testing.waiting import wait_until
@@ -46,7 +45,7 @@ def test_a_data_process_never_goes_on_as_the_keeper_that_it_was_forked_from(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(keeper.os, "_exit", ended.append)
+    monkeypatch.setattr(os, "_exit", ended.append)
     forked: Any = object.__new__(Keeper)
     forked._link = SimpleNamespace(close=fails)
     Keeper._become_data_process(forked, cast(Any, None), cast(Any, None))

@@ -13,7 +13,6 @@ from howdah import errors
 from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaReceived
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas import files as replica_files
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.sockets import PeerClosed
@@ -310,7 +309,7 @@ def test_a_copy_that_fails_leaves_nothing_and_can_be_made_again(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(replica_files.os, "sendfile", full)
+    monkeypatch.setattr(os, "sendfile", full)
     with pytest.raises(OSError, match="No space"):
         recover(lab, node, 700, target=2)
     monkeypatch.undo()
@@ -343,7 +342,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
         return act
 
     for name in ("rename", "ftruncate", "pwrite", "fsync", "mkdir", "sendfile", "unlink"):
-        monkeypatch.setattr(replica_files.os, name, limited(name))
+        monkeypatch.setattr(os, name, limited(name))
 
 
 def crashes(

@@ -397,7 +397,9 @@ def ipc(target: Target) -> Iterator[Ipc]:
     served.server.close()
 
 
-def calls(target: Target) -> Iterator[tuple[str, str, Any, type[Message]]]:
+def calls(
+    target: Target, address: tuple[str, int]
+) -> Iterator[tuple[str, str, Any, type[Message]]]:
     """(protocol, method, how to make its request, what it answers)"""
     c, i = client_datanode_pb2, inter_datanode_pb2
     from howdah.datanode.process.ipc import PROTOCOL as CLIENT
@@ -410,7 +412,7 @@ def calls(target: Target) -> Iterator[tuple[str, str, Any, type[Message]]]:
     def update() -> Message:
         block = target.open().with_length(len(DATA))
         order = RecoverBlock(block, 2000, (NOBODY,))
-        RpcClient(target.ipc_address, INTER).call(
+        RpcClient(address, INTER).call(
             "initReplicaRecovery",
             i.InitReplicaRecoveryRequestProto(block=encode_order(order)),
             i.InitReplicaRecoveryResponseProto,
@@ -428,8 +430,7 @@ def calls(target: Target) -> Iterator[tuple[str, str, Any, type[Message]]]:
 
 
 def test_a_call_with_any_number(target: Target, ipc: Ipc, caplog: pytest.LogCaptureFixture) -> None:
-    target.ipc_address = ipc.address
-    for protocol, method, make, answer in calls(target):
+    for protocol, method, make, answer in calls(target, ipc.address):
         for number in range(sum(1 for _ in extremes(make()))):
             client = RpcClient(ipc.address, protocol)
             what, changed = next(itertools.islice(extremes(make()), number, None))

@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +14,9 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived
-from howdah.datanode.replicas import moving
 from howdah.datanode.replicas.moving import move_to_type
 from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.settings import DataSettings
-from howdah.datanode.transfer import balancing as balancing_module
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.ops import CopyBlock, ReplaceBlock, encode_request
@@ -156,8 +155,8 @@ def test_as_many_moves_as_may_be_are_served_and_no_more(lab: Lab) -> None:
 
 def test_bytes_wait_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     naps: list[float] = []
-    monkeypatch.setattr(balancing_module.time, "sleep", naps.append)
-    monkeypatch.setattr(balancing_module.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(time, "sleep", naps.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     told: list[None] = []
     limits = Balancing(1, 1000)
     limits.moved(500, lambda: told.append(None))
@@ -308,7 +307,7 @@ def test_a_disk_that_fails_leaves_the_replica_where_it_is(
     def fails(*_: Any) -> None:
         raise OSError(5, "input/output error")
 
-    monkeypatch.setattr(moving.os, "fchmod", fails)
+    monkeypatch.setattr(os, "fchmod", fails)
     with pytest.raises(OSError, match="input/output"):
         move_to_type(tiered.store, lab.block(length=LENGTH), StorageType.ARCHIVE)
     assert tiered.content(1) == DATA

@@ -17,7 +17,6 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     VolumeFailed,
 )
-from howdah.datanode.replicas import writer as replica_writer
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.transfer.blocks import DatanodeAddress, StorageType
@@ -160,7 +159,7 @@ def test_a_synced_packet_is_on_the_disk_before_its_ack(
         real(fd)
 
     node = lab.node()
-    monkeypatch.setattr(replica_writer.os, "fdatasync", fdatasync)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
     writer = lab.Writer(node, lab.write_request(lab.block()))
     writer.send(0, DATA[:1000])
     writer.ack()
@@ -191,7 +190,7 @@ def test_data_that_its_checksum_has_waited_for_is_not_synced_again(
     node = lab.node()
     writer = lab.Writer(node, lab.write_request(lab.block()))
     send(0, 700)
-    monkeypatch.setattr(replica_writer.os, "fdatasync", fdatasync)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
     send(700, 800)
     # What the kernel syncs is not seen here: it does so by itself from the second time on.
     assert synced == ([] if either_way == "kernel" else ["", ".meta"])
@@ -203,7 +202,7 @@ def test_bytes_are_acked_before_the_sync_that_a_packet_behind_them_asks_for(
 ) -> None:
     node, *others = (lab.node() for _ in range(mirrors + 1))
     is_acked = threading.Event()
-    monkeypatch.setattr(replica_writer.os, "fdatasync", lambda fd: is_acked.wait(PATIENCE_S))
+    monkeypatch.setattr(os, "fdatasync", lambda fd: is_acked.wait(PATIENCE_S))
     writer = lab.Writer(node, lab.write_request(lab.block(), *others))
     wire = encode_packet(PacketHeader(0, 0, False, 1000), lab.sums_of(DATA[:1000]), DATA[:1000])
     wire += encode_packet(PacketHeader(1000, 1, False, 0, True))
@@ -221,7 +220,7 @@ def test_closing_waits_for_the_disk_where_that_is_configured(
 ) -> None:
     synced: list[int] = []
     node = lab.node(DataSettings(sync_on_close=on_close))
-    monkeypatch.setattr(replica_writer.os, "fdatasync", synced.append)
+    monkeypatch.setattr(os, "fdatasync", synced.append)
     lab.write_block(node, lab.block(), DATA)
     assert bool(synced) is on_close
 
@@ -447,7 +446,7 @@ def test_a_full_disk_is_told_and_the_other_volume_takes_the_next_block(
 ) -> None:
     node = lab.node(types=(StorageType.DISK, StorageType.DISK))
     full = BadDisk(node.volumes.all[0].path, errno.ENOSPC)
-    monkeypatch.setattr(replica_writer.os, "pwritev", full)
+    monkeypatch.setattr(os, "pwritev", full)
     writer = lab.Writer(node, lab.write_request(lab.block(1)))
     writer.send(0, DATA)
     assert writer.ack().replies == (Status.ERROR,)
@@ -463,7 +462,7 @@ def test_an_io_error_on_a_disk_that_still_works_costs_one_replica(
 ) -> None:
     node = lab.node()
     broken = BadDisk(node.volumes.all[0].path, errno.EIO)
-    monkeypatch.setattr(replica_writer.os, "pwritev", broken)
+    monkeypatch.setattr(os, "pwritev", broken)
     writer = lab.Writer(node, lab.write_request(lab.block(1)))
     writer.send(0, DATA)
     assert writer.ack().replies == (Status.ERROR,)
@@ -477,7 +476,7 @@ def test_a_dead_disk_is_left_with_its_replicas_and_the_others_go_on(
     lab.write_block(node, lab.block(1), DATA)
     lab.write_block(node, lab.block(2), DATA)
     dead = node.volumes.all[0]
-    monkeypatch.setattr(replica_writer.os, "pwritev", BadDisk(dead.path, errno.EIO))
+    monkeypatch.setattr(os, "pwritev", BadDisk(dead.path, errno.EIO))
     monkeypatch.setattr(
         type(dead),
         "probe",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -422,7 +423,7 @@ def closings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         closed.append(descriptor)
         real(descriptor)
 
-    monkeypatch.setattr(local_streams.os, "close", close)
+    monkeypatch.setattr(os, "close", close)
     return closed
 
 
@@ -469,7 +470,7 @@ def test_a_full_disk_is_said_by_the_write_and_by_the_close(
     any_fs: RawLocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = any_fs.create(tmp_path / "f", buffer_size=512)
-    monkeypatch.setattr(local_streams.os, "write", _FullDisk(2000))
+    monkeypatch.setattr(os, "write", _FullDisk(2000))
     with pytest.raises(errors.DiskOutOfSpace, match=str(tmp_path / "f")):
         out.write(bytes(5120))
     with pytest.raises(errors.DiskOutOfSpace):
@@ -484,7 +485,7 @@ def test_a_close_that_fails_is_not_tried_again(
     out = any_fs.create(tmp_path / "f")
     out.write(b"content")
     disk = _FullDisk(0)
-    monkeypatch.setattr(local_streams.os, "write", disk)
+    monkeypatch.setattr(os, "write", disk)
     with pytest.raises(errors.DiskOutOfSpace):
         out.close()
     calls = disk.calls
@@ -505,7 +506,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
         real(descriptor)
 
-    monkeypatch.setattr(local_streams.os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", fsync)
     return names
 
 
@@ -749,7 +750,7 @@ def test_a_filesystem_without_such_a_rename_is_looked_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_rename, "_renameat2", lambda: lambda *_: -1)
-    monkeypatch.setattr(local_rename.ctypes, "get_errno", lambda: errno.EINVAL)
+    monkeypatch.setattr(ctypes, "get_errno", lambda: errno.EINVAL)
     (tmp_path / "a").write_bytes(b"a")
     local_rename.rename_new(str(tmp_path / "a"), str(tmp_path / "c"))
     assert (tmp_path / "c").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -35,7 +36,8 @@ def test_a_request_that_the_store_has_made_again_in_vain_is_not_made_again_by_th
 
     store.before = fail
     store.requests.clear()
-    for read in (stream.read, lambda: stream.pread(2, 3)):
+    reads: tuple[Callable[[], object], ...] = (stream.read, lambda: stream.pread(2, 3))
+    for read in reads:
         with pytest.raises(type(error)) as told:
             read()
         assert told.value is error

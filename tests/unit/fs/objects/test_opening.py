@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -124,7 +124,8 @@ def test_bytes_of_a_small_file_that_are_others_than_the_stores_are_refused(fs: F
     info, _ = fs.store.objects["small"]
     fs.store.objects["small"] = info, SMALL[::-1]
     with fs.open("/small") as stream:
-        for read in (stream.read, lambda: stream.pread(0, len(SMALL))):
+        reads: tuple[Callable[[], object], ...] = (stream.read, lambda: stream.pread(0, len(SMALL)))
+        for read in reads:
             with pytest.raises(errors.ChecksumMismatch, match=r"^/small: what was read has"):
                 read()
 

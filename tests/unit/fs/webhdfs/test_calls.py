@@ -134,7 +134,7 @@ def test_reading_goes_on_where_an_answer_broke_off() -> None:
         def __init__(self, offset: int) -> None:
             self._offset = offset
 
-        def run(self, channel: object) -> None:
+        def run(self, channel: Channel) -> None:
             left = len(data) - self._offset
             channel.begin(200, {"Content-Length": str(left)})
             channel.send(data[self._offset : self._offset + (left + 1) // 2])

@@ -14,6 +14,7 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits.codec import decode_record
+from howdah.storage.edits.edits import AclEntry, AclKind, AclScope
 from howdah.testing.in_memory import InMemoryNamenode
 
 Entry = types_pb2.AclEntryProto
@@ -267,7 +268,7 @@ def test_the_log_brings_them_back(client: Any, namenode: InMemoryNamenode) -> No
 def test_what_an_inode_keeps_and_the_whole_list_say_the_same() -> None:
     whole = acls.modified(
         acls.entries_of(0o1750, ()),
-        [acls.AclEntry(acls.AclScope.ACCESS, acls.AclKind.USER, 5, "bob")],
+        [AclEntry(AclScope.ACCESS, AclKind.USER, 5, "bob")],
     )
     mode, stored = acls.stored_as(0o1750, whole)
     assert acls.entries_of(mode, stored) == whole

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.audit.files import RotatedFile
@@ -55,7 +56,7 @@ def audit(output: Kept, most: int = 1000) -> AuditLog:
     )
 
 
-def mkdirs(log: AuditLog, path: str, outcome: object = DONE) -> None:
+def mkdirs(log: AuditLog, path: str, outcome: Message | errors.HowdahError = DONE) -> None:
     request = pb.MkdirsRequestProto(src=path)
     log.answered("mkdirs", request, CALLER, outcome)
 

@@ -130,7 +130,8 @@ class Cluster:
             node = self.node(storage.node.identity.uuid)
             node.store(named.blockId, named.generationStamp, LENGTH)
         request = pb.CompleteRequestProto(src=path, clientName=CLIENT, last=named)
-        assert self.namenode.call("complete", request).result
+        answer: Any = self.namenode.call("complete", request)
+        assert answer.result
         block: Block = self.core.namespace.blocks[named.blockId]
         return block
 
@@ -158,7 +159,7 @@ class Cluster:
         answer: Any = self.namenode.call("getBlockLocations", request)
         return list(answer.locations.blocks[0].locs)
 
-    def reported(self, kind: int) -> list[str]:
+    def reported(self, kind: pb.DatanodeReportTypeProto) -> list[str]:
         request = pb.GetDatanodeReportRequestProto(type=kind)
         answer: Any = self.namenode.call("getDatanodeReport", request)
         return [node.id.datanodeUuid for node in answer.di]

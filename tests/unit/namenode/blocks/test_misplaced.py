@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ class Cluster:
         for number, node in enumerate(self.nodes):
             if number not in on:
                 request.excludeNodes.add(location="/").id.CopyFrom(node.registration().datanodeID)
-        answer = self.namenode.call("addBlock", request)
+        answer: Any = self.namenode.call("addBlock", request)
         named = answer.block.b
         named.numBytes = LENGTH
         assert {place.id.datanodeUuid for place in answer.block.locs} == {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -54,7 +55,7 @@ def choose(
     seed: int = 0,
     policy: Policy | None = None,
     load: LoadRule | None = TWICE_THE_MEAN,
-    **how: object,
+    **how: Any,
 ) -> list[Datanode]:
     targets = placement(nodes, seed, policy, load).choose(
         count,

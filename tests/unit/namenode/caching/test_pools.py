@@ -126,11 +126,12 @@ def test_pools_are_made_and_changed_by_the_superuser_alone(
     root: Caching, by: Callable[[str], Caching]
 ) -> None:
     alice = by("alice")
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: alice.add_pool("q"),
         lambda: alice.modify_pool("p", mode=0o777),
         lambda: alice.remove_pool("p"),
-    ):
+    )
+    for act in acts:
         with pytest.raises(errors.AccessDenied, match="Superuser privilege is required"):
             act()
 
@@ -283,11 +284,12 @@ def test_directives_are_for_those_who_may_write_to_the_pool(
 ) -> None:
     mine = by("alice").add("/a", "p")
     words = "Permission denied while accessing pool p: user bob does not have WRITE permissions"
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: by("bob").add("/b", "p"),
         lambda: by("bob").modify(id=mine, replication=2),
         lambda: by("bob").remove(mine),
-    ):
+    )
+    for act in acts:
         with pytest.raises(errors.AccessDenied, match=words):
             act()
     root.add_pool("q", ownerName="bob", groupName="web", mode=0o700)
@@ -359,14 +361,15 @@ def test_a_repeated_call_gets_the_first_answer(root: Caching, namenode: InMemory
 def test_safe_mode_refuses_every_change(root: Caching, namenode: InMemoryNamenode) -> None:
     root.add("/a", "p")
     namenode.core.safe_mode.enter()
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: root.add_pool("q"),
         lambda: root.modify_pool("p", mode=0o700),
         lambda: root.remove_pool("p"),
         lambda: root.add("/b", "p"),
         lambda: root.modify(id=1, path="/b"),
         lambda: root.remove(1),
-    ):
+    )
+    for act in acts:
         with pytest.raises(errors.SafeMode):
             act()
     assert root.paths() == ["/a"]

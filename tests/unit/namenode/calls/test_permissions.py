@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,13 +89,14 @@ def test_path_is_closed_to_who_may_not_enter_a_directory_above(client: Any, clie
     client.mkdirs("/closed/in/side", 0o777)
     client.chmod("/closed", 0o700)
     eve = client_of("eve")
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: eve.status("/closed/in"),
         lambda: eve.page("/closed/in/side"),
         lambda: eve.mkdirs("/closed/in/side/x"),
         lambda: eve.delete("/closed/in/side"),
         lambda: eve.rename("/closed/in", "/x"),
-    ):
+    )
+    for call in calls:
         with pytest.raises(errors.AccessDenied, match='access=EXECUTE, inode="/closed"'):
             call()
 
@@ -184,7 +186,11 @@ def test_sticky_directory_lets_only_owners_take_entries_out(client: Any, client_
     client.chmod("/tmp", 0o1777)
     alice, eve = client_of("alice"), client_of("eve")
     alice.mkdirs("/tmp/a", 0o777)
-    for call in (lambda: eve.delete("/tmp/a"), lambda: eve.rename("/tmp/a", "/tmp/b")):
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: eve.delete("/tmp/a"),
+        lambda: eve.rename("/tmp/a", "/tmp/b"),
+    )
+    for call in calls:
         with pytest.raises(errors.AccessDenied) as caught:
             call()
         assert caught.value.message == (
@@ -291,11 +297,12 @@ def test_superuser_is_told_that_there_is_nothing_below_a_file(alice: Any, client
 def test_below_a_file_nothing_is_made(alice: Any) -> None:
     alice.create("/user/alice/f")
     alice.create("/user/alice/g")
-    for make in (
+    makers: tuple[Callable[[], object], ...] = (
         lambda: alice.create("/user/alice/f/x"),
         lambda: alice.mkdirs("/user/alice/f/x"),
         lambda: alice.rename("/user/alice/g", "/user/alice/f/x"),
-    ):
+    )
+    for make in makers:
         with pytest.raises(errors.ParentNotDirectory) as caught:
             make()
         assert caught.value.remote_class == errors.ParentNotDirectory.java_class

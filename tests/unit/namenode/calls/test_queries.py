@@ -311,7 +311,9 @@ def test_closed_means_that_nobody_writes(client: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [pb.ALL, pb.LIVE, pb.DEAD, pb.DECOMMISSIONING])
-def test_datanodes_are_told_by_state(client: Any, nodes: Nodes, kind: int) -> None:
+def test_datanodes_are_told_by_state(
+    client: Any, nodes: Nodes, kind: pb.DatanodeReportTypeProto
+) -> None:
     nodes[0].known.last_heartbeat_ms -= 10_000_000
     client.namenode.tick()
     request = pb.GetDatanodeReportRequestProto(type=kind)

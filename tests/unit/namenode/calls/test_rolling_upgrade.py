@@ -185,10 +185,11 @@ def test_a_finalization_is_refused_in_safe_mode(
 
 def test_only_the_superuser_may(calls: RollingUpgradeCalls) -> None:
     mallory = caller("mallory")
-    for call in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: calls.query(mallory),
         lambda: calls.prepare(mallory, nobody_waits),
         lambda: calls.finalize(mallory),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(errors.AccessDenied):
-            call()
+            attempt()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -76,11 +77,12 @@ def test_name_over_the_limit_makes_none_of_its_parents(client: Any) -> None:
 def test_directory_takes_so_many_entries_and_no_more(client: Any) -> None:
     for name in "abc":
         client.mkdirs(f"/d/{name}")
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: client.mkdirs("/d/x"),
         lambda: client.create("/d/x"),
         lambda: client.rename("/other", "/d/x"),
-    ):
+    )
+    for call in calls:
         client.mkdirs("/other")
         with pytest.raises(errors.MaxDirectoryItemsExceeded, match="limit=3 items=3"):
             call()

@@ -172,7 +172,7 @@ def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
     checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     killed: list[int] = []
-    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: killed.append(pid))
+    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
     told: list[errors.HowdahError | None] = []
     running = checkpoint._Running(20, 4711, 0, [told.append], [], False)
     checkpoints._running = running
@@ -193,8 +193,8 @@ def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
 def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
     checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(checkpoint.os, "kill", lambda pid, number: None)
-    monkeypatch.setattr(checkpoint.os, "waitpid", lambda pid, options: (0, 0))
+    monkeypatch.setattr(os, "kill", lambda pid, number: None)
+    monkeypatch.setattr(os, "waitpid", lambda pid, options: (0, 0))
     monkeypatch.setattr(checkpoint, "_REAPING_S", 0.0)
 
     async def stop() -> None:
@@ -222,8 +222,8 @@ def test_save_is_refused_where_a_process_cannot_be_made(
     def fails() -> int:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(checkpoint.os, "pipe", pipe)
-    monkeypatch.setattr(checkpoint.os, lacking, fails)
+    monkeypatch.setattr(os, "pipe", pipe)
+    monkeypatch.setattr(os, lacking, fails)
     monkeypatch.setattr(checkpoints, "_roll", lambda: 21)
     told: list[errors.HowdahError | None] = []
     checkpoints.save(told.append)

@@ -26,7 +26,7 @@ from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.rpc.session import Call
 
-T = TypeVar("T", bound=Message)
+T = TypeVar("T")
 ROOT = "root"
 
 

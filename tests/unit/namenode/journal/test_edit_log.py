@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
-from howdah.namenode.journal.journal import Batch, Journal
+from howdah.namenode.journal.journal import Batch, Journal, SegmentFile
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 
@@ -66,6 +66,12 @@ class Recording:
         assert self.durable[-1] == last_txid
         self._is_open = False
         self.segments[-1] = (self.segments[-1][0], last_txid)
+
+    def lend(self) -> list[SegmentFile] | None:
+        return None
+
+    def take_back(self, durable_txid: int) -> None:
+        raise AssertionError("nothing was lent")
 
     def truncate_to(self, last_txid: int) -> None:
         raise AssertionError("mending comes before the log is opened")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.namenode.journal.journal import Batch, Journal
+from howdah.namenode.journal.journal import Batch, Journal, SegmentFile
 from howdah.namenode.journal.journal_set import JournalSet, Member
 
 
@@ -55,6 +55,12 @@ class Disk:
         assert self.durable[-1] == last_txid
         self.is_open = False
         self.segments[-1] = (self.segments[-1][0], last_txid)
+
+    def lend(self) -> list[SegmentFile] | None:
+        return None
+
+    def take_back(self, durable_txid: int) -> None:
+        raise AssertionError("nothing was lent")
 
     def truncate_to(self, last_txid: int) -> None:
         self._step()

@@ -201,7 +201,11 @@ def test_a_damaged_copy_is_left_at_the_transaction_where_it_breaks_off(roots: li
 def test_damage_in_all_copies_is_an_error_and_no_end(roots: list[Path]) -> None:
     for root in roots:
         flip(root, 1, 60)
-    for read in (lambda: stored(roots), lambda: txids(reader(roots).edits(1, 14))):
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: stored(roots),
+        lambda: txids(reader(roots).edits(1, 14)),
+    )
+    for read in reads:
         with pytest.raises(errors.CorruptEditLog, match=r"edits_.*6-.*10 is damaged at offset"):
             read()
 

@@ -37,7 +37,7 @@ STATUS = NamenodeStatus(
 
 
 def values(families: list[Family]) -> dict[str, object]:
-    found = {}
+    found: dict[str, object] = {}
     for family in families:
         for labels, value in family.samples:
             found[" ".join([family.name, *labels.values()])] = value

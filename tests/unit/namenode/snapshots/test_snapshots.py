@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -128,7 +129,7 @@ def test_replayed_log_makes_the_same_snapshots(snap: Any, namenode: InMemoryName
 def test_nothing_is_changed_below_dot_snapshot(snap: Any) -> None:
     create(snap, "/d", "s1")
     inside = "/d/.snapshot/s1/sub"
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: snap.mkdirs(f"{inside}/x"),
         lambda: snap.create(f"{inside}/x"),
         lambda: snap.delete(f"{inside}/f"),
@@ -143,7 +144,8 @@ def test_nothing_is_changed_below_dot_snapshot(snap: Any) -> None:
         lambda: snap.truncate(f"{inside}/f", 1),
         lambda: snap.delete("/d/.snapshot/s1"),
         lambda: snap.delete("/d/.snapshot"),
-    ):
+    )
+    for call in calls:
         with pytest.raises(
             errors.SnapshotReadOnly, match="Modification on a read-only snapshot is disallowed"
         ):
@@ -167,11 +169,12 @@ def test_directory_with_snapshots_neither_goes_nor_moves(snap: Any) -> None:
     snap.mkdirs("/e")
     create(snap, "/d", "s1")
     wanted = "The directory /d cannot be deleted since /d is snapshottable and already has"
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: snap.delete("/d"),
         lambda: snap.rename("/d", "/e"),
         lambda: snap.rename2("/d", "/e/x"),
-    ):
+    )
+    for call in calls:
         with pytest.raises(errors.SnapshotError, match=wanted):
             call()
     remove(snap, "/d", "s1")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -422,11 +422,12 @@ def test_a_file_counts_with_the_blocks_and_the_replication_that_snapshots_have(
 def test_what_snapshots_have_leaves_no_room(kept: Any) -> None:
     kept.delete("/d/e/f")
     set_quota(kept, "/d", 4)
-    for refused in (
+    refusals: tuple[Callable[[], object], ...] = (
         lambda: kept.create("/d/h"),
         lambda: kept.create("/d/e/g", flag=pb.CREATE | pb.OVERWRITE),
         lambda: kept.mkdirs("/d/h"),
-    ):
+    )
+    for refused in refusals:
         with pytest.raises(errors.NamespaceQuotaExceeded):
             refused()
     drop_snapshot(kept, "/d", "s1")

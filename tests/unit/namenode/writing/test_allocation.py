@@ -297,7 +297,7 @@ def test_block_of_another_pool_is_refused(client: Any, nodes: Nodes) -> None:
     client.create("/a")
     block = client.add_block("/a").b
     block.poolId = "BP-other"
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: client.add_block("/a", block),
         lambda: client.complete("/a", block),
         lambda: client.abandon("/a", block),
@@ -305,7 +305,8 @@ def test_block_of_another_pool_is_refused(client: Any, nodes: Nodes) -> None:
             "updateBlockForPipeline",
             pb.UpdateBlockForPipelineRequestProto(block=block, clientName=client.name),
         ),
-    ):
+    )
+    for call in calls:
         with pytest.raises(errors.RemoteError, match="Unexpected BlockPoolId BP-other - expected"):
             call()
 
@@ -344,11 +345,12 @@ def test_file_below_a_renamed_directory_is_written_on(client: Any, nodes: Nodes)
 def test_file_below_a_deleted_directory_is_gone_for_its_writer(client: Any, nodes: Nodes) -> None:
     inode_id = client.create("/d/a").fileId
     client.delete("/d")
-    for call in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: client.add_block("/d/a", fileId=inode_id),
         lambda: client.complete("/d/a", fileId=inode_id),
         lambda: client.fsync("/d/a", fileId=inode_id),
-    ):
+    )
+    for call in calls:
         with pytest.raises(errors.PathNotFound, match="File does not exist: /d/a"):
             call()
     assert client.namenode.core.leases.open_files == 0

@@ -37,7 +37,7 @@ def closed(client: Any, nodes: Nodes) -> JustClosed:
 
 def names(answer: Any) -> set[str]:
     """The pipeline that an append was given."""
-    response = answer._outcome if isinstance(answer, Deferred) else answer
+    response: Any = answer._outcome if isinstance(answer, Deferred) else answer
     return {node.id.datanodeUuid for node in response.block.locs}
 
 

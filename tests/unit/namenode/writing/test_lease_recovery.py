@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -353,14 +354,15 @@ def test_old_writer_is_refused_from_the_moment_of_the_take_over(
         storageIDs=[nodes[0].first_storage],
     )
     stamp = pb.UpdateBlockForPipelineRequestProto(block=last, clientName=writer.name)
-    for attempt in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: writer.add_block("/a", last, fileId=inode_id),
         lambda: writer.complete("/a", last, fileId=inode_id),
         lambda: writer.fsync("/a", 9, fileId=inode_id),
         lambda: writer.abandon("/a", last, fileId=inode_id),
         lambda: writer.call("updateBlockForPipeline", stamp),
         lambda: writer.call("updatePipeline", update),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(errors.LeaseExpired):
             attempt()
     finish(writer.namenode)
@@ -375,11 +377,12 @@ def test_nobody_writes_by_naming_the_namenodes_holder(client: Any, nodes: Nodes)
     client.name = found(client.namenode, "/a").writer
     with pytest.raises(errors.LeaseExpired):
         client.add_block("/a")
-    for attempt in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: client.create("/b"),
         lambda: client.append("/a"),
         lambda: client.truncate("/a", 0),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(errors.IllegalArgument):
             attempt()
 

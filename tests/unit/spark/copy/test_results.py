@@ -21,10 +21,10 @@ from howdah.spark.copy.counters import Counters
 from howdah.spark.copy.options import Options
 from howdah.spark.copy.results import FailureMark, result, result_of, summed
 from howdah.spark.copy.tasks import CopyTask
-from howdah.spark.listing.entries import Entry, Found, Kind, entries
+from howdah.spark.listing.entries import Entry, Found, Kind, batches, entries
 from howdah.spark.listing.row_stores import ReadRows, StoreRows
 from howdah.spark.listing.tree import FAILED, ListTree
-from howdah.spark.listing.walking import Walk, batches
+from howdah.spark.listing.walking import Walk
 
 PLACE = Place("mem://results")
 STAGING = Staging("/t/.distcp.tmp.0123456789abcdef", "run")

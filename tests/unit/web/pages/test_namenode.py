@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from howdah.web.status import (
 GIB = 1 << 30
 
 
-def node(number: int = 1, **more: object) -> NodeStatus:
+def node(number: int = 1, **more: Any) -> NodeStatus:
     usual = NodeStatus(
         name=f"10.0.0.{number}:9866",
         rack=f"/r{number % 3}",
@@ -37,7 +38,7 @@ def node(number: int = 1, **more: object) -> NodeStatus:
     return replace(usual, **more)
 
 
-def status(**more: object) -> NamenodeStatus:
+def status(**more: Any) -> NamenodeStatus:
     usual = NamenodeStatus(
         version="1.0",
         cluster_id="CID-1",
