@@ -200,6 +200,21 @@ def test_preserving_sets_times_before_the_mode_and_of_directories_last(
     assert sets[3] == "set_permission /d 750"
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("0x1", "0x1 is not hexadecimal: two digits for each byte"),
+        ("0xzz", "0xzz is not hexadecimal: two digits for each byte"),
+        ("0sA", "0sA is not base64: "),
+    ],
+)
+def test_a_value_that_cannot_be_decoded_is_told_why(dfs: Any, value: str, reason: str) -> None:
+    dfs.fs.fill("/f", b"")
+    done = dfs("-setfattr", "-n", "user.a", "-v", value, "/f")
+    assert done.code == 1
+    assert done.err.startswith(f"setfattr: {reason}")
+
+
 def test_a_get_that_fails_leaves_no_local_file(dfs: Any, tmp_path: Path) -> None:
     dfs.fs.fill("/f", b"x" * 10_000_000)
     dfs.fs.broken_reads["/f"] = errors.BlockMissing("No replica of a block of /f can be read")

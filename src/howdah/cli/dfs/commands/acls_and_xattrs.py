@@ -217,11 +217,15 @@ def _decoded(text: str) -> bytes:
     prefix = text[:2].lower()
     if len(text) >= 2 and text.startswith('"') and text.endswith('"'):
         return text[1:-1].encode()
-    try:
-        if prefix == "0x":
-            return bytes.fromhex(text[2:])
-        if prefix == "0s":
+    if prefix == "0x":
+        try:
+            return binascii.unhexlify(text[2:])
+        except ValueError as error:
+            problem = f"{text} is not hexadecimal: two digits for each byte"
+            raise CommandProblem(problem) from error
+    if prefix == "0s":
+        try:
             return base64.b64decode(text[2:])
-    except (ValueError, binascii.Error) as error:
-        raise CommandProblem(f"{text}: {error}") from error
+        except ValueError as error:
+            raise CommandProblem(f"{text} is not base64: {error}") from error
     return text.encode()
