@@ -322,6 +322,7 @@ class Checkpoints:
             # visit it any more, and so its pages stay shared.
             gc.collect(1)
             gc.freeze()
+            namenode = os.getpid()
             pid = os.fork()
         except OSError as error:
             os.close(reading)
@@ -329,7 +330,7 @@ class Checkpoints:
             self._tell(waiting, f"cannot fork: {error}")
             return
         if pid == 0:
-            self._be_the_child(writing, txid, directories)
+            self._be_the_child(writing, txid, namenode, directories)
         os.close(writing)
         os.set_blocking(reading, False)
         self.last_pause_s = time.perf_counter() - began_s
@@ -346,7 +347,9 @@ class Checkpoints:
         for begin in begun:
             begin()
 
-    def _be_the_child(self, pipe: int, txid: int, directories: Sequence[Path]) -> NoReturn:
+    def _be_the_child(
+        self, pipe: int, txid: int, namenode: int, directories: Sequence[Path]
+    ) -> NoReturn:
         status = 1
         try:
             gc.disable()
@@ -355,9 +358,8 @@ class Checkpoints:
                 signal.signal(number, signal.SIG_DFL)
             # The parent's sockets and files: a connection that the parent closes has to
             # be closed, and its port free again when it dies.
-            os.closerange(3, pipe)
-            os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
-            os.write(pipe, _written_by_child(self, txid, os.getppid(), directories))
+            _close_all_but(pipe)
+            os.write(pipe, _written_by_child(self, txid, namenode, directories))
             status = 0
         except BaseException as error:  # noqa: BLE001 - the child must never go on as a namenode
             told = {"error": f"{type(error).__name__}: {error}"}
@@ -511,6 +513,22 @@ class _Running:
         except (ValueError, KeyError, TypeError, AttributeError):
             # It died while it spoke.
             return f"{failed}, and said {self.told[:100]!r}"
+
+
+def _close_all_but(kept: int) -> None:
+    """Of what is open behind the standard streams. Not every number that may be one is tried:
+    where a container allows a thousand million of them, and Python closes them one by one, that
+    takes minutes."""
+    try:
+        numbers = [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        os.closerange(3, kept)
+        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+        return
+    for number in numbers:
+        if number > 2 and number != kept:
+            # The listing's own is closed already, which this takes.
+            os.closerange(number, number + 1)
 
 
 class _Orphaned(Exception):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -232,3 +233,92 @@ def test_save_is_refused_where_a_process_cannot_be_made(
     for descriptor in made:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(descriptor)
+
+
+class _Ended(BaseException):
+    """Instead of the end of a process."""
+
+
+def test_child_gives_up_when_its_namenode_was_gone_before_it_could_look(
+    checkpoints: Checkpoints, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take whoever has adopted it for its namenode, and write beside another one."""
+    namenode = os.getpid()
+    reading, writing = os.pipe()
+    monkeypatch.setattr(checkpoint.os, "closerange", lambda first, behind: None)
+    monkeypatch.setattr(checkpoint.os, "getppid", lambda: 1)
+    monkeypatch.setattr(checkpoint.signal, "signal", lambda number, act: None)
+    monkeypatch.setattr(checkpoint.signal, "set_wakeup_fd", lambda number: -1)
+    monkeypatch.setattr(checkpoint.gc, "disable", lambda: None)
+
+    def end(status: int) -> None:
+        raise _Ended
+
+    monkeypatch.setattr(checkpoint.os, "_exit", end)
+    try:
+        with pytest.raises(_Ended):
+            checkpoints._be_the_child(writing, 20, namenode, [directory])
+        told = json.loads(os.read(reading, 1 << 16))
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert "_Orphaned" in told["error"]
+
+
+@pytest.fixture
+def pipe_and_above() -> Iterator[tuple[int, int, int]]:
+    """Both ends of a pipe, and a descriptor that has a greater number."""
+    reading, writing = os.pipe()
+    above = fcntl.fcntl(reading, fcntl.F_DUPFD, writing + 1)
+    yield reading, writing, above
+    for number in (reading, writing, above):
+        os.close(number)
+
+
+def closed_by_child(
+    monkeypatch: pytest.MonkeyPatch, kept: int, opened: tuple[int, ...], limit: int
+) -> tuple[set[int], int]:
+    """What is closed of what is open, where the system allows so many, and how many numbers are
+    tried."""
+    closed: set[int] = set()
+    tried = 0
+
+    def closerange(first: int, behind: int) -> None:
+        nonlocal tried
+        tried += max(behind - first, 0)
+        closed.update(n for n in opened if first <= n < behind)
+
+    monkeypatch.setattr(checkpoint.os, "sysconf", lambda name: limit)
+    monkeypatch.setattr(checkpoint.os, "closerange", closerange)
+    checkpoint._close_all_but(kept)
+    return closed, tried
+
+
+def test_child_does_not_try_every_number_that_may_be_open(
+    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
+) -> None:
+    """A container may allow a thousand million, and on some Pythons each is a system call."""
+    reading, writing, above = pipe_and_above
+    closed, tried = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
+    assert closed == {reading, above}
+    assert tried < 10_000
+
+
+def test_child_closes_what_was_opened_before_the_limit_was_lowered(
+    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
+) -> None:
+    reading, writing, above = pipe_and_above
+    closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, above)
+    assert closed == {reading, above}
+
+
+def test_child_that_cannot_see_what_is_open_tries_every_number(
+    monkeypatch: pytest.MonkeyPatch, pipe_and_above: tuple[int, int, int]
+) -> None:
+    def fails(path: str) -> list[str]:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(checkpoint.os, "listdir", fails)
+    reading, writing, above = pipe_and_above
+    closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
+    assert closed == {reading, above}
