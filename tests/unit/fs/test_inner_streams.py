@@ -130,13 +130,14 @@ def test_a_forked_child_has_a_lock_of_its_own_and_no_connection_of_the_parent() 
 
 def test_what_a_store_cannot_do_is_refused_by_its_name() -> None:
     stream, out = Remote(), Output()
-    for act, what in (
+    acts: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: stream.set_readahead(1), "set_readahead"),
         (lambda: stream.set_drop_behind(True), "set_drop_behind"),
         (out.hflush, "hflush"),
         (out.hsync, "hsync"),
         (lambda: out.set_drop_behind(True), "set_drop_behind"),
-    ):
+    )
+    for act, what in acts:
         with pytest.raises(errors.UnsupportedOperation, match=f"/a: this store has no {what}"):
             act()
 

@@ -28,7 +28,8 @@ def test_packets_come_out_as_they_went_in_whatever_the_pieces(
 ) -> None:
     wire = wire_of(pairs)
     stream = PacketStream(buffer_bytes)
-    got, sent = [], 0
+    got: list[tuple[bytes, bytes]] = []
+    sent = 0
     while True:
         while (packet := stream.next_packet()) is not None:
             assert packet.header.seqno == len(got)

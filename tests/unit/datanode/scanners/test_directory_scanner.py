@@ -262,7 +262,7 @@ def test_a_defect_of_one_comparison_does_not_end_those_to_come(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The thread would be the last, and nobody would hear that nothing is compared any more."""
-    asked = []
+    asked: list[int] = []
 
     def volumes() -> list[Any]:
         asked.append(len(asked))

@@ -187,7 +187,7 @@ def test_the_look_at_all_blocks_takes_several_rounds(monkeypatch: pytest.MonkeyP
     cluster.nodes.append(cluster.namenode.join("new", rack="/b"))
     for storage in cluster.nodes[3].known.storages.values():
         storage.remaining_bytes = 0
-    found = []
+    found: list[int] = []
     for _ in range(4):
         assert cluster.namenode.core.reconstruction.is_rescanning or found[-1] == 5
         cluster.namenode.tick(1000)

@@ -80,7 +80,7 @@ class Cluster:
     def orders(self, ms: int = 0) -> list[tuple[str, str, tuple[str, ...]]]:
         """After a while and a round of repair: who is told to do what, for whom."""
         self.namenode.tick(ms)
-        found = []
+        found: list[tuple[str, str, tuple[str, ...]]] = []
         for node in self.nodes:
             for command in node.heartbeat():
                 order = command.blkCmd

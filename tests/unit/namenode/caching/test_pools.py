@@ -348,7 +348,7 @@ def test_directives_are_listed_in_pages_and_by_filter(root: Caching) -> None:
 
 
 def test_a_repeated_call_gets_the_first_answer(root: Caching, namenode: InMemoryNamenode) -> None:
-    call = {"client_id": bytes(range(16)), "call_id": 5}
+    call: dict[str, Any] = {"client_id": bytes(range(16)), "call_id": 5}
     first = root.add("/a", "p", **call)
     root.add("/b", "p")
     assert root.add("/a", "p", **call) == first

@@ -267,7 +267,7 @@ def test_link_is_a_name_to_quotas(client: Any) -> None:
 
 
 def test_repeated_call_gets_the_first_answer(client: Any) -> None:
-    call = {"client_id": b"c" * 16, "call_id": 7}
+    call: dict[str, Any] = {"client_id": b"c" * 16, "call_id": 7}
     link(client, "/l", "/t", **call)
     link(client, "/l", "/t", **call)
     assert client.names("/") == ["l"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -182,7 +183,8 @@ def test_what_is_acknowledged_is_in_every_journal_that_is_required_or_remains(
     log = Log(journals)
     acts = data.draw(st.lists(st.sampled_from([log.roll, lambda: log.write(2)]), max_size=10))
     stopped = False
-    for act in [log.begin, *acts]:
+    every: list[Callable[[], object]] = [log.begin, *acts]
+    for act in every:
         try:
             act()
         except OSError:

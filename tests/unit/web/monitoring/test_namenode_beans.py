@@ -137,7 +137,7 @@ def test_what_there_is_not_is_not_found(status: NamenodeStatus) -> None:
 
 
 def test_figures_count_live_datanodes_only(status: NamenodeStatus) -> None:
-    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(status)}
+    figures = {str(bean["name"]).rpartition("=")[2]: bean for bean in beans(status)}
     system, info = figures["FSNamesystem"], figures["NameNodeInfo"]
     assert (system["CapacityTotal"], system["CapacityUsed"]) == (1000, 100)
     assert (system["NumLiveDataNodes"], system["NumDeadDataNodes"]) == (1, 1)
@@ -179,13 +179,13 @@ def test_failed_volumes_are_told_with_what_they_had_room_for(status: NamenodeSta
         lost_capacity_bytes=1 << 40,
     )
     figures = {
-        bean["name"].rpartition("=")[2]: bean
+        str(bean["name"]).rpartition("=")[2]: bean
         for bean in beans(replace(status, datanodes=[failed, dead]))
     }
     for name in ("FSNamesystem", "FSNamesystemState"):
         assert figures[name]["VolumeFailuresTotal"] == 1
         assert figures[name]["EstimatedCapacityLostTotal"] == 1 << 40
-    (told,) = json.loads(figures["NameNodeInfo"]["LiveNodes"]).values()
+    (told,) = json.loads(str(figures["NameNodeInfo"]["LiveNodes"])).values()
     assert told["volfails"] == 1
     assert told["failedStorageIDs"] == ["/disk3"]
     assert told["lastVolumeFailureDate"] == 1_700_000_000_000
@@ -224,7 +224,7 @@ def test_datanodes_that_leave_are_counted_and_told_with_what_keeps_them(
             node(7, "IN_MAINTENANCE", live=False),
         ],
     )
-    figures = {bean["name"].rpartition("=")[2]: bean for bean in beans(told)}
+    figures = {str(bean["name"]).rpartition("=")[2]: bean for bean in beans(told)}
     for name in ("FSNamesystem", "FSNamesystemState"):
         bean = figures[name]
         assert bean["CapacityTotal"] == 1000
