@@ -225,7 +225,9 @@ class DurableBarrier:
 
     def _append(self, *, now: bool) -> None:
         assert self.log is not None, "nothing is committed without a log"
-        is_durable = self.log.append(self._core.take_outbox(), now=now)
+        is_durable = self.log.append(self._core.outbox, now=now)
+        # Not before: what the log did not take comes again, or there would be a gap behind it.
+        self._core.take_outbox()
         assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
         if is_durable:
             self.durable(self.log.last_txid)

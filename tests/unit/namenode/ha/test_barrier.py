@@ -701,3 +701,23 @@ def test_a_lone_caller_whose_answers_are_left_is_known(world: World) -> None:
         world.barrier.durable(world.namenode.core.last_txid)
     assert world.journal.at_once == [False] * LONE + [True] * 2
     assert len(world.sent) == LONE + 2
+
+
+def test_what_the_log_had_no_memory_for_is_handed_over_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the log goes on behind a gap, and no start gets past that."""
+
+    def fails(records: list[bytes], *, now: bool) -> bool:
+        raise MemoryError
+
+    world.change("a")
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(world.journal, "append", fails)
+        with pytest.raises(MemoryError):
+            world.end_turn()
+    world.change("b")
+    world.end_turn()
+    assert world.journal.batches == [2]
+    world.barrier.durable(world.namenode.core.last_txid)
+    assert world.sent == ["a", "b"]
