@@ -31,6 +31,7 @@ import json
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -281,8 +282,8 @@ class Checkpoints:
         self._stopped = False
 
     def stop(self) -> None:
-        """End a child that still writes, and tell those who wait that nothing comes of it;
-        what it wrote is removed at the next start."""
+        """End a child that still writes, and tell those who wait that nothing comes of it. What
+        it wrote is removed, by a thread for which nobody waits: else at the next start."""
         self._stopped = True
         self._when_begun.clear()
         running, self._running = self._running, None
@@ -299,8 +300,11 @@ class Checkpoints:
             while os.waitpid(running.pid, os.WNOHANG) == (0, 0):
                 if time.monotonic() > deadline_s:
                     log.error("checkpoint process %d hangs; it is left behind", running.pid)
-                    break
+                    return
                 time.sleep(0.01)
+        # One that ended and is durable is getting its name.
+        if running is not None and (running.status is None or not running.durable):
+            _discard_beside(running)
 
     # One checkpoint.
 
@@ -513,6 +517,16 @@ class _Running:
         except (ValueError, KeyError, TypeError, AttributeError):
             # It died while it spoke.
             return f"{failed}, and said {self.told[:100]!r}"
+
+
+def _discard_beside(running: _Running) -> None:
+    """Remove what a child wrote, and wait for no disk."""
+    given = running.directories, running.txid
+    thread = threading.Thread(target=discard_unfinished, args=given, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        log.error("the image of transaction %d stays until the next start: %s", given[1], error)
 
 
 def _close_all_but(kept: int) -> None:

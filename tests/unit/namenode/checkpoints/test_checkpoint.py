@@ -19,6 +19,7 @@ from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image.files import finish_image, save_image, write_unfinished
 from howdah.storage.retention import Retention
+from howdah.testing.waiting import wait_until
 
 
 @pytest.fixture
@@ -322,3 +323,45 @@ def test_child_that_cannot_see_what_is_open_tries_every_number(
     reading, writing, above = pipe_and_above
     closed, _ = closed_by_child(monkeypatch, writing, pipe_and_above, 1 << 30)
     assert closed == {reading, above}
+
+
+def stopped_with(checkpoints: Checkpoints, *, durable: bool, until: Callable[[], bool]) -> None:
+    """The role ends when a child has written its image."""
+
+    async def stop() -> None:
+        running = checkpoint._Running(20, 4711, -1, [], checkpoints.directories.images(), False)
+        running.status, running.durable = 0, durable
+        checkpoints._running = running
+        checkpoints.stop()
+
+    asyncio.run(stop())
+    wait_until(until)
+
+
+def test_an_image_that_is_given_up_with_the_role_takes_no_room(
+    checkpoints: Checkpoints, directory: Path
+) -> None:
+    """A namenode may change its role many times before it starts again."""
+    write_unfinished([directory], 20, lambda sink: sink.write(b"x"))
+    stopped_with(checkpoints, durable=False, until=lambda: not list(directory.glob("*ckpt*")))
+
+
+def test_an_image_that_gets_its_name_when_the_role_ends_is_left_alone(
+    checkpoints: Checkpoints, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    discarded: list[int] = []
+    monkeypatch.setattr(checkpoint, "discard_unfinished", lambda *given: discarded.append(0))
+    write_unfinished([directory], 20, lambda sink: sink.write(b"x"))
+    stopped_with(checkpoints, durable=True, until=lambda: not checkpoints.busy)
+    assert not discarded
+
+
+def test_a_role_ends_also_where_there_is_no_thread_to_remove_its_image(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(thread: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(checkpoint.threading.Thread, "start", fails)
+    stopped_with(checkpoints, durable=False, until=lambda: not checkpoints.busy)
+    assert "transaction 20 stays until the next start: can't start" in caplog.text
