@@ -3,7 +3,8 @@
 Mirrors Hadoop's class of that name, and shares its files with it. What is created
 has its checksums in `.NAME.crc` (`howdah.fs.local.checksums`); what has checksums is
 verified when it is read, what has none is read as it is. Checksum files are not
-listed, and go where their files go. (Hadoop lists no name like theirs. Here one that
+listed, and go where their files go; those of a file that is opened by a link are beside
+the file. (Hadoop lists no name like theirs. Here one that
 belongs to no file is somebody's file, and shown: what isn't listed isn't copied.)
 
 `set_write_checksum(False)` makes files without checksums from then on (OS-165,
@@ -21,6 +22,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from howdah import errors
 from howdah.config import Configuration
@@ -79,7 +81,7 @@ class LocalFileSystem(RawLocalFileSystem):
     ) -> LocalOutput:
         if not self._write_checksum or not is_regular(descriptor):
             # Those of a file that had this name before are not the new one's.
-            _remove_sums(target)
+            _remove_sums(_followed(target))
             return super()._output(
                 target, descriptor, new_in=new_in, buffer_bytes=buffer_bytes, progress=progress
             )
@@ -94,7 +96,7 @@ class LocalFileSystem(RawLocalFileSystem):
 
     def _open_new_sums(self, target: str, descriptor: int) -> int:
         """Empty the file, and give it a checksum file with nothing but a header."""
-        place = sums_path(target)
+        place = sums_path(_followed(target))
         with translated(place):
             sums = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
@@ -121,7 +123,7 @@ class LocalFileSystem(RawLocalFileSystem):
         self._check_raw("append", path)
         stream = super().append(path, buffer_size=buffer_size, progress=progress)
         try:
-            _remove_sums(stream.name)
+            _remove_sums(_followed(stream.name))
         except errors.HowdahError:
             stream.close()
             raise
@@ -133,7 +135,7 @@ class LocalFileSystem(RawLocalFileSystem):
         target = self.resolve(path)
         status = self.get_file_status(target)
         if status.is_file and 0 <= length <= status.length:
-            _remove_sums(target)
+            _remove_sums(_followed(target))
         return super().truncate(target, length)
 
     def _check_raw(self, operation: str, path: PathLike) -> None:
@@ -149,7 +151,7 @@ class LocalFileSystem(RawLocalFileSystem):
         for _ in range(_OPEN_ATTEMPTS):
             descriptor = self._open_old(target)
             try:
-                sums = _open_sums(target)
+                sums = _open_sums(_followed(target))
             except errors.HowdahError:
                 os.close(descriptor)
                 raise
@@ -170,14 +172,18 @@ class LocalFileSystem(RawLocalFileSystem):
         if os.path.isdir(source) and not os.path.islink(source):
             super()._rename(source, target, overwrite)
             return
+        old, new = sums_path(source), sums_path(target)
+        has_sums = os.path.lexists(old)
+        if has_sums:
+            # A name that is too long for checksums is refused before anything has changed.
+            with translated(new), suppress(FileNotFoundError):
+                os.lstat(new)
         if overwrite or not os.path.lexists(target):
             _remove_sums(target)
         super()._rename(source, target, overwrite)
-        with translated(sums_path(target)):
-            try:
-                os.rename(sums_path(source), sums_path(target))
-            except FileNotFoundError:
-                return  # the file has none
+        if has_sums:
+            with translated(new), suppress(FileNotFoundError):
+                os.rename(old, new)
 
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         target = self.resolve(path)
@@ -198,14 +204,20 @@ class LocalFileSystem(RawLocalFileSystem):
 
     def _also(self, path: PathLike, change: Callable[[str], None]) -> None:
         """The same to the checksum file, if there is one."""
-        try:
-            change(sums_path(self.resolve(path)))
-        except errors.PathNotFound:
-            return
+        place = sums_path(_followed(self.resolve(path)))
+        if os.path.lexists(place):
+            with suppress(errors.PathNotFound):
+                change(place)
 
     def path_capabilities(self, path: PathLike) -> frozenset[str]:
         offered = super().path_capabilities(path)
         return offered - _CHANGING if self._write_checksum else offered
+
+
+def _followed(path: str) -> str:
+    """Where the bytes of a file are: what is written by the name of a link belongs to the
+    file that the link leads to, and so do its checksums."""
+    return os.path.realpath(path) if os.path.islink(path) else path
 
 
 def _open_sums(path: str) -> int | None:

@@ -86,6 +86,11 @@ class RawLocalFileSystem(FileSystem):
         target = super().resolve(path)
         if "\0" in target:
             raise errors.InvalidPath(f"Invalid path name {target!r}: it has a NUL in it")
+        if not target.isascii():
+            try:
+                os.fsencode(target)
+            except UnicodeEncodeError as error:
+                raise errors.InvalidPath(f"Invalid path name {target!r}: {error.reason}") from error
         return target
 
     def close(self) -> None:
@@ -324,6 +329,8 @@ class RawLocalFileSystem(FileSystem):
             info = os.lstat(target)
         except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError as error:
+            raise from_os_error(target, error).about(target) from error
         with translated(target):
             if not stat.S_ISDIR(info.st_mode):
                 os.unlink(target)

@@ -24,6 +24,8 @@ _ERRORS: dict[int, type[errors.HowdahError]] = {
     errno.ENOENT: errors.PathNotFound,
     # What lies below a file doesn't exist, to whoever looks for it.
     errno.ENOTDIR: errors.PathNotFound,
+    # Links that lead to each other lead nowhere.
+    errno.ELOOP: errors.PathNotFound,
     errno.EEXIST: errors.PathExists,
     errno.EISDIR: errors.PathIsDirectory,
     errno.ENOTEMPTY: errors.DirectoryNotEmpty,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import grp
 import os
 import stat
 import threading
@@ -259,6 +260,68 @@ def test_rename_of_a_directory_takes_all_along(fs: LocalFileSystem, tmp_path: Pa
     put(fs, tmp_path / "d" / "f")
     fs.rename(tmp_path / "d", tmp_path / "e")
     assert sorted(os.listdir(tmp_path / "e")) == [".f.crc", "f"]
+
+
+def test_a_write_by_the_name_of_a_link_changes_the_checksums_of_its_file(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    sums = put(fs, tmp_path / "file", b"old")
+    (tmp_path / "other").mkdir()
+    link = tmp_path / "other" / "link"
+    link.symlink_to(tmp_path / "file")
+    with fs.create(link, overwrite=True) as out:
+        out.write(b"newer")
+    assert fs.open(tmp_path / "file").read() == b"newer"
+    with fs.create(tmp_path / "file", overwrite=True) as out:
+        out.write(b"newest")
+    assert fs.open(link).read() == b"newest"
+    fs.set_permission(link, 0o600)
+    assert stat.S_IMODE(sums.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "other") == ["link"]
+
+
+def test_a_file_that_is_opened_by_a_link_is_verified(fs: LocalFileSystem, tmp_path: Path) -> None:
+    put(fs, tmp_path / "file", b"content")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "file").write_bytes(b"damaged")
+    with pytest.raises(errors.ChecksumMismatch):
+        fs.open(tmp_path / "link").read()
+
+
+@pytest.mark.parametrize("change", ["append", "truncate", "create"])
+def test_a_change_by_the_name_of_a_link_removes_the_checksums_of_its_file(
+    fs: LocalFileSystem, unsummed: LocalFileSystem, tmp_path: Path, change: str
+) -> None:
+    sums = put(fs, tmp_path / "file", b"content")
+    (tmp_path / "link").symlink_to("file")
+    if change == "append":
+        unsummed.append(tmp_path / "link").close()
+    elif change == "truncate":
+        unsummed.truncate(tmp_path / "link", 3)
+    else:
+        unsummed.create(tmp_path / "link", overwrite=True).close()
+    assert not sums.exists()
+
+
+def test_a_name_too_long_for_checksums_is_no_hindrance_to_a_file_that_has_none(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    long = tmp_path / ("n" * 255)
+    long.write_bytes(b"content")
+    fs.set_permission(long, 0o640)
+    fs.set_owner(long, group=grp.getgrgid(os.getgid()).gr_name)
+    fs.rename(long, tmp_path / "short")
+    fs.rename(tmp_path / "short", long)
+    assert os.listdir(tmp_path) == [long.name]
+
+
+def test_a_rename_that_would_leave_checksums_behind_changes_nothing(
+    fs: LocalFileSystem, tmp_path: Path
+) -> None:
+    sums = put(fs, tmp_path / "file")
+    with pytest.raises(errors.PathComponentTooLong):
+        fs.rename(tmp_path / "file", tmp_path / ("n" * 255))
+    assert {each.name for each in tmp_path.iterdir()} == {"file", sums.name}
 
 
 def test_delete_deletes_checksums(fs: LocalFileSystem, tmp_path: Path) -> None:
@@ -808,6 +871,13 @@ def test_delete_says_whether_there_was_something(
     assert os.listdir(tmp_path) == []
 
 
+def test_delete_of_a_name_that_cannot_be_says_so(
+    any_fs: RawLocalFileSystem, tmp_path: Path
+) -> None:
+    with pytest.raises(errors.PathComponentTooLong):
+        any_fs.delete(tmp_path / ("n" * 256))
+
+
 def test_the_root_is_not_deleted(any_fs: RawLocalFileSystem) -> None:
     assert not any_fs.delete("/", recursive=True)
     with pytest.raises(errors.DirectoryNotEmpty):
@@ -863,6 +933,16 @@ def test_a_link_that_leads_nowhere_is_listed_as_a_link(
     assert not any_fs.exists(tmp_path / "link")
 
 
+def test_a_link_that_leads_to_itself_leads_nowhere(
+    any_fs: RawLocalFileSystem, tmp_path: Path
+) -> None:
+    (tmp_path / "ring").symlink_to("ring")
+    put(any_fs, tmp_path / "file")
+    found = {each.name: each.symlink for each in any_fs.list_status(tmp_path)}
+    assert found["ring"] == "ring"
+    assert not any_fs.exists(tmp_path / "ring")
+
+
 def test_a_listing_is_in_order(any_fs: RawLocalFileSystem, tmp_path: Path) -> None:
     for name in ("b", "a", "B", "ä", "a b"):
         put(any_fs, tmp_path / name)
@@ -885,6 +965,14 @@ def test_a_name_that_is_no_utf8_is_kept(any_fs: RawLocalFileSystem, tmp_path: Pa
     name = os.fsdecode(b"\xff\xfe")
     put(any_fs, tmp_path / name)
     assert any_fs.open(tmp_path / name).read() == b"content"
+
+
+@pytest.mark.parametrize("operation", ["exists", "mkdirs", "create", "delete", "list_status"])
+def test_a_name_that_is_no_text_is_refused(
+    any_fs: RawLocalFileSystem, tmp_path: Path, operation: str
+) -> None:
+    with pytest.raises(errors.InvalidPath):
+        getattr(any_fs, operation)(f"{tmp_path}/\ud800")
 
 
 def test_block_locations_are_here(any_fs: RawLocalFileSystem, tmp_path: Path) -> None:
