@@ -20,6 +20,10 @@ from howdah.errors import IllegalArgument
 
 _SPECIAL = frozenset("*?[{\\")
 MAX_EXPANSIONS = 10_000
+_RUN, _OPEN, _OR, _CLOSE = ".*", "(?:", "|", ")"
+_SIGNS = frozenset((_RUN, _OPEN, _OR, _CLOSE))
+_MOST_BRANCHES = 2
+"""So many `*` and braces may be tried one way after the other, which is quickest for few."""
 
 
 def has_wildcard(pattern: str) -> bool:
@@ -139,7 +143,10 @@ def compile_component(component: str) -> Callable[[str], bool]:
 
     Raises `IllegalArgument` for an open bracket or brace and a backslash at the end.
     """
-    expression = re.compile(_translate(component), re.DOTALL)
+    parts = _parts(component)
+    if parts.count(_RUN) + parts.count(_OPEN) > _MOST_BRANCHES:
+        return _stepwise(parts)
+    expression = re.compile("".join(parts), re.DOTALL)
     return lambda name: expression.fullmatch(name) is not None
 
 
@@ -156,7 +163,9 @@ def matches(pattern: str, path: str) -> bool:
     return False
 
 
-def _translate(pattern: str) -> str:
+def _parts(pattern: str) -> list[str]:
+    """What one component consists of: a regular expression for each character, and the signs
+    below for the rest."""
     out: list[str] = []
     depth = 0
     index = 0
@@ -171,7 +180,8 @@ def _translate(pattern: str) -> str:
             out.append(re.escape(pattern[index]))
             index += 1
         elif char == "*":
-            out.append(".*")
+            if out[-1:] != [_RUN]:
+                out.append(_RUN)
         elif char == "?":
             out.append(".")
         elif char == "[":
@@ -179,17 +189,68 @@ def _translate(pattern: str) -> str:
             out.append(text)
         elif char == "{":
             depth += 1
-            out.append("(?:")
+            out.append(_OPEN)
         elif char == "}" and depth:
             depth -= 1
-            out.append(")")
+            out.append(_CLOSE)
         elif char == "," and depth:
-            out.append("|")
+            out.append(_OR)
         else:
             out.append(re.escape(char))
     if depth:
         raise IllegalArgument(f"Pattern {pattern!r} has an open brace")
-    return "".join(out)
+    return out
+
+
+def _stepwise(parts: list[str]) -> Callable[[str], bool]:
+    """A test that follows all the ways through a pattern at once, so that its time is that of
+    the pattern's length times the name's: an expression with many `*` or braces that tries one
+    way after the other may take years."""
+    ones = [None if part in _SIGNS else re.compile(part, re.DOTALL).fullmatch for part in parts]
+    onward: list[tuple[int, ...]] = [(index + 1,) for index in range(len(parts))]
+    # An opening brace leads to its alternatives, and what ends one of them behind the closing one.
+    groups: list[tuple[int, list[int]]] = []
+    for index, part in enumerate(parts):
+        if part == _OPEN:
+            groups.append((index, []))
+        elif part == _OR:
+            groups[-1][1].append(index)
+        elif part == _CLOSE:
+            start, commas = groups.pop()
+            onward[start] = (start + 1, *(comma + 1 for comma in commas))
+            for comma in commas:
+                onward[comma] = (index,)
+
+    def reached(waiting: list[int]) -> set[int]:
+        """From these places, those at which a character is wanted, or the end."""
+        seen: set[int] = set()
+        while waiting:
+            place = waiting.pop()
+            if place not in seen:
+                seen.add(place)
+                if place < len(parts) and ones[place] is None:
+                    waiting += onward[place]
+        return seen
+
+    def test(name: str) -> bool:
+        places = reached([0])
+        for char in name:
+            ahead: list[int] = []
+            for place in places:
+                if place == len(parts):
+                    continue
+                one = ones[place]
+                if one is not None:
+                    if one(char) is not None:
+                        ahead.append(place + 1)
+                elif parts[place] == _RUN:
+                    ahead.append(place)
+            if not ahead:
+                return False
+            places = reached(ahead)
+        return len(parts) in places
+
+    return test
 
 
 def _set(pattern: str, index: int) -> tuple[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,3 +109,28 @@ def test_any_pattern_either_compiles_or_is_refused(pattern: str, name: str) -> N
 def test_a_pattern_without_wildcards_matches_only_its_text(pattern: str) -> None:
     if not glob.has_wildcard(pattern):
         assert glob.compile_component(pattern)(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*a" * 30 + "b",
+        "{a,a}" * 60 + "b",
+        "{a*,*a,a}" * 20 + "b",
+        "{" * 2000 + "a" + "}" * 2000 + "b",
+    ],
+)
+def test_no_pattern_is_tried_for_years(pattern: str) -> None:
+    matches = glob.compile_component(pattern)
+    assert not matches("a" * 255)
+
+
+_PIECES = st.sampled_from(["a", "b", "*", "?", "[ab]", "{a,b}", "{a*,}", "{,{ab,*b}}", ","])
+
+
+@given(st.lists(_PIECES, max_size=6).map("".join), st.text("ab,", max_size=6))
+def test_many_branches_mean_the_same_as_few(pattern: str, name: str) -> None:
+    # A group that changes nothing, more often than an expression is made of.
+    many = glob.compile_component("{}" * 9 + pattern)
+    one_by_one = re.compile("".join(glob._parts(pattern)), re.DOTALL)
+    assert many(name) == (one_by_one.fullmatch(name) is not None)
