@@ -100,13 +100,19 @@ def count(fs: FileSystem, share: dict[str, Any]) -> int:
 
 
 def _share_of(fs: FileSystem, directory: str, number: int, shares: int) -> Iterator[FileStatus]:
-    """The files of a share: those whose middle lies in it, counting the bytes of all files."""
-    total = sum(status.length for status in data_files(fs, directory))
+    """The files of a share: those whose middle lies in it, counting the bytes of all files; but
+    no share is without a file, as the middle of a huge one would have it."""
+    files = list(data_files(fs, directory))
+    total = sum(status.length for status in files)
     at = 0
-    for status in data_files(fs, directory):
+    given = -1
+    for index, status in enumerate(files):
         middle = at + status.length // 2
         at += status.length
-        if min(middle * shares // max(total, 1), shares - 1) == number:
+        meant = min(middle * shares // max(total, 1), shares - 1)
+        left = len(files) - index
+        given = max(min(meant, given + 1), shares - left)
+        if given == number:
             yield status
 
 

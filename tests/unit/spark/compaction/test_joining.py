@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import howdah
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
-from howdah.spark.compaction.joining import count, join
+from howdah.spark.compaction.joining import _share_of, count, join
 from howdah.spark.compaction.joining_avro import (
     CorruptAvro,
     Header,
@@ -103,6 +103,20 @@ def test_no_line_is_lost_however_many_files_are_made(files: list[list[str]], sha
 
 
 def test_one_header_is_kept_and_others_have_to_be_the_same(fs: FileSystem) -> None:
+@given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=30), shares=st.integers(1, 30))
+@example(sizes=[5000, *[1] * 20], shares=6)
+def test_no_new_file_is_without_an_old_one(sizes: list[int], shares: int) -> None:
+    name = f"joining-{next(_numbers)}"
+    shares = min(shares, len(sizes))
+    with howdah.connect(f"mem://{name}/") as fs:
+        for number, size in enumerate(sizes):
+            put(fs, f"/d/{number:03}.txt", b"x" * size)
+        found = [[each.name for each in _share_of(fs, "/d", n, shares)] for n in range(shares)]
+        assert all(found)
+        assert list(itertools.chain(*found)) == [each.name for each in fs.list_status("/d")]
+    memory.forget(name)
+
+
     files = {"a": b"x,y\n1,2\n", "b": b"x,y\n3,4", "c": b"", "d": b"x,y"}
     assert joined(fs, files, suffix=".csv", has_headers=True) == b"x,y\n1,2\n3,4\n"
     with pytest.raises(HeadersDiffer, match=r"/d/e\.csv"):
