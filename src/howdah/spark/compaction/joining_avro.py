@@ -5,7 +5,9 @@ blocks: number of records, number of bytes, the bytes, the sync marker. Files of
 and codec are joined by writing one header, and all their blocks with its marker instead of theirs.
 
 The schemas must be the same JSON. Readers take the schema of one file for all, so columns could be
-lost if they differed.
+lost if they differed. So must be all else that headers say: by it readers tell how days and times
+are counted (Spark's `legacyDateTime`, Hive's `writer.time.zone`), and the new file has one header.
+Only Spark's version may differ, as long as it counts days by the same calendar.
 """
 
 from __future__ import annotations
@@ -24,6 +26,12 @@ from howdah.spark.compaction.joining_lines import Joined, NotJoinable
 MAGIC: Final = b"Obj\x01"
 MARK_BYTES: Final = 16
 _MOST_BYTES: Final = 1 << 31
+_SCHEMA: Final = "avro.schema"
+_CODEC: Final = "avro.codec"
+_SPARKS_VERSION: Final = "org.apache.spark.version"
+_NEW_CALENDAR: Final = b"3.0.0"
+"""The first version of Spark that counts days before 1582 as ISO 8601 does. Spark compares
+versions as text, too."""
 
 
 class _Source(Protocol):
@@ -47,10 +55,17 @@ class Header:
 
     @property
     def kind(self) -> bytes:
-        """Schema and codec, which must be the same in all files."""
-        schema = json.loads(self.entries["avro.schema"])
-        codec = self.entries.get("avro.codec", b"null").decode()
-        return json.dumps([codec, schema]).encode()
+        """What must be the same in all files: codec, schema, and what else is said."""
+        schema = json.loads(self.entries[_SCHEMA])
+        codec = self.entries.get(_CODEC, b"null").decode()
+        said: dict[str, str | bool] = {
+            key: value.hex()
+            for key, value in sorted(self.entries.items())
+            if key not in (_SCHEMA, _CODEC)
+        }
+        if _SPARKS_VERSION in self.entries:
+            said[_SPARKS_VERSION] = self.entries[_SPARKS_VERSION] < _NEW_CALENDAR
+        return json.dumps([codec, schema, said]).encode()
 
 
 def join(fs: FileSystem, sources: Iterable[FileStatus], out: _Sink, name: str) -> Joined:
@@ -69,7 +84,7 @@ def join(fs: FileSystem, sources: Iterable[FileStatus], out: _Sink, name: str) -
                 made.header = header.kind
                 out.write(encode_header(Header(header.entries, mark)))
             elif header.kind != made.header:
-                raise NotJoinable(f"{status.path} has another schema or codec than others")
+                raise NotJoinable(f"{status.path} differs in schema, codec or metadata")
             made.records += _blocks(reader, header.mark, out, mark)
     return made
 
@@ -151,7 +166,7 @@ class Reader:
             for _ in range(count):
                 key = self.bytes().decode()
                 entries[key] = self.bytes()
-        if "avro.schema" not in entries:
+        if _SCHEMA not in entries:
             raise CorruptAvro(f"{self.name} has no schema")
         return Header(entries, self.exactly(MARK_BYTES))
 

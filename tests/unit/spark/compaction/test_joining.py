@@ -8,6 +8,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -102,7 +103,6 @@ def test_no_line_is_lost_however_many_files_are_made(files: list[list[str]], sha
     memory.forget(name)
 
 
-def test_one_header_is_kept_and_others_have_to_be_the_same(fs: FileSystem) -> None:
 @given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=30), shares=st.integers(1, 30))
 @example(sizes=[5000, *[1] * 20], shares=6)
 def test_no_new_file_is_without_an_old_one(sizes: list[int], shares: int) -> None:
@@ -117,6 +117,7 @@ def test_no_new_file_is_without_an_old_one(sizes: list[int], shares: int) -> Non
     memory.forget(name)
 
 
+def test_one_header_is_kept_and_others_have_to_be_the_same(fs: FileSystem) -> None:
     files = {"a": b"x,y\n1,2\n", "b": b"x,y\n3,4", "c": b"", "d": b"x,y"}
     assert joined(fs, files, suffix=".csv", has_headers=True) == b"x,y\n1,2\n3,4\n"
     with pytest.raises(HeadersDiffer, match=r"/d/e\.csv"):
@@ -226,6 +227,37 @@ def test_containers_become_one_with_all_their_records(fs: FileSystem, codec: str
         "c": container(words[3:], b"c" * 16, codec),
     }
     assert records(joined(fs, files, suffix=".avro")) == words
+
+
+def written_by(**metadata: bytes) -> bytes:
+    """A container of a program that says more than the schema."""
+    said = {f"org.apache.spark.{key}": value for key, value in metadata.items()}
+    return encode_header(Header({"avro.schema": json.dumps(SCHEMA).encode(), **said}, b"m" * 16))
+
+
+def test_containers_of_other_versions_become_one(fs: FileSystem) -> None:
+    files = {"a": written_by(version=b"3.5.1"), "b": written_by(version=b"4.0.0")}
+    header = Reader(BytesIO(joined(fs, files, suffix=".avro")), "made").header()
+    assert header.entries["org.apache.spark.version"] == b"3.5.1"
+
+
+@pytest.mark.parametrize("shares", [1, 2])
+@pytest.mark.parametrize(
+    "other",
+    [
+        written_by(),
+        written_by(version=b"2.4.8"),
+        written_by(version=b"3.5.1", legacyDateTime=b""),
+        written_by(version=b"3.5.1", timeZone=b"UTC"),
+    ],
+)
+def test_containers_that_count_days_otherwise_are_not_joined(
+    fs: FileSystem, shares: int, other: bytes
+) -> None:
+    """By what the header says a reader shifts days before 1582: see Spark's DataSourceUtils."""
+    files = {"a": written_by(version=b"3.5.1"), "b": other}
+    with pytest.raises((NotJoinable, HeadersDiffer)):
+        joined(fs, files, shares, ".avro")
 
 
 @pytest.mark.parametrize("shares", [1, 2])
