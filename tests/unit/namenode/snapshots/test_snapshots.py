@@ -296,6 +296,21 @@ def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
     assert len(snap.names("/d/.snapshot")) == 1
 
 
+@pytest.mark.parametrize("after", ["removed", "disallowed", "gone"])
+def test_repeated_creation_of_what_is_gone_gets_the_same_answer_after_a_start(
+    snap: Any, after: str
+) -> None:
+    how = {"client_id": b"0123456789abcdef", "call_id": 7}
+    first = create(snap, "/d", "s1", **how)
+    remove(snap, "/d", "s1")
+    if after != "removed":
+        disallow(snap, "/d")
+    if after == "gone":
+        snap.delete("/d")
+    snap.namenode = snap.namenode.restarted()
+    assert create(snap, "/d", "s1", **how) == first
+
+
 def test_block_in_a_snapshot_is_not_cut_but_copied(snap: Any, namenode: InMemoryNamenode) -> None:
     create(snap, "/d", "s1")
     assert snap.truncate("/d/sub/f", 120) is False

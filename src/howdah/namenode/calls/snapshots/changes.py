@@ -127,16 +127,17 @@ class SnapshotCalls:
         return snapshot_path(found.path, name)
 
     def created(self, path: str, name: str) -> str:
-        """The answer to `create` once more. Of a snapshot without a name it is the newest."""
+        """The answer to `create` once more. Of a snapshot without a name it is the newest; one
+        with a name may be gone by now, and its directory, too."""
         found = self._core.resolve(path)
+        if name:
+            return snapshot_path(found.path, name)
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         root = self._root(found)
-        if not name:
-            if not root.snapshots:
-                raise errors.SnapshotError(f"The snapshot of {found.path} is gone since")
-            name = root.snapshots[-1].name
-        return snapshot_path(found.path, name)
+        if not root.snapshots:
+            raise errors.SnapshotError(f"The snapshot of {found.path} is gone since")
+        return snapshot_path(found.path, root.snapshots[-1].name)
 
     def _check_limit(self, count: int, limit: int, of: str) -> None:
         if count >= limit:
