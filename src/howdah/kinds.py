@@ -40,8 +40,9 @@ _NANOSECONDS_PER_UNIT = {
     "d": 86400 * 1_000_000_000,
 }
 _SIZE_SHIFT = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
-_DURATION = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h|d)?")
-_SIZE = re.compile(r"([+-]?\d+)\s*([kmgtpe]?)")
+_DURATION = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*(ns|us|ms|s|m|h|d)?")
+_SIZE = re.compile(r"([+-]?[0-9]+)\s*([kmgtpe]?)")
+_DECIMAL = re.compile(r"[+-]?[0-9]+")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
 _STORAGE_DIR = re.compile(r"\[\s*(\w*)\s*\](.+)")
 
@@ -67,10 +68,12 @@ class Key(Generic[T]):
 
 def parse_int(text: str) -> int:
     text = text.strip()
-    try:
-        return int(text, 16) if _HEXADECIMAL.fullmatch(text) else int(text)
-    except ValueError:
-        raise ValueError("expected a whole number") from None
+    if _HEXADECIMAL.fullmatch(text):
+        return int(text, 16)
+    # Python would take `1_000`, and the digits of other scripts.
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError("expected a whole number")
+    return int(text)
 
 
 def parse_float(text: str) -> float:

@@ -189,7 +189,9 @@ def _layout(base: Path, values: dict[str, str], options: argparse.Namespace) -> 
 def _volumes(text: str | None) -> int | Sequence[str]:
     if text is None:
         return 1
-    return int(text) if text.isdigit() else [kind.strip() for kind in text.split(",")]
+    if text.isascii() and text.isdigit():
+        return int(text)
+    return [kind.strip() for kind in text.split(",")]
 
 
 def _start(cluster: LocalCluster, timeout_s: float) -> None:

@@ -199,7 +199,7 @@ def _reverse_xml(options: Namespace) -> None:
 
 def _web(options: Namespace) -> None:
     host, colon, port = options.addr.rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not (port.isascii() and port.isdigit()):
         raise errors.IllegalArgument(f"{options.addr!r} is not HOST:PORT")
     with _image(options, passes=1) as reader:
         tree = ImageTree(reader)

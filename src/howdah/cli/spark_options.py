@@ -41,7 +41,7 @@ def add_tasks(parser: ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit() or not int(text):
+    if not (text.isascii() and text.isdigit()) or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number above 0")
     return int(text)
 

@@ -241,7 +241,7 @@ def _disk_balancer(conf: Configuration) -> DiskBalancerSettings:
 def _restart_notice_ms(conf: Configuration) -> int:
     """The first of four time-outs, one for each thing that can be said out of band."""
     values = conf.get(keys.DFS_DATANODE_OOB_TIMEOUT_MS)
-    if not values or not values[0].isdigit():
+    if not values or not (values[0].isascii() and values[0].isdigit()):
         raise errors.InvalidConfiguration(
             f"{keys.DFS_DATANODE_OOB_TIMEOUT_MS.name} begins with no number of milliseconds: "
             f"{','.join(values)}"

@@ -65,6 +65,13 @@ def test_whole_number_may_be_hexadecimal(text: str, expected: int) -> None:
     assert kinds.parse_int(text) == expected
 
 
+@pytest.mark.parametrize("text", ["1_000", "\u0661", "\u00b2", "1 0", "0x", ""])
+def test_number_has_no_underscores_and_no_digits_of_other_scripts(text: str) -> None:
+    for parse in (kinds.parse_int, kinds.parse_size, lambda text: kinds.parse_duration(text, "s")):
+        with pytest.raises(ValueError, match="expected"):
+            parse(text)
+
+
 @pytest.mark.parametrize(("text", "expected"), [("0.999f", 0.999), ("1", 1.0), ("2.5D", 2.5)])
 def test_number_may_be_a_java_literal(text: str, expected: float) -> None:
     assert kinds.parse_float(text) == expected

@@ -31,7 +31,7 @@ def target_of(authority: str, conf: Configuration) -> Target:
     whose namenodes have no address.
     """
     host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
-    if not host or (port and not port.isdigit()):
+    if not host or (port and not (port.isascii() and port.isdigit())):
         raise errors.IllegalArgument(
             f"hdfs://{authority} names no namenode: it must be hdfs://host:port, or "
             f"hdfs://NAME with a name of {keys.DFS_NAMESERVICES.name}"

@@ -23,7 +23,7 @@ def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, 
     host, colon, port = authority.rpartition(":")
     if not colon or authority.endswith("]"):
         host, port = authority, ""
-    if not host or "@" in host or (port and not port.isdigit()):
+    if not host or "@" in host or (port and not (port.isascii() and port.isdigit())):
         raise errors.IllegalArgument(
             f"{scheme}://{authority} names no namenode: it must be {scheme}://host:port, or "
             f"{scheme}://NAME with a name of {keys.DFS_NAMESERVICES.name}"

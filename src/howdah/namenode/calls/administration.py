@@ -163,10 +163,10 @@ class Administration:
                 "initialized."
             )
         top = paths.join(paths.split(path or "/"))
-        try:
-            after = int(cookie or "0")
-        except ValueError as error:
-            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call") from error
+        said = cookie or "0"
+        if not (said.isascii() and said.isdigit() and len(said) < 20):
+            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
+        after = int(said)
         lost: list[int] = []
         yield from core.reconstruction.sort()
         for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):

@@ -87,11 +87,10 @@ class Checks:
         return Resolved(paths.join(components), components, self.namespace.trail(components))
 
     def _by_inode_id(self, path: str, components: list[str]) -> list[str]:
-        try:
-            inode_id = int(components[2])
-        except ValueError as error:
-            raise errors.PathNotFound(f"Invalid inode path: {path}") from error
-        inode = self.namespace.inodes.get(inode_id)
+        number = components[2]
+        if not (number.isascii() and number.isdigit() and len(number) < 20):
+            raise errors.PathNotFound(f"Invalid inode path: {path}")
+        inode = self.namespace.inodes.get(int(number))
         if inode is None or not self.namespace.is_attached(inode):
             raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
         return [*paths.split(inode.path), *components[3:]]

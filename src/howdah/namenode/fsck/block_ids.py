@@ -16,7 +16,7 @@ from howdah.namenode.fsck.options import Options
 from howdah.namenode.fsck.replicas import Excess, count, out_of_service
 from howdah.namenode.inodes.inodes import Block
 
-_FILE_NAME: Final = re.compile(r"blk_(-?\d{1,19})(_\d+\.meta)?")
+_FILE_NAME: Final = re.compile(r"blk_(-?[0-9]{1,19})(_[0-9]+\.meta)?")
 
 
 def describe_blocks(core: Core, names: tuple[str, ...], options: Options) -> Iterator[str]:

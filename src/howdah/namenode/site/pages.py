@@ -89,7 +89,7 @@ class SitePages:
 
     def _blocks(self, request: Request) -> Response:
         asked = request.query.get("id", "").strip()[: explorer.MOST_NAME_CHARS]
-        name = f"blk_{asked}" if asked.lstrip("-").isdecimal() else asked
+        name = f"blk_{asked}" if asked.isascii() and asked.lstrip("-").isdecimal() else asked
         lost, found = self.figures.blocks(name)
         body = explorer.blocks_page(lost, MAX_SHOWN, name, found)
         path = explorer.BLOCKS_PATH

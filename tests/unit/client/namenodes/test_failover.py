@@ -16,6 +16,7 @@ from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import ConfiguredFailover, NoActiveNamenode
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
+from howdah.config import Configuration
 from howdah.rpc.failover import FailoverPolicy
 from howdah.rpc.session import Call
 
@@ -254,3 +255,9 @@ def test_a_namenode_that_hangs_is_left_when_another_one_is_active(
     hung = next(call for call in ns[0].calls[1:] if call.method == "delete")
     assert ns[2].calls[-1].call_id == hung.call_id
     ends.set()
+
+
+@pytest.mark.parametrize("authority", ["", ":8020", "host:port", "host:\u00b2", "host:\u0661"])
+def test_what_is_no_authority_is_refused(authority: str) -> None:
+    with pytest.raises(errors.IllegalArgument, match="names no namenode"):
+        target_of(authority, Configuration({}))

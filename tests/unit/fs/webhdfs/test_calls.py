@@ -258,7 +258,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
 
 
 def test_what_is_no_authority_is_refused() -> None:
-    for authority in ("", "host:port", "bob@host:1", ":9870"):
+    for authority in ("", "host:port", "bob@host:1", ":9870", "host:\u00b2"):
         with pytest.raises(errors.IllegalArgument, match="names no namenode"):
             WebHdfsFileSystem(authority, Configuration({}))
     assert WebHdfsFileSystem("host", Configuration({}), "bob")._calls.address == ("host", 9870)

@@ -147,6 +147,9 @@ def test_files_that_lost_a_block_are_listed_below_a_path_until_there_are_no_more
     assert lost(client, "/", cookie) == ([], cookie)
     assert lost(client, "/b")[0] == ["/b/f"]
     assert lost(client, "/b/f")[0] == ["/b/f"]
+    for wrong in (f"{cookie[0]}_{cookie[1:]}", f" {cookie}", "\u0661", "\u00b2", "-1", "x"):
+        with pytest.raises(errors.IllegalArgument, match="no cookie of this call"):
+            lost(client, "/", wrong)
 
 
 def test_corrupt_files_are_for_the_superuser(client: Any) -> None:

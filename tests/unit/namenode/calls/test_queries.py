@@ -302,6 +302,16 @@ def test_path_may_be_given_by_inode_id(client: Any) -> None:
         client.status(f"/.reserved/.inodes/{inode_id}")
 
 
+@pytest.mark.parametrize("written", ["{}_{}", " {}{}", "{}{} ", "+{}{}", "-{}{}", "\u0661{1}"])
+def test_inode_id_in_a_path_is_written_in_digits_alone(client: Any, written: str) -> None:
+    """As a number for Python `1_6385` is 16385, too."""
+    client.mkdirs("/d")
+    digits = str(client.status("/d").fileId)
+    path = "/.reserved/.inodes/" + written.format(digits[0], digits[1:])
+    with pytest.raises(errors.PathNotFound, match="Invalid inode path"):
+        client.status(path)
+
+
 def test_closed_means_that_nobody_writes(client: Any) -> None:
     client.create("/f")
     request = pb.IsFileClosedRequestProto(src="/f")
