@@ -95,6 +95,17 @@ def test_statistics_of_a_damaged_log_end_with_the_error(tmp_path: Path) -> None:
             "<DATA><TXID>x</TXID></DATA></RECORD></EDITS>",
             "There is no PATH",
         ),
+        (
+            "<EDITS><EDITS_VERSION>-67</EDITS_VERSION><RECORD><OPCODE>OP_DELETE</OPCODE>"
+            "<DATA></DATA><DATA></DATA></RECORD></EDITS>",
+            "a RECORD has DATA once",
+        ),
+        (
+            "<EDITS><EDITS_VERSION>-67</EDITS_VERSION><RECORD>"
+            "<OPCODE>OP_SET_QUOTA_BY_STORAGETYPE</OPCODE><DATA><TXID>1</TXID><SRC>/a</SRC>"
+            "<STORAGETYPE>77</STORAGETYPE><DSQUOTA>1</DSQUOTA></DATA></RECORD></EDITS>",
+            "77 is not a valid StorageKind",
+        ),
     ],
 )
 def test_xml_that_is_no_log_is_refused(

@@ -173,7 +173,9 @@ class _XmlReader:
             except ValueError as error:
                 raise errors.IllegalArgument(f"{element.text!r} is no version") from error
         elif depth == 1 and name == "RECORD":
-            (data,) = element.all("DATA") or [Element("DATA")]
+            data, *more = element.all("DATA") or [Element("DATA")]
+            if more:
+                raise errors.IllegalArgument("a RECORD has DATA once")
             self._found.append(read_record(element.want("OPCODE"), data))
         elif depth > 1:
             parent = self._open[-1]

@@ -47,6 +47,13 @@ def image_from_xml(source: Source, name: str, sink: Sink) -> None:
         _Image(elements, name).write(sink)
     except errors.IllegalArgument as error:
         raise errors.IllegalArgument(f"{name}, line {elements.line}: {error.message}") from error
+    except errors.HowdahError:
+        raise
+    except ValueError as error:
+        # Of the messages that make up an image: a negative number has no place in many of them.
+        raise errors.IllegalArgument(
+            f"{name}, line {elements.line} or before: an image cannot say that: {error}"
+        ) from error
 
 
 class _Image:

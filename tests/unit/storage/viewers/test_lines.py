@@ -275,6 +275,13 @@ def test_xml_that_shows_no_image_is_refused_by_name(
         from_xml(RICH.replace(found, instead))
 
 
+@pytest.mark.parametrize("name", ["numInodes", "lastInodeId", "snapshotCounter", "parent"])
+def test_a_number_that_an_image_cannot_have_is_refused(name: str) -> None:
+    text = re.sub(f"<{name}>[0-9]+<", f"<{name}>-1<", hadoops("fsimage_rich.xml"), count=1)
+    with pytest.raises(errors.IllegalArgument, match=r"fsimage\.xml, line "):
+        from_xml(text)
+
+
 def test_xml_that_breaks_off_is_refused() -> None:
     for length in range(0, len(RICH), 97):
         with pytest.raises(errors.IllegalArgument):
