@@ -114,11 +114,8 @@ def _parser() -> h11.Connection:
     return h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
 
 
-def _length(request: h11.Request) -> int | None:
-    """How many bytes its body says it has; the parser has looked at the number."""
-    headers = dict(request.headers)
-    if b"transfer-encoding" in headers:
-        return None
+def _length(headers: Mapping[bytes, bytes]) -> int | None:
+    """How many bytes a body says it has; the parser has looked at the number."""
     length = headers.get(b"content-length")
     return None if length is None else int(length)
 
@@ -261,7 +258,13 @@ class Channel:
         self.added = {}
         self._is_first = False
         self._is_head = event.method == b"HEAD"
-        self._left_bytes = _length(event)
+        headers = dict(event.headers)
+        if b"transfer-encoding" in headers and b"content-length" in headers:
+            # A proxy before this server may see another end of the request (RFC 9112, 6.1).
+            self._refuse(400, "this request says in two ways where it ends")
+        if event.method == b"CONNECT":
+            self._refuse(501, "this server leads to no other one")
+        self._left_bytes = _length(headers)
         self._socket.settimeout(self._timeout_s)
         request = request_of(event.method, event.target, event.headers, self.peer)
         if request is None:

@@ -370,6 +370,13 @@ def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
         (b"GET /\r\nx HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
         (b"GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
+        (
+            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"0\r\n\r\n" + GET % b"/smuggled",
+            b"400",
+        ),
+        (b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n", b"501"),
+        (b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n" + GET % b"/", b"501"),
     ],
 )
 @pytest.mark.req("FS-219")
