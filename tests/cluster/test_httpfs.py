@@ -171,10 +171,28 @@ def test_the_mode_of_access_is_kept(front: Front) -> None:
         try:
             assert other.ask("GET", "/", "GETFILESTATUS")[0] == 200
             assert other.ask("GET", "/", "GETCONTENTSUMMARY")[0] == may_read
+            assert other.ask("HEAD", "/", "GETCONTENTSUMMARY")[0] == may_read
             assert other.ask("PUT", f"/{mode}", "MKDIRS")[0] == may_write
         finally:
             server.stop()
             served.close()
+
+
+@pytest.mark.req("FS-255")
+def test_a_line_break_in_a_path_ends_no_line_of_the_audit_log(
+    front: Front, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = HttpFs(Configuration({"fs.defaultFS": front.fs.uri}))
+    server = HttpServer(served.answer, timeout_s=30)
+    other = Front(f"127.0.0.1:{server.start('127.0.0.1', 0)}", front.fs)
+    try:
+        with caplog.at_level("INFO", "httpfsaudit"):
+            assert other.ask("PUT", "/a%0D%0Ab", "MKDIRS")[0] == 200
+    finally:
+        server.stop()
+        served.close()
+    (line,) = [each.getMessage() for each in caplog.records if each.name == "httpfsaudit"]
+    assert line.endswith("MKDIRS /a\\r\\nb")
 
 
 def test_a_gateway_needs_a_cluster() -> None:

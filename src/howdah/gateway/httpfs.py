@@ -30,6 +30,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.fs import paths
 from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
@@ -139,7 +140,8 @@ class _Operation:
             who = wanted.user
             if wanted.acts_for is not None:
                 who = f"{wanted.acts_for} via {who}"
-            audit.info("%s %s %s %s", request.peer, who, wanted.operation, wanted.path)
+            path = paths.shown(wanted.path)
+            audit.info("%s %s %s %s", request.peer, who, wanted.operation, path)
         except errors.HowdahError as error:
             if channel.has_begun:
                 # Its head is out: only the end of the connection can say that it broke off.
@@ -199,7 +201,7 @@ class _Operation:
             except errors.AuthorizationFailed as error:
                 log.info("%s may not act for %r from %s: %s", *whose, error)
                 return refused(error, 403)
-        reads = self._request.method == "GET"
+        reads = self._request.method in ("GET", "HEAD")
         mode = self._gateway.mode
         if (mode == "read-only" and not reads) or (
             mode == "write-only" and reads and wanted.operation not in _STATUSES
