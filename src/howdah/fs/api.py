@@ -419,7 +419,7 @@ class FileSystem(AttributeOperations, PythonFiles):
         if not text.startswith(paths.SEPARATOR):
             text = paths.join(glob.escape(self.working_directory()), text)
         for each in glob.expand(text):
-            for status in self._glob(glob.split(each)):
+            for status in self._glob(glob.normal(glob.split(each))):
                 found[status.path] = status
         return [found[path] for path in sorted(found)]
 
@@ -429,8 +429,6 @@ class FileSystem(AttributeOperations, PythonFiles):
         for index, component in enumerate(components):
             last = index == len(components) - 1
             following: list[tuple[str, FileStatus | None]] = []
-            if component in (".", ".."):
-                raise errors.InvalidPath(f"A pattern cannot have {component!r} as a component")
             if glob.is_literal(component):
                 name = glob.unescape(component)
                 following = [(paths.join(path, name), None) for path, _ in candidates]

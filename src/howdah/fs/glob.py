@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from howdah.errors import IllegalArgument
+from howdah.errors import IllegalArgument, InvalidPath
 
 _SPECIAL = frozenset("*?[{\\")
 MAX_EXPANSIONS = 10_000
@@ -92,6 +92,24 @@ def split(pattern: str) -> list[str]:
     if current:
         parts.append("".join(current))
     return parts
+
+
+def normal(components: list[str]) -> list[str]:
+    """The components without `.` and `..`, which mean in a pattern what they mean in a path.
+
+    >>> normal(["a", ".", "*", "..", "b?"])
+    ['a', 'b?']
+    """
+    found: list[str] = []
+    for component in components:
+        name = unescape(component) if is_literal(component) else component
+        if name == "..":
+            if not found:
+                raise InvalidPath(f"{'/'.join(components)!r} leads above the root")
+            found.pop()
+        elif name != ".":
+            found.append(component)
+    return found
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, int]]:

@@ -17,6 +17,7 @@ the time given by the caller.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -101,8 +102,7 @@ class Trash:
         target = place_of(self.root, path)
         directory = self._free_directory(paths.parent_of(target) or self.root)
         target = paths.join(directory, paths.name_of(target))
-        if self._fs.exists(target):
-            target += self._suffix()
+        target = self._free(target, self._fs.exists)
         self._fs.mkdirs(directory, DIRECTORY_MODE)
         return target
 
@@ -111,13 +111,15 @@ class Trash:
         below = directory.removeprefix(self.root).strip(paths.SEPARATOR)
         current = self.root
         for name in below.split(paths.SEPARATOR):
-            current = paths.join(current, name)
-            if self._fs.is_file(current):
-                current += self._suffix()
+            current = self._free(paths.join(current, name), self._fs.is_file)
         return current
 
-    def _suffix(self) -> str:
-        return str(int(self._now() * 1000))
+    def _free(self, name: str, is_taken: Callable[[str], bool]) -> str:
+        """The name, or the name and the time: the next millisecond that is free."""
+        if not is_taken(name):
+            return name
+        names = (f"{name}{time_ms}" for time_ms in itertools.count(int(self._now() * 1000)))
+        return next(each for each in names if not is_taken(each))
 
     def checkpoint(self) -> str | None:
         """Close `Current`; the path of the checkpoint, None if there was nothing to close."""

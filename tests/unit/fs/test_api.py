@@ -97,6 +97,10 @@ def fs() -> Tree:
         ("/c/\\[x\\]", ["/c/[x]"]),
         ("/", ["/"]),
         ("o*", ["/home/own"]),
+        ("./o*", ["/home/own"]),
+        ("../a/./*.txt", ["/a/1.txt", "/a/2.txt"]),
+        ("/{a/b/..,none/.}/1*", ["/a/1.txt"]),
+        ("/a/*/\\.\\./1.txt", ["/a/1.txt"]),
         ("tree://x/c/?.txt", ["/c/1.txt"]),
     ],
 )
@@ -112,6 +116,11 @@ def test_a_pattern_without_wildcards_lists_nothing(fs: Tree) -> None:
 def test_only_directories_on_the_way_are_listed(fs: Tree) -> None:
     fs.glob_status("/a/*/3.txt")
     assert fs.listed == ["/a"]
+
+
+def test_a_pattern_above_the_root_is_refused(fs: Tree) -> None:
+    with pytest.raises(errors.InvalidPath, match="leads above the root"):
+        fs.glob_status("/a/../../*")
 
 
 def test_a_pattern_of_another_filesystem_is_refused(fs: Tree) -> None:

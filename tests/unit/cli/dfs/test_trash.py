@@ -69,6 +69,16 @@ def test_a_file_in_the_way_of_a_directory_stays_what_it_was(fs: Any, bin_: Trash
     assert fs.contents[f"{CURRENT}/a"] == b"a file"
 
 
+def test_many_files_of_a_name_may_come_in_one_millisecond(fs: Any, bin_: Trash) -> None:
+    found = []
+    for _ in range(4):
+        fs.fill("/a/b", b"x")
+        moved = bin_.move("/a/b")
+        assert moved is not None
+        found.append(moved.target)
+    assert found == [f"{CURRENT}/a/b", *(f"{CURRENT}/a/b{NOW_MS + each}" for each in range(3))]
+
+
 def test_what_is_in_the_trash_is_not_moved_to_it(fs: Any, bin_: Trash) -> None:
     fs.fill(f"{CURRENT}/a", b"")
     assert bin_.move(f"{CURRENT}/a") is None
