@@ -41,6 +41,12 @@ def test_what_is_written_is_read_again(trace: int, span: int, flags: int, state:
 
 
 @pytest.mark.req("TR-002")
+def test_a_state_may_have_blanks_and_empty_members() -> None:
+    state = "a=1 ,\t, b=c d,"
+    assert decode(PARENT + b"\n" + state.encode()).state == state
+
+
+@pytest.mark.req("TR-002")
 def test_a_state_that_is_too_long_is_left_out() -> None:
     assert TraceContext(TRACE, SPAN, 1, "a=" + "x" * 600).encode() == PARENT
 
@@ -74,7 +80,12 @@ def test_a_later_version_is_read_as_far_as_it_is_known() -> None:
 @pytest.mark.req("TR-003")
 @pytest.mark.parametrize(
     "state",
-    [b"a", b"A=1", b"a=1\nb=2", b"a=\x7f", b"=1", ",".join(f"k{i}=1" for i in range(40)).encode()],
+    [
+        *(b"a", b"A=1", b"a=1\nb=2", b"a=\x7f", b"=1", b" , a=1"),
+        ",".join(f"k{i}=1" for i in range(40)).encode(),
+        # Whether a blank is before or behind a comma is nothing to try: that took years.
+        b"a=1" + b",              " * 30 + b"!",
+    ],
 )
 def test_a_state_that_is_none_does_not_end_the_trace(state: bytes) -> None:
     assert decode(PARENT + b"\n" + state) == TraceContext(TRACE, SPAN)
