@@ -76,10 +76,26 @@ def test_install_takes_over_hdfs(howdah_cluster: MiniCluster, here: str) -> None
         ("a/b", "/a/b"),
         ("", "/"),
         ("howdah://host/a%20b?c#d", "/a%20b?c#d"),
+        ("/a//b/./../c/.d", "/a/c/.d"),
     ],
 )
 def test_paths_have_no_protocol_and_no_trailing_slash(given: str, expected: str) -> None:
     assert HowdahFileSystem._strip_protocol(given) == expected
+
+
+def test_a_path_with_dots_means_what_it_leads_to(
+    hfs: HowdahFileSystem, here: str, tmp_path: Path
+) -> None:
+    for name in ("f", "c/g"):
+        hfs.pipe_file(f"{here}/a/{name}", b"x")
+    dotted = f"{here}/none/../a"
+    assert hfs.glob(f"{dotted}/*") == [f"{here}/a/c", f"{here}/a/f"]
+    assert hfs.find(dotted, withdirs=True)[0] == f"{here}/a"
+    assert hfs.cat([f"{dotted}/f"]) == {f"{here}/a/f": b"x"}
+    hfs.cp(dotted, f"{here}/copy", recursive=True)
+    assert hfs.find(f"{here}/copy") == [f"{here}/copy/c/g", f"{here}/copy/f"]
+    hfs.get(dotted, str(tmp_path / "got"), recursive=True)
+    assert (tmp_path / "got" / "c" / "g").read_bytes() == b"x"
 
 
 def test_host_port_and_user_come_from_the_url() -> None:

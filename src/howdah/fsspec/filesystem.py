@@ -108,7 +108,8 @@ class HowdahFileSystem(MovingFileSystem):
             return cls.root_marker
         location = paths.parse(text)
         bare = location.path if location.scheme in cls.protocol else text
-        return "/" + bare.strip("/")
+        # fsspec compares such paths with those that listings have.
+        return paths.normalize("/" + bare.strip("/"))
 
     @staticmethod
     def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
