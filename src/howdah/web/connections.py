@@ -44,7 +44,7 @@ _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: .*)?", re.DOTALL)
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 _FRAMING: Final = ("content-length", "transfer-encoding")
 _LENGTH: Final = re.compile(r"\d{1,19}")
-_HEADER: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9a-zA-Z]+):[ \t]*([^\0\r\n]*?)[ \t]*")
+_HEADER: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9a-zA-Z]+):([^\0\r\n]*)")
 
 
 class AnswerLost(errors.HowdahError, ConnectionError):
@@ -172,7 +172,7 @@ def _parsed(raw: bytes, place: Place) -> tuple[Head, bool]:
         parts = _HEADER.fullmatch(line)
         if parts is None:
             raise errors.ProtocolViolation(f"{place} answers no HTTP: {line[:40]!r}")
-        name, value = parts[1].decode("ascii").lower(), parts[2].decode("latin-1")
+        name, value = parts[1].decode("ascii").lower(), parts[2].strip(b" \t").decode("latin-1")
         if headers.setdefault(name, value) != value and name in _FRAMING:
             raise errors.ProtocolViolation(f"{place} answers no HTTP: {name} twice")
     return Head(int(found[2]), headers), found[1] == b"1"

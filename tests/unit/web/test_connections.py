@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place
-from howdah.web.connections import Connections, Exchange
+from howdah.web.connections import Connections, Exchange, _parsed
 
 WAIT_S = 60.0
 
@@ -173,3 +173,12 @@ def test_a_connection_is_kept_if_the_other_side_does_not_end_it(
         made.close()
         made._socket.close()
     assert bool(kept) is is_kept
+
+
+def test_a_header_of_blanks_is_read_in_time() -> None:
+    """Each of them was tried as the first one behind the value."""
+    raw = b"HTTP/1.1 200 OK\r\nX: y" + b" " * (1 << 20) + b"\0\r\n\r\n"
+    with pytest.raises(errors.ProtocolViolation, match="answers no HTTP"):
+        _parsed(raw, Place(False, "a", 1))
+    head, _ = _parsed(raw.replace(b"\0", b"\t"), Place(False, "a", 1))
+    assert head.headers == {"x": "y"}

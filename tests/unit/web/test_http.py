@@ -52,6 +52,7 @@ def test_what_will_never_be_one_is_not(received: bytes) -> None:
         ("", None),
         ("bytes=0-", Part(0, 10)),
         ("bytes=2-4", Part(2, 3)),
+        ("bytes = 2 - 4 ", Part(2, 3)),
         ("bytes=2-400", Part(2, 8)),
         ("bytes=-3", Part(7, 3)),
         ("bytes=-300", Part(0, 10)),
@@ -61,6 +62,8 @@ def test_what_will_never_be_one_is_not(received: bytes) -> None:
         ("pages=1-2", None),
         ("bytes=-", None),
         ("bytes=x-y", None),
+        # Whose blanks were parted in every way, for hours.
+        pytest.param("bytes=" + " " * (1 << 20) + "x", None, id="blanks"),
     ],
 )
 def test_ranges_are_read(header: str | None, part: Part | None) -> None:

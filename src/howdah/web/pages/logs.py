@@ -30,14 +30,16 @@ _KEPT_LINES: Final = 1000
 _KEPT_LINE_CHARS: Final = 2000
 _STDERR: Final = 2
 
+# Names and schemes have a bound: anybody's text may be in a log, and who reads a page of it must
+# not keep the process busy for a minute.
 _SECRETS: Final = (
     re.compile(
         r"((?:password|passwd|secret|credential|token|access[._-]?key|authorization|api[._-]?key)"
-        r"[\w.\-]*[\"']?\s*(?:=|:|\bis\b)\s*)(?!\s)"
+        r"[\w.\-]{0,80}[\"']?\s*(?:=|:|\bis\b)\s*)(?!\s)"
         r"(\"[^\"]*\"|'[^']*'|(?:Bearer |Basic )?[^\s,;&)\]}]+)",
         re.I,
     ),
-    re.compile(r"(\b[a-z][a-z0-9+.\-]*://[^\s/:@]+:)([^\s/@]+)(?=@)", re.I),
+    re.compile(r"(\b[a-z][a-z0-9+.\-]{0,40}://[^\s/:@]+:)([^\s/@]+)(?=@)", re.I),
 )
 
 

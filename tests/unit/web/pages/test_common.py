@@ -98,6 +98,13 @@ def test_secrets_in_logs_are_blackened(secret: str) -> None:
     assert logs.redacted(secret).startswith(secret[:3])
 
 
+@pytest.mark.parametrize("word", ["a.", "token", "http://", "password is "])
+def test_a_log_of_anybodys_text_is_shown_in_time(word: str) -> None:
+    """A time that grows with the square of its length would be an hour."""
+    text = word * ((1 << 20) // len(word))
+    assert len(logs.redacted(text)) > len(text) // 2
+
+
 @pytest.mark.parametrize(
     "line", ["/data/tokens/a was opened", "2 passwords were wrong", "blk_1 of /secret/x"]
 )
