@@ -40,7 +40,7 @@ def fetch(
     connection = tls.http(place_of(parts), connect_timeout_s)
     target = parts.path or "/"
     try:
-        connection.connect()
+        _connect(url, connection)
         connection.sock.settimeout(read_timeout_s)
         connection.request("GET", f"{target}?{parts.query}" if parts.query else target)
         answer = connection.getresponse()
@@ -58,6 +58,17 @@ def fetch(
         raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
     finally:
         connection.close()
+
+
+def _connect(url: str, connection: http.client.HTTPConnection) -> None:
+    """Not every error of the network is a ConnectionError (`No route to host` is none), and what
+    `sink` raises later is of a disk."""
+    try:
+        connection.connect()
+    except (NotTrusted, TimeoutError, ConnectionError):
+        raise
+    except OSError as error:
+        raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
 
 
 def split_url(url: str) -> SplitResult:
