@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from howdah import errors
@@ -123,8 +124,9 @@ class RestInput(RemoteInput):
                     if not count:
                         raise self._too_short(offset + filled)
                     filled += count
-                # Nothing comes, but the connection can be kept then.
-                exchange.readinto(memoryview(bytearray(1)))
+                # Nothing comes, but the connection can be kept then, if that can be read.
+                with suppress(errors.Unreachable, errors.CallTimeout):
+                    exchange.readinto(memoryview(bytearray(1)))
             finally:
                 exchange.close()
             return filled
