@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, overload
 from howdah import errors as failures
 from howdah.fs.paths import PathLike
 from howdah.fs.status import FileStatus
-from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, as_bytes
 
 ReadMode = Literal["rb", "br"]
 WriteMode = Literal["wb", "bw", "xb", "bx", "ab", "ba"]
@@ -171,8 +171,10 @@ class PythonFiles(ABC):
         >>> fs.write_bytes("/docs/a", b"abc")
         3
         """
+        # What holds no bytes is found out before the old file is gone.
+        content = data if type(data) is bytes else as_bytes(data)
         with self.create(path, overwrite=overwrite) as out:
-            return out.write(data)
+            return out.write(content)
 
     def read_text(
         self, path: PathLike, encoding: str = TEXT_ENCODING, errors: str = "strict"

@@ -146,7 +146,7 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
         if isinstance(data, int) and off is None and length is None:
             self._inner.write(bytes((data & 0xFF,)))
             return 1
-        view = _as_bytes(data)
+        view = as_bytes(data)
         if off is not None or length is not None:
             view = _slice(view, off or 0, length)
         self._inner.write(view)
@@ -276,7 +276,7 @@ def whole_or_none(out: FSDataOutputStream) -> Iterator[FSDataOutputStream]:
     out.close()
 
 
-def _as_bytes(data: object) -> memoryview:
+def as_bytes(data: object) -> memoryview:
     """Any contiguous buffer as bytes; `TypeError` for what is none."""
     if data is None or isinstance(data, str):
         raise TypeError(f"a bytes-like object is required, not {type(data).__name__}")

@@ -78,6 +78,14 @@ def test_an_encoding_that_nobody_knows_leaves_no_stream_open(fs: FileSystem, pat
     fs.rm(path)  # nobody writes it
 
 
+@pytest.mark.parametrize("data", ["text", None, 1.5])
+def test_what_holds_no_bytes_replaces_no_file(fs: FileSystem, path: str, data: object) -> None:
+    fs.write_bytes(path, b"old")
+    with pytest.raises(TypeError):
+        fs.write_bytes(path, data)
+    assert fs.read_bytes(path) == b"old"
+
+
 def test_x_makes_a_file_only_where_none_is(fs: FileSystem, path: str) -> None:
     with fs.open(path, "x") as out:
         out.write("first")
