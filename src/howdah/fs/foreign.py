@@ -124,8 +124,12 @@ class ForeignFileSystem(FileSystem):
         if not overwrite and self.exists(resolved):
             raise errors.PathExists(f"{resolved} already exists").about(resolved)
         if create_parent:
+            parent = paths.parent_of(resolved) or paths.SEPARATOR
             with errors.about(resolved):
-                self.mkdirs(paths.parent_of(resolved) or paths.SEPARATOR)
+                try:
+                    self.mkdirs(parent)
+                except errors.PathExists as error:
+                    raise errors.ParentNotDirectory(f"{parent} is a file") from error
         with _translated(resolved):
             return FSDataOutputStream(self._fs.open(full, "wb"), resolved)
 
@@ -143,7 +147,10 @@ class ForeignFileSystem(FileSystem):
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         resolved, full = self._full(path)
-        if resolved != paths.SEPARATOR:
+        there = None if resolved == paths.SEPARATOR else self._status_if_any(resolved)
+        if there is not None and not there.is_directory:
+            raise errors.PathExists(f"Path is not a directory: {resolved}").about(resolved)
+        if resolved != paths.SEPARATOR and there is None:
             with _translated(resolved):
                 self._fs.makedirs(full, exist_ok=True)
         return True
@@ -156,11 +163,41 @@ class ForeignFileSystem(FileSystem):
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         (source, full_source), (target, full_target) = self._full(src), self._full(dst)
-        if not overwrite and self.exists(target):
-            raise errors.PathExists(f"{target} exists").about(source, target)
         with errors.about(source, target), _translated(source):
-            status = self.get_file_status(source)
+            status = self._check_rename(source, target, overwrite)
             self._fs.mv(full_source, full_target, recursive=status.is_directory)
+
+    def _check_rename(self, source: str, target: str, overwrite: bool) -> FileStatus:
+        """The status of the source. fsspec copies and removes, and checks nothing: a directory
+        would go into itself and be removed, or into the one that it should replace."""
+        if paths.SEPARATOR in (source, target):
+            raise errors.RemoteError("neither end of a rename can be the root")
+        status = self.get_file_status(source)
+        if source == target:
+            raise errors.PathExists(f"The source {source} and destination {target} are the same")
+        if paths.is_under(target, source):
+            raise errors.RemoteError(f"Rename destination {target} is under source {source}")
+        above = self._status_if_any(paths.parent_of(target) or paths.SEPARATOR)
+        if above is not None and not above.is_directory:
+            raise errors.ParentNotDirectory(f"rename destination parent {above.path} is a file")
+        there = self._status_if_any(target)
+        if there is None:
+            return status
+        if not overwrite:
+            raise errors.PathExists(f"{target} exists")
+        if there.is_directory != status.is_directory:
+            raise errors.RemoteError(
+                f"Source {source} and destination {target} must both be directories, or files"
+            )
+        if there.is_directory:
+            self.delete(target)
+        return status
+
+    def _status_if_any(self, path: str) -> FileStatus | None:
+        try:
+            return self.get_file_status(path)
+        except (errors.PathNotFound, errors.ParentNotDirectory):
+            return None
 
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         resolved, full = self._full(path)
@@ -169,6 +206,8 @@ class ForeignFileSystem(FileSystem):
             status = self.get_file_status(resolved)
             if status.is_directory and not recursive and any(self.list_status_iter(resolved)):
                 raise errors.DirectoryNotEmpty(f"{resolved} is not empty").about(resolved)
+            if resolved == paths.SEPARATOR:
+                return False  # As of every filesystem here: no slip of a finger empties a store.
             with _translated(resolved):
                 self._fs.rm(full, recursive=status.is_directory)
         except errors.PathNotFound:

@@ -67,6 +67,63 @@ def test_rename_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) ->
         assert stream.read() == b"a"
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("source", "target", "error"),
+    [
+        ("a", "a/b", errors.RemoteError),
+        ("a", "a", errors.PathExists),
+        ("a", "full", (errors.DirectoryNotEmpty, errors.PathExists)),
+        ("a", "file", (errors.RemoteError, errors.PathExists)),
+        ("file", "a", (errors.RemoteError, errors.PathExists)),
+        ("a/f", "file/x", errors.ParentNotDirectory),
+        ("none", "new", errors.PathNotFound),
+        ("a", "/", errors.RemoteError),
+        ("/", "new", errors.RemoteError),
+    ],
+)
+def test_a_rename_that_makes_no_sense_loses_nothing(
+    fs: FileSystem,
+    root: str,
+    source: str,
+    target: str,
+    error: type[Exception] | tuple[type[Exception], ...],
+    overwrite: bool,
+) -> None:
+    for name in ("a/f", "full/g", "file"):
+        fs.write_bytes(f"{root}/{name}", name.encode())
+    ends = [name if name == "/" else f"{root}/{name}" for name in (source, target)]
+    with pytest.raises(error):
+        fs.rename(*ends, overwrite=overwrite)
+    for name in ("a/f", "full/g", "file"):
+        assert fs.read_bytes(f"{root}/{name}") == name.encode()
+
+
+def test_a_directory_takes_the_place_of_an_empty_one(fs: FileSystem, root: str) -> None:
+    fs.write_bytes(f"{root}/a/f", b"x")
+    fs.mkdirs(f"{root}/empty")
+    fs.rename(f"{root}/a", f"{root}/empty", overwrite=True)
+    assert fs.read_bytes(f"{root}/empty/f") == b"x"
+    assert not fs.exists(f"{root}/a")
+
+
+def test_a_file_is_no_directory_to_make(fs: FileSystem, root: str) -> None:
+    fs.write_bytes(f"{root}/file", b"x")
+    with pytest.raises(errors.PathExists):
+        fs.mkdirs(f"{root}/file")
+    with pytest.raises(errors.ParentNotDirectory):
+        fs.write_bytes(f"{root}/file/x", b"x")
+
+
+def test_the_root_is_not_deleted(tmp_path: Path) -> None:
+    fs = connect("memory://")
+    fs.write_bytes(f"{tmp_path}/f", b"x")
+    with pytest.raises(errors.DirectoryNotEmpty):
+        fs.delete("/")
+    assert not fs.delete("/", recursive=True)
+    assert fs.exists(f"{tmp_path}/f")
+
+
 def test_create_replaces_only_where_that_is_wanted(fs: FileSystem, root: str) -> None:
     fs.create(f"{root}/a").close()
     with pytest.raises(errors.PathExists):
