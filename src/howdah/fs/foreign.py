@@ -227,7 +227,7 @@ class ForeignFileSystem(FileSystem):
         resolved, full = self._full(path)
         with _translated(resolved):
             found = self._fs.ls(full, detail=True)
-        for info in found:
+        for info in sorted(found, key=lambda each: str(each["name"])):
             name = info["name"].rstrip(paths.SEPARATOR)
             # Some stores have an empty file that stands for the directory.
             if name != full.rstrip(paths.SEPARATOR):

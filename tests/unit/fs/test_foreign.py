@@ -107,6 +107,12 @@ def test_a_directory_takes_the_place_of_an_empty_one(fs: FileSystem, root: str) 
     assert not fs.exists(f"{root}/a")
 
 
+def test_a_listing_is_in_order(fs: FileSystem, root: str) -> None:
+    for name in ("c", "a", "b", "d/x"):
+        fs.write_bytes(f"{root}/{name}", b"x")
+    assert [each.name for each in fs.list_status(root)] == ["a", "b", "c", "d"]
+
+
 def test_a_file_is_no_directory_to_make(fs: FileSystem, root: str) -> None:
     fs.write_bytes(f"{root}/file", b"x")
     with pytest.raises(errors.PathExists):
