@@ -81,6 +81,8 @@ class DotSnapshot(Directory):
 
     def __init__(self, source: Namespace, directory: Directory) -> None:
         super().__init__(0, DOT_SNAPSHOT, directory.owner, directory.group, directory.mode, 0)
+        # The group's bits of the mode are its mask.
+        self.acl = directory.acl
         self.parent = directory
         self._source = source
         self._children: dict[str, INode] | None = None

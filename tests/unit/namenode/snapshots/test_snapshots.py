@@ -11,6 +11,7 @@ from howdah import errors
 from howdah.namenode.inodes.inodes import File
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import InMemoryNamenode
 from howdah.testing.internal.namespaces.fingerprint import check_consistent
@@ -288,6 +289,30 @@ def test_only_the_owner_makes_snapshots(snap: Any, client_of: Any) -> None:
     assert [(e.dirStatus.path, e.parent_fullpath, e.snapshotID) for e in listed] == [
         (b"s1", b"/d", 0)
     ]
+
+
+def test_whom_an_acl_lets_into_a_directory_it_lets_into_its_snapshots(
+    snap: Any, client_of: Any
+) -> None:
+    bob = client_of("bob")
+    entry = types_pb2.AclEntryProto(
+        scope=types_pb2.AclEntryProto.ACCESS,
+        type=types_pb2.AclEntryProto.USER,
+        permissions=types_pb2.AclEntryProto.READ_EXECUTE,
+        name="bob",
+    )
+    snap.chmod("/d", 0o700)
+    create(snap, "/d", "s0")
+    snap.call("modifyAclEntries", types_pb2.ModifyAclEntriesRequestProto(src="/d", aclSpec=[entry]))
+    create(snap, "/d", "s1")
+    assert bob.names("/d") == ["sub"]
+    assert bob.names("/d/.snapshot") == ["s0", "s1"]
+    assert bob.names("/d/.snapshot/s1/sub") == ["f"]
+    with pytest.raises(errors.AccessDenied):
+        bob.names("/d/.snapshot/s0/sub")
+    snap.call("removeAcl", types_pb2.RemoveAclRequestProto(src="/d"))
+    with pytest.raises(errors.AccessDenied):
+        bob.names("/d/.snapshot/s1/sub")
 
 
 def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
