@@ -63,8 +63,8 @@ class Checks:
     # Which path.
 
     def resolve(self, path: str) -> Resolved:
-        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and
-        `/.reserved/raw/…` is the path without that."""
+        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, also with `..`
+        behind it, and `/.reserved/raw/…` is the path without that."""
         # As nearly all paths are: written as they are kept, without a name that begins
         # with a dot, in a directory that is there.
         head, _, name = path.rpartition("/")
@@ -75,11 +75,14 @@ class Checks:
                 entry = way.end.entries.get(name)
                 end = self.namespace.inodes.files[entry] if isinstance(entry, int) else entry
                 return Resolved(path, [*way.components, name], [*way.trail, end])
-        components = paths.split(path)
+        inode = paths.above_inode(path)
+        components = paths.split(path if inode is None else inode)
         if components[:2] == [".reserved", "raw"]:
             components = components[2:]
         if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
             components = self._by_inode_id(path, components)
+            if inode is not None:
+                components = components[:-1]
         if self.namespace.snapshots.roots and paths.DOT_SNAPSHOT in components:
             trail = view_trail(self.namespace, components)
             if trail is not None:

@@ -43,6 +43,14 @@ def split(path: str) -> list[str]:
     return components
 
 
+def above_inode(path: str) -> str | None:
+    """Of `/.reserved/.inodes/ID/..`, as NFS gateways write what is above an inode, the inode's
+    own path; None for every other path."""
+    inode, _, last = path.rpartition("/")
+    is_one = last == ".." and inode.startswith(RESERVED_INODES + "/")
+    return inode if is_one and inode.count("/") == 3 else None
+
+
 def join(components: Sequence[str]) -> str:
     return "/" + "/".join(components)
 

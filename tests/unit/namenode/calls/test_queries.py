@@ -302,6 +302,24 @@ def test_path_may_be_given_by_inode_id(client: Any) -> None:
         client.status(f"/.reserved/.inodes/{inode_id}")
 
 
+def test_what_is_above_an_inode_may_be_asked_for_by_its_id(client: Any) -> None:
+    """Hadoop's NFS gateway looks `..` up so."""
+    client.create("/d/e/f")
+
+    def above(path: str) -> str:
+        return f"/.reserved/.inodes/{client.status(path).fileId}/.."
+
+    for path, parent in (("/d/e/f", "/d/e"), ("/d/e", "/d"), ("/d", "/"), ("/", "/")):
+        assert client.status(above(path)).fileId == client.status(parent).fileId
+    for wrong in (above("/d/e/f") + "/..", above("/d/e") + "/f", "/d/..", "/.reserved/.inodes/.."):
+        with pytest.raises(errors.InvalidPath):
+            client.status(wrong)
+    gone = above("/d/e")
+    client.delete("/d")
+    with pytest.raises(errors.PathNotFound, match="does not exist"):
+        client.status(gone)
+
+
 @pytest.mark.parametrize("written", ["{}_{}", " {}{}", "{}{} ", "+{}{}", "-{}{}", "\u0661{1}"])
 def test_inode_id_in_a_path_is_written_in_digits_alone(client: Any, written: str) -> None:
     """As a number for Python `1_6385` is 16385, too."""
