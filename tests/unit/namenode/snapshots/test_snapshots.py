@@ -321,6 +321,14 @@ def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
     assert len(snap.names("/d/.snapshot")) == 1
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_snapshot_gets_no_name_by_which_no_path_leads_to_it(snap: Any, name: str) -> None:
+    create(snap, "/d", "s1")
+    with pytest.raises(errors.InvalidPath, match="Invalid snapshot name"):
+        rename(snap, "/d", "s1", name)
+    assert snap.names("/d/.snapshot") == ["s1"]
+
+
 @pytest.mark.parametrize("after", ["removed", "disallowed", "gone"])
 def test_repeated_creation_of_what_is_gone_gets_the_same_answer_after_a_start(
     snap: Any, after: str

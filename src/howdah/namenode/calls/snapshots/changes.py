@@ -95,7 +95,7 @@ class SnapshotCalls:
         now_ms = core.clock.wall_ms()
         name = name or default_name(now_ms)
         if name in (".", "..", paths.DOT_SNAPSHOT, ".reserved") or ":" in name or "/" in name:
-            raise errors.InvalidPath(f"Invalid path name Invalid snapshot name: {name}")
+            raise _invalid(name)
         self._check_name(found.path, name)
         root = self._root(found)
         snapshots = core.namespace.snapshots
@@ -155,6 +155,8 @@ class SnapshotCalls:
         core = self._core
         core.safe_mode.check(f"Cannot rename snapshot for {path}")
         found = self._own(caller, path)
+        if new in ("", ".", ".."):
+            raise _invalid(new)  # No path would lead to it.
         self._check_name(found.path, new)
         root = self._root(found)
         if root.named(old) is None:
@@ -219,6 +221,10 @@ class SnapshotCalls:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         core.permissions.check(who, found.inode, Access.READ)
         return self._root(self._directory(caller, path)).by_name()
+
+
+def _invalid(name: str) -> errors.InvalidPath:
+    return errors.InvalidPath(f"Invalid path name Invalid snapshot name: {name}")
 
 
 def snapshot_path(directory: str, name: str) -> str:
