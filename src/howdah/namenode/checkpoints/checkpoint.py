@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
@@ -199,8 +199,9 @@ class Checkpoints:
         """Make an image of what is committed by now, and then call `done`. With
         `rollback_begun` it is one to go back to, and that is called when the namespace is
         frozen, before anybody else has a turn."""
-        if self._running is not None and self._running.killed:
-            self._tell([done], f"process {self._running.pid} hangs and cannot be killed")
+        running = self._running
+        if running is not None and running.killed and running.status is None:
+            self._tell([done], f"process {running.pid} hangs and cannot be killed")
             return
         if self._namespace.failed_edit is not None:
             self._tell([done], "an edit failed halfway; the namenode ends, to be started anew")
@@ -314,7 +315,13 @@ class Checkpoints:
         begun, self._when_begun = self._when_begun, []
         rollback = bool(begun) or (self._lacks_rollback_image and self._at_segment_end())
         self._next_check_s = time.monotonic() + self._settings.check_period_s
-        txid = self._roll() - 1
+        try:
+            txid = self._roll() - 1
+        except Exception as error:  # noqa: BLE001 - all who wait are told
+            if not isinstance(error, errors.HowdahError | OSError):
+                defects.note("beginning a segment for an image", error, "no image is made")
+            self._tell(waiting, f"the log takes no new segment: {error}")
+            return
         directories = self.directories.images()
         try:
             reading, writing = os.pipe()

@@ -192,6 +192,39 @@ def test_a_child_that_cannot_be_killed_keeps_nobody_waiting(
     ]
 
 
+def test_an_image_is_asked_for_while_what_a_killed_child_wrote_is_removed(
+    checkpoints: Checkpoints,
+) -> None:
+    """The child is gone, and nothing of it keeps the next one from its turn."""
+    told: list[errors.HowdahError | None] = []
+    running = checkpoint._Running(20, 4711, 0, [], [], False)
+    running.killed, running.status = True, -9
+    checkpoints._running = running
+    checkpoints.save(told.append)
+    assert not told
+    assert checkpoints._waiting == [told.append]
+
+
+@pytest.mark.parametrize(
+    "raised", [errors.ServiceFailed("the log is lost"), OSError("the log is lost")]
+)
+def test_all_who_wait_for_an_image_are_told_that_the_log_takes_no_new_segment(
+    checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, raised: Exception
+) -> None:
+    def fails() -> int:
+        raise raised
+
+    monkeypatch.setattr(checkpoints, "_roll", fails)
+    told: list[errors.HowdahError | None] = []
+    assert checkpoints.accept(15) is None
+    checkpoints.save(told.append)
+    checkpoints.save(told.append)
+    checkpoints.taken(None)
+    assert len(told) == 2
+    assert all("the log is lost" in str(error) for error in told)
+    assert not checkpoints.busy
+
+
 def test_a_child_that_outlives_its_end_does_not_hold_up_a_stop(
     checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
