@@ -338,6 +338,7 @@ class _Node:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._questions = 0
+        self._told = 0
         self._failure = ""
         threading.Thread(target=self._run, name=f"election at {self._name}", daemon=True).start()
 
@@ -364,13 +365,21 @@ class _Node:
         return True
 
     def tell(self, method: str, request: Message, answer_type: type[Message]) -> None:
-        """Call it, whatever it answers."""
+        """Call it, whatever it answers. A node that hangs is not told more than it can be asked:
+        what it has lent ends by itself."""
+        with self._lock:
+            if self._told > _MAX_WAITING:
+                return
+            self._told += 1
 
         def job() -> None:
             try:
                 self._client.call(method, request, answer_type)
             except errors.HowdahError as error:
                 self._failed(error)
+            finally:
+                with self._lock:
+                    self._told -= 1
 
         self._jobs.put(job)
 
