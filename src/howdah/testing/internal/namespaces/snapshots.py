@@ -98,12 +98,16 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
                         self.one_more,
                         self.one_less,
                         self.move,
+                        self.nest,
+                        self.swap,
+                        self.swap_what_snapshots_show,
                         self.change,
                         self.remove,
                         self.make,
                         self.append_and_close,
                         self.cut,
                         self.cut_what_is_in_a_snapshot,
+                        self.give_up_all,
                     ]
                 )
             )(data)
@@ -125,6 +129,52 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
 
     def move(self, data: st.DataObject) -> None:
         self.rename2(self.path(data), self.new_path(data), data.draw(st.booleans()), False)
+
+    def nest(self, data: st.DataObject) -> None:
+        """More levels, for what goes from one to another."""
+        top = data.draw(st.sampled_from(self.directories())).rstrip("/")
+        below = data.draw(st.lists(names, min_size=2, max_size=3))
+        self.mkdirs(top + "/" + "/".join(below), 0o755, None)
+
+    def swap(self, data: st.DataObject) -> None:
+        """A directory goes into one that was in it, by way of any place that is free."""
+        inner = sorted(path for path in self.directories() if path.count("/") > 2)
+        if not inner:
+            self.nest(data)
+            return
+        path = data.draw(st.sampled_from(inner))
+        outer = path.rpartition("/")[0]
+        outside = [each for each in self.directories() if not f"{each}/".startswith(f"{outer}/")]
+        place = data.draw(st.sampled_from(outside)).rstrip("/") + "/" + data.draw(names)
+        self.rename2(path, place, False, False)
+        if place in self.model.entries and path not in self.model.entries:
+            self.rename2(outer, place + "/" + data.draw(names), False, False)
+
+    def swap_what_snapshots_show(self, data: st.DataObject) -> None:
+        """Of several snapshots that show the same the older ones inherit it."""
+        for step in (self.one_more, self.one_more, self.swap, self.one_less, self.one_less):
+            step(data)
+
+    def give_up_all(self, data: st.DataObject) -> None:
+        """No directory may have snapshots any more, whatever is still to be copied."""
+        kept = self.snapshottables()
+        for path in kept:
+            self.give_up(path)
+        for _ in range(data.draw(st.integers(1, 2))):
+            data.draw(st.sampled_from([self.remove_what_is_open, self.remove, self.move]))(data)
+        for path in kept:
+            self.allow_snapshot(path)
+
+    def remove_what_is_open(self, data: st.DataObject) -> None:
+        """Being written, or being cut."""
+        path, _ = data.draw(st.sampled_from(self.open_files()))
+        self.delete(path, True)
+
+    def give_up(self, path: str) -> None:
+        for root, name in self.names_of_snapshots():
+            if root == path:
+                self.delete_snapshot(path, name)
+        self.disallow_snapshot(path)
 
     def change(self, data: st.DataObject) -> None:
         self.set_permission(self.path(data), data.draw(modes))
@@ -172,7 +222,9 @@ class SnapshotHistories(TreeHistories, ChangeHistories):
         last = self.model.entries[path].length_bytes - 1
         self.truncate(path, "DFSClient_1", data.draw(st.integers(1, last)))
         for _ in range(data.draw(st.integers(0, 2))):
-            data.draw(st.sampled_from([self.one_less, self.one_more, self.remove]))(data)
+            data.draw(
+                st.sampled_from([self.one_less, self.one_more, self.remove, self.give_up_all])
+            )(data)
         if data.draw(st.booleans()):
             self.recover_blocks(0)
 
