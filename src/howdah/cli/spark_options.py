@@ -82,14 +82,20 @@ def _quiet() -> Iterator[None]:
     def is_told(record: logging.LogRecord) -> bool:
         return "py4j" not in record.pathname
 
-    root = logging.getLogger()
+    root, py4j = logging.getLogger(), logging.getLogger("py4j")
     root.addFilter(is_told)
+    # It logs by the root, and by loggers of its own, which no filter of the root sees.
+    propagated, nowhere = py4j.propagate, logging.NullHandler()
+    py4j.propagate = False
+    py4j.addHandler(nowhere)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
             yield
     finally:
         root.removeFilter(is_told)
+        py4j.removeHandler(nowhere)
+        py4j.propagate = propagated
 
 
 def _ended_by_signals(spark: SparkSession) -> AbstractContextManager[None]:

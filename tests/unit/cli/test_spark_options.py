@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -194,3 +195,30 @@ def test_of_an_error_of_java_one_line_is_told() -> None:
     with pytest.raises(sessions.NoSpark) as raised:
         sessions._start(Builder(), "what", None)
     assert str(raised.value) == "there is no Spark at what: Could not parse Master URL: 'what'"
+
+
+def test_nothing_is_told_of_how_py4j_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It logs a traceback by a logger of its own when a connection breaks as it is closed."""
+
+    @contextmanager
+    def session(*_: str | None) -> Iterator[object]:
+        yield Spark()
+
+    def complain() -> None:
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            logging.getLogger("py4j.clientserver").exception("while shutting down connection")
+
+    monkeypatch.setattr("howdah.java.find_java_home", lambda: Path("/java"))
+    monkeypatch.setenv("PYSPARK_PYTHON", "python")
+    monkeypatch.setattr(sessions, "session", session)
+    # What it logs by the root, which is told to nobody, leaves that with such a handler.
+    monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(sys.stderr)])
+    with session_of(None, None):
+        complain()
+    assert capsys.readouterr().err == ""
+    complain()
+    assert "Traceback" in capsys.readouterr().err, "it is quiet for the command only"

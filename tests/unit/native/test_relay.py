@@ -426,17 +426,23 @@ def test_what_comes_after_a_sync_may_be_synced_without_its_caller(
     place: Callable[..., Place], mirror: bool
 ) -> None:
     """All that follows is in one piece: nothing more comes that would wake it up."""
-    follows = packet(16, 1, bytes(16)) + packet(32, 2, b"", sync=True)
-    follows += packet(32, 3, bytes(13), sync=True) + packet(40, 4, bytes(16))
-    here = place(mirror=mirror, came=packet(0, 0, bytes(16), sync=True))
+    first = packet(0, 0, bytes(16), sync=True)
+    follows = (
+        packet(16, 1, bytes(16)),
+        packet(32, 2, b"", sync=True),
+        packet(32, 3, bytes(13), sync=True),
+        packet(40, 4, bytes(16)),
+    )
+    here = place(mirror=mirror, came=first)
     assert here.relay.run() == (Reason.SYNC_DUE, 0)
     assert here.relay.synced_bytes == 0
     here.relay.synced(True)
-    here.front.sendall(follows)
+    here.front.sendall(b"".join(follows))
     thread = threading.Thread(target=here.relay.run, daemon=True)
     thread.start()
     if mirror:
-        for seqno in range(5):
+        for seqno, passed_on in enumerate((first, *follows)):
+            assert here.mirror.recv(len(passed_on), socket.MSG_WAITALL) == passed_on
             here.mirror.sendall(encode_ack(seqno, ALONE))
     wanted = b"".join(encode_ack(seqno, TWO if mirror else ALONE) for seqno in range(5))
     assert here.front.recv(len(wanted), socket.MSG_WAITALL) == wanted

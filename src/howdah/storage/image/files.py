@@ -124,7 +124,7 @@ class _Tee:
         self._opened = opened
         self._failed = failed
         self._given: queue.Queue[bytes | None] = queue.Queue(_MOST_GIVEN)
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self.md5 = hashlib.md5(usedforsecurity=False)
         self.size_bytes = 0
         self._thread = threading.Thread(target=self._run, name="howdah-image", daemon=True)
@@ -153,7 +153,7 @@ class _Tee:
             if self._error is None:
                 try:
                     self._take(data)
-                except Exception as error:  # noqa: BLE001 - `write` and `end` raise it
+                except BaseException as error:  # noqa: BLE001 - `write` and `end` raise it
                     self._error = error
 
     def _take(self, data: bytes) -> None:

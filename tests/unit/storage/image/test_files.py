@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from howdah.storage import disk
 from howdah.storage.atomic import NewFile
 from howdah.storage.image import files
 from howdah.storage.image.files import unfinished_name, write_unfinished
@@ -95,4 +96,22 @@ def test_a_writer_that_gives_up_leaves_nothing(directories: list[Path]) -> None:
     with pytest.raises(Enough):
         write_unfinished(directories, 7, give_up)
     assert not [file for each in directories for file in each.iterdir()]
+    assert not writers()
+
+
+@pytest.mark.parametrize("pieces", [1, 100], ids=["at the end", "long before it"])
+def test_whatever_ends_the_thread_that_writes_ends_the_image(
+    directories: list[Path], monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    """An image that lacks what came behind must not be taken for a whole one."""
+
+    class Death(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Death
+
+    monkeypatch.setattr(disk, "write", die)
+    with pytest.raises(Death):
+        write_unfinished(directories, 7, lambda sink: write(sink, pieces))
     assert not writers()
