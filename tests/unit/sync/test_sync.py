@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,28 @@ def test_a_log_of_a_mirror_that_failed_has_no_unfinished_parts(
     with pytest.raises(HowdahError, match="Target is dir"):
         sync(source.as_uri(), target.as_uri(), processes=2, options=options)
     assert [each.name for each in log.iterdir() if each.name.startswith("_")] == []
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+def test_a_pipe_below_the_source_is_named_and_not_waited_for(
+    source: Path, tmp_path: Path, ignores: bool
+) -> None:
+    target = tmp_path / "target"
+    os.mkfifo(source / "d" / "pipe")
+    # With a writer that writes nothing, it can be opened.
+    held = os.open(source / "d" / "pipe", os.O_RDWR)
+    options = Options(update=True, ignore_failures=ignores)
+    try:
+        if ignores:
+            done = sync(source.as_uri(), target.as_uri(), options=options)
+            assert done.counters.files_failed == 1
+            assert tree(target) == tree(source)
+        else:
+            with pytest.raises(CopyFailed, match=r"Cannot read .*/d/pipe: it is a named pipe"):
+                sync(source.as_uri(), target.as_uri(), options=options)
+    finally:
+        os.close(held)
+    assert not (target / "d" / "pipe").exists()
 
 
 def test_a_failure_names_the_file_and_leaves_no_staging(source: Path, tmp_path: Path) -> None:

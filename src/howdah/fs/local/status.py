@@ -86,6 +86,21 @@ def link_status_of(path: str) -> FileStatus:
     return status_of(path, info, os.readlink(path) if stat.S_ISLNK(info.st_mode) else None)
 
 
+_SPECIAL = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def special_kind(path: str) -> str | None:
+    """What is at a path, or where a link there leads, if it has no content of its own; else None.
+    Whoever copies a tree leaves it out: to open a pipe is to wait for a writer, maybe for ever."""
+    with translated(path):
+        return _SPECIAL.get(stat.S_IFMT(os.stat(path).st_mode))
+
+
 @lru_cache(maxsize=256)
 def _user_name(number: int) -> str:
     import pwd

@@ -34,6 +34,7 @@ from typing import Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.local.status import special_kind
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.options import CopyCheck
@@ -338,6 +339,8 @@ class Copier:
 
 def _open(fs: FileSystem, source: Entry, offset: int) -> FSDataInputStream:
     try:
+        if fs.scheme == "file" and (kind := special_kind(source.path)):
+            raise errors.UnsupportedOperation(f"it is {kind}; leave it out with -filters")
         stream = fs.open(source.path)
         if offset:
             stream.seek(offset)

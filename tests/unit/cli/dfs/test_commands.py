@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -421,3 +422,25 @@ def test_what_a_removed_link_names_stays(dfs: Any, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     assert dfs("-rm", f"file://{tmp_path}/link").code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_pipe_in_a_directory_is_named_and_one_that_is_named_is_read(
+    dfs: Any, tmp_path: Path
+) -> None:
+    place = tmp_path / "d"
+    place.mkdir()
+    (place / "file").write_bytes(b"1")
+    pipe = place / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(pipe.write_bytes, b"2")
+        try:
+            done = dfs("-put", str(place), "/to")
+            assert done.code == 1
+            assert done.err == f"put: `{pipe}': is a named pipe, which is not copied with a tree\n"
+            assert dfs("-put", str(pipe), "/pipe").code == 0
+        finally:
+            os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+            written.result()
+    assert dfs("-cat", "/to/file", "/pipe").out == "12"
+    assert dfs("-test", "-e", "/to/pipe").code == 1

@@ -30,6 +30,7 @@ from howdah.cli.dfs.shell.problems import PathProblem
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError, NotCopiedByServer
 from howdah.fs.capabilities import ABORTABLE_STREAM
+from howdah.fs.local.status import special_kind
 from howdah.fs.streams import FSDataOutputStream, give_up
 from howdah.options import CopyCheck, CreateFlag
 
@@ -122,7 +123,13 @@ class CopyCommand(DestinationCommand):
         return True
 
     def _carry_child(self, child: Item, parent: Item, fresh: bool) -> None:
-        """An entry of a directory; in one just made nothing needs looking up."""
+        """An entry of a directory; in one just made nothing needs looking up.
+
+        A pipe that is named itself is read, as the shell's `<(command)` is one; whoever names a
+        directory does not expect to wait for what writes to a pipe in it.
+        """
+        if child.fs.scheme == "file" and (kind := special_kind(child.path)):
+            raise PathProblem(child.name, f"is {kind}, which is not copied with a tree")
         target = parent.child(child.base_name)
         if not fresh:
             target.refresh()
