@@ -93,12 +93,12 @@ def open_past_cache(path: Path) -> int:
         return -1
     # What blocks a filesystem wants it says when it gets others. A read tells, and changes
     # nothing.
-    with mmap.mmap(-1, BLOCK_BYTES) as block:
-        try:
+    try:
+        with mmap.mmap(-1, BLOCK_BYTES) as block:
             os.preadv(descriptor, [block], 0)
-        except OSError:
-            os.close(descriptor)
-            return -1
+    except OSError:
+        os.close(descriptor)
+        return -1
     return descriptor
 
 

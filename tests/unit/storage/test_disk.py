@@ -79,3 +79,27 @@ def test_a_segment_opens_it_once_and_closes_it(
     writer.sync()
     finished = writer.finalize(1)
     assert opened(finished) == 0
+
+
+def test_no_descriptor_is_kept_where_there_is_no_memory_to_try_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(disk.BLOCK_BYTES))
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    assert disk.open_past_cache(path) == -1
+    assert opened(path) == 0
+
+
+def test_a_segment_is_not_written_past_the_cache_where_its_name_is_anothers(
+    tmp_path: Path,
+) -> None:
+    writer = SegmentWriter(tmp_path, 1)
+    aside = tmp_path / "aside"
+    writer.path.rename(aside)
+    writer.path.write_bytes(aside.read_bytes())
+    lent = writer.lend()
+    assert lent is not None
+    assert lent[1] == -1
+    assert (opened(aside), opened(writer.path)) == (1, 0)
+    writer.close()

@@ -258,8 +258,16 @@ class SegmentWriter:
         if self._synced_bytes != self._written_bytes:
             return None
         if self._past_cache is None:
-            self._past_cache = disk.open_past_cache(self.path)
+            self._past_cache = self._open_past_cache(self._descriptor)
         return self._descriptor, self._past_cache, self._written_bytes, self._allocated_bytes
+
+    def _open_past_cache(self, descriptor: int) -> int:
+        """Somebody may have moved the file, and put another in its place."""
+        found = disk.open_past_cache(self.path)
+        if found >= 0 and not os.path.sameopenfile(found, descriptor):
+            os.close(found)
+            return -1
+        return found
 
     def take_back(self, written_bytes: int, allocated_bytes: int) -> None:
         """So much is durable, and there is space for so much. What lies between may be
