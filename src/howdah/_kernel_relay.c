@@ -558,8 +558,8 @@ int
 howdah_relay_packets(relay *self)
 {
     const int64_t began = howdah_now_ns();
-    const uint64_t before = self->writes;
-    uint64_t writes = before;
+    const uint64_t before = self->writes + self->syncs;
+    uint64_t writes = self->writes;
     self->front_since = self->ack_since = self->out_since = began;
     for (;;) {
         if (was_interrupted(self))
@@ -583,7 +583,7 @@ howdah_relay_packets(relay *self)
         const int64_t now = howdah_now_ns();
         if (!had_acks)
             self->out_since = now;
-        if (self->writes != before && now - began >= self->tick_ns)
+        if (self->writes + self->syncs != before && now - began >= self->tick_ns)
             return TICK;
         if (self->writes != writes)
             self->front_since = now; /* a disk that is slow is no silence */

@@ -643,6 +643,18 @@ def test_figures_come_with_each_tick_and_once(place: Callable[..., Place]) -> No
     assert here.relay.figures() == (0,) * 8
 
 
+def test_a_stream_that_only_orders_syncs_has_ticks_too(place: Callable[..., Place]) -> None:
+    here = place(times=(0, 0, 0, 0, 1), came=packet(0, 0, bytes(16), sync=True))
+    assert here.relay.run() == (Reason.SYNC_DUE, 0)
+    here.relay.figures()
+    here.relay.synced(True)
+    here.front.sendall(packet(16, 1, b"", sync=True))
+    here.front.shutdown(socket.SHUT_WR)
+    assert here.relay.run() == (Reason.TICK, 0)
+    *_, packets, syncs, _ = here.relay.figures()
+    assert (packets, syncs) == (2, 1), "the first sync was its caller's"
+
+
 def test_others_see_how_far_it_is_while_it_runs_and_may_end_it(
     place: Callable[..., Place],
 ) -> None:
