@@ -83,12 +83,16 @@ class World:
         ]
 
     def file_of(self, datanode: str, content: bytes) -> Path:
-        (found,) = (
-            each
-            for each in self.block_files(datanode)
-            if each.stat().st_size == len(content) and each.read_bytes() == content
-        )
+        (found,) = (each for each in self.block_files(datanode) if holds(each, content))
         return found
+
+
+def holds(file: Path, content: bytes) -> bool:
+    """Blocks of files that are deleted may go while they are looked at."""
+    try:
+        return file.stat().st_size == len(content) and file.read_bytes() == content
+    except FileNotFoundError:
+        return False
 
 
 @pytest.fixture(scope="module")
