@@ -47,7 +47,7 @@ class Workers:
         return future
 
     def try_submit(self, task: Callable[[], T]) -> Future[T] | None:
-        """Run `task` now; None if all threads are busy."""
+        """Run `task` now; None if all threads are busy, or the system has no more."""
         future: Future[T] = Future()
         if self._start(self._crew.get(), task, future, only_now=True):
             return future
@@ -70,21 +70,22 @@ class Workers:
             if only_now and crew.outstanding >= self.limit:
                 return False
             if crew.threads < min(self.limit, crew.outstanding + 1):
-                self._add_thread(crew)
+                try:
+                    self._add_thread(crew)
+                except RuntimeError:
+                    # The system has no thread for us; those that run would come to the task.
+                    if only_now:
+                        return False
+                    if not crew.threads:
+                        raise
             crew.outstanding += 1
             crew.tasks.put(run)
         return True
 
     def _add_thread(self, crew: _Crew) -> None:
         thread = threading.Thread(target=self._work, args=(crew,), name=self._name, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:
-            # The system has no thread for us; those that run will come to the task.
-            if not crew.threads:
-                raise
-        else:
-            crew.threads += 1
+        thread.start()
+        crew.threads += 1
 
     def _work(self, crew: _Crew) -> None:
         while True:
@@ -98,5 +99,6 @@ class Workers:
                     crew.threads -= 1
                     return
             task()
+            del task  # and with it what it gave, which may be large
             with crew.lock:
                 crew.outstanding -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from concurrent.futures import Future
 
 import pytest
@@ -97,3 +98,43 @@ def test_a_forked_child_has_threads_of_its_own() -> None:
     assert os.waitpid(child, 0)[1] == 0
     go.set()
     assert first.result(10)
+
+
+@pytest.mark.parametrize("running", [0, 1])
+def test_who_wants_a_thread_now_hears_that_the_system_has_none(
+    monkeypatch: pytest.MonkeyPatch, running: int
+) -> None:
+    """A hedged read would stand behind others' reads, and its node count as a silent one."""
+    workers, goes_on = Workers(3, "none left"), threading.Event()
+    others = [workers.submit(lambda: goes_on.wait(10)) for _ in range(running)]
+
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        assert workers.try_submit(lambda: 7) is None
+        if running:
+            later = workers.submit(lambda: 7)
+        else:
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                workers.submit(lambda: 7)
+    goes_on.set()
+    assert [each.result(10) for each in others] == [True] * running
+    assert not running or later.result(10) == 7
+    assert workers.submit(lambda: 8).result(10) == 8
+
+
+def test_an_idle_thread_keeps_nothing_of_its_last_task() -> None:
+    class Bytes:
+        """What a task gave, as large as it may be."""
+
+    workers = Workers(1, "idle", idle_s=60)
+    result = Bytes()
+    gone = weakref.ref(result)
+    given = [result]
+    del result
+    future = workers.submit(given.pop)
+    assert future.result(10) is gone()
+    del future
+    wait_until(lambda: gone() is None)
