@@ -6,7 +6,7 @@ Rules, from the design:
 2. Imports point downward: `cli, web, spark, fsspec -> fs -> client -> rpc, transfer
    -> proto, errors` and `namenode, datanode, journalnode -> storage, rpc, transfer`.
 3. Servers import neither the client nor each other.
-4. Within a package rooms import downward, and none has more than about twenty files.
+4. Within a package rooms import downward.
 5. No module imports, by way of others, itself.
 """
 
@@ -554,11 +554,6 @@ APART = {
         {"namespaces"},
     ),
 }
-LARGEST_ROOM = 21
-"""Files, with its `__init__`."""
-
-# What is still larger, or a circle.
-ROOMS_TO_DIVIDE = {"proto"}
 
 # -- 5. circles ----------------------------------------------------------------------
 
@@ -789,14 +784,6 @@ def test_every_package_below_a_package_is_a_room() -> None:
         directory = ROOT.joinpath(*package_name.split("."))
         below = {path.parent.name for path in directory.glob("*/__init__.py")}
         assert below == set(names)
-
-
-def test_rooms_are_small() -> None:
-    sizes = {
-        ".".join(path.parent.relative_to(ROOT).parts): len(list(path.parent.glob("*.py")))
-        for path in ROOT.rglob("__init__.py")
-    }
-    assert {name for name, size in sizes.items() if size > LARGEST_ROOM} <= ROOMS_TO_DIVIDE
 
 
 def statements(body: list[ast.AST]) -> Iterator[ast.AST]:
