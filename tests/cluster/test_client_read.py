@@ -92,7 +92,7 @@ def test_seeks_and_reads_agree_with_a_file_in_memory(fs: howdah.FileSystem, path
                     assert stream.read(size) == model.read(size)
 
 
-@pytest.mark.req("FS-087", "FS-095")
+@pytest.mark.req("FS-087", "FS-095", "LM-006")
 def test_locations_are_fetched_batch_by_batch(howdah_cluster: MiniCluster) -> None:
     conf = howdah_cluster.conf.with_values({"dfs.client.read.prefetch.size": str(2 * MIB)})
     with howdah.connect(howdah_cluster.uri, conf=conf) as fs:

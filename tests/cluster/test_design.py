@@ -92,7 +92,7 @@ def test_datanodes_store_for_clients_and_copy_for_the_namenode(
     assert contents == {b"once" * 1000}
 
 
-@pytest.mark.req("FS-017", "FS-018")
+@pytest.mark.req("FS-017", "FS-018", "LM-005")
 def test_the_block_size_is_a_setting_and_a_choice_of_each_file() -> None:
     with (
         MiniCluster(datanodes=1, conf={"dfs.blocksize": "2m", "dfs.replication": 1}) as cluster,

@@ -58,6 +58,7 @@ def kinds(advice: list[CacheAdvice]) -> set[Advice]:
 # --- reading ---
 
 
+@pytest.mark.req("LM-004")
 def test_a_long_read_is_announced_and_fetched_ahead() -> None:
     assert read_all(16 * MIB)[:3] == [
         CacheAdvice(Advice.SEQUENTIAL, 0, 16 * MIB),

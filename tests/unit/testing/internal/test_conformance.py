@@ -31,12 +31,11 @@ all = ["hdfs", "mem"]
 [where]
 "tests/" = ["hdfs"]
 "tests/unit/fs/" = ["mem"]
-[untitled]
-FS = 3
 [requirements]
 OS-001 = ["MUST", "all", "close writes"]
 OS-002 = ["UNDEF", "all", "who knows", "undefined"]
 FS-001 = ["MUST", "hdfs", "blocks are large"]
+FS-002 = ["DEF", "hdfs", "files are read whole"]
 """
 
 
@@ -97,7 +96,7 @@ def test_a_test_of_several_kinds_is_listed_once(table: Table) -> None:
 def test_a_row_that_needs_no_test_says_why(table: Table) -> None:
     page = render(table, [], "x")
     assert "| OS-002 | UNDEF | who knows (no test: undefined) |  |  |" in page
-    assert "3 rows: 1 need no test, 0 are proved for every kind that they apply to, 2" in page
+    assert "4 rows: 1 need no test, 0 are proved for every kind that they apply to, 3" in page
 
 
 def test_a_kind_that_a_row_is_not_about_is_blank(table: Table) -> None:
@@ -113,16 +112,6 @@ def test_a_test_is_about_what_its_path_says(table: Table) -> None:
     assert table.kinds_of("tests/cluster/test_a.py::test_a") == ("hdfs",)
     assert table.kinds_of("tests/unit/fs/test_a.py::test_a") == ("mem",)
     assert table.kinds_of("bench/x.py") == ()
-
-
-def test_rows_that_are_not_listed_are_known_by_their_number(table: Table) -> None:
-    assert [table.knows(name) for name in ("OS-001", "FS-003", "FS-004", "FS-000", "XX-001")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
 
 
 @pytest.mark.parametrize("line", ['OS-3 = ["MUST", "all", "x"]', 'OS-003 = ["MUST", "disk", "x"]'])
@@ -240,10 +229,14 @@ def own_page() -> str:
     return (ROOT / "docs" / "conformance.md").read_text()
 
 
-@pytest.mark.parametrize(("part", "count"), [("OS", 192), ("AP", 49), ("XC", 14)])
+@pytest.mark.parametrize(
+    ("part", "count"), [("OS", 192), ("FS", 183), ("AP", 49), ("LM", 63), ("XC", 14)]
+)
 def test_the_table_has_every_row(own_table: Table, part: str, count: int) -> None:
+    """In order. Of the filesystem the project has further rows of its own, with higher numbers."""
+    wanted = [f"{part}-{number:03}" for number in range(1, count + 1)]
     named = [name for name in own_table.requirements if name.startswith(part)]
-    assert named == [f"{part}-{number:03}" for number in range(1, count + 1)]
+    assert [name for name in named if name in wanted or part != "FS"] == wanted
 
 
 def test_the_page_lists_every_requirement(own_table: Table, own_page: str) -> None:

@@ -41,19 +41,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The requirements, the kinds of streams, and what tests are about by their paths."""
+    """The requirements, the kinds of streams, and the kinds of each test by its path."""
 
     requirements: Mapping[str, Requirement]
     kinds: Mapping[str, str]
     where: Mapping[str, tuple[str, ...]]
-    untitled: Mapping[str, int]
-
-    def knows(self, requirement: str) -> bool:
-        """Whether there is such a requirement, listed or not."""
-        found = _ID.fullmatch(requirement)
-        return requirement in self.requirements or (
-            found is not None and 0 < int(found[2]) <= self.untitled.get(found[1], 0)
-        )
 
     def kinds_of(self, path: str) -> tuple[str, ...]:
         """What the tests of a file are about, unless they say otherwise."""
@@ -88,7 +80,7 @@ def load(path: Path) -> Table:
         chosen = tuple(kind for kind in kinds if kind in named)
         requirements[name] = Requirement(name, row[0], chosen, *row[2:])
     where = {beginning: tuple(about) for beginning, about in content["where"].items()}
-    return Table(requirements, kinds, where, content["untitled"])
+    return Table(requirements, kinds, where)
 
 
 def render(table: Table, proofs: Iterable[Proof], command: str) -> str:
@@ -103,7 +95,7 @@ def render(table: Table, proofs: Iterable[Proof], command: str) -> str:
         (
             "# Conformance",
             "",
-            "The requirements of streams, and the tests that prove them.",
+            "The requirements, and the tests that prove them.",
             f"Made by `{command}` from the marks and outcomes of the tests; not to be edited.",
             "",
             *_summary(table, by_requirement),
