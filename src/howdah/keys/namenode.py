@@ -102,6 +102,16 @@ DFS_NAMENODE_RESOURCE_CHECKED_VOLUMES_MINIMUM = integer(
 DFS_NAMENODE_MAX_OP_SIZE = size(
     "dfs.namenode.max.op.size", "52428800", "The longest edit that is believed at replay."
 )
+FS_PROTECTED_DIRECTORIES = listing(
+    "fs.protected.directories",
+    "",
+    "Directories that nobody, the superuser included, deletes or moves unless they are empty.",
+)
+DFS_PROTECTED_SUBDIRECTORIES_ENABLE = boolean(
+    "dfs.protected.subdirectories.enable",
+    False,
+    "Whether directories below those of fs.protected.directories are protected as well.",
+)
 DFS_NAMENODE_SUPPORT_ALLOW_FORMAT = boolean(
     "dfs.namenode.support.allow.format", True, "Whether -format may erase what there is."
 )

@@ -8,6 +8,7 @@ from typing import Protocol
 from howdah.namenode.blocks.datanode_claims import SLOW_FOR_MS
 from howdah.namenode.blocks.placement import TWICE_THE_MEAN, LoadRule
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
+from howdah.namenode.inodes.protected import NOTHING, ProtectedDirectories
 
 
 class Clock(Protocol):
@@ -37,6 +38,10 @@ class Settings:
     encrypt_data_transfer: bool = False
     max_component_bytes: int = 255
     max_directory_items: int = 1_048_576
+    protected_directories: ProtectedDirectories = NOTHING
+    """Directories that nobody deletes or moves while they have entries."""
+    protects_subdirectories: bool = False
+    """Whether the same holds for every directory below a protected one."""
     acls_enabled: bool = True
     posix_acl_inheritance: bool = True
     xattrs_enabled: bool = True

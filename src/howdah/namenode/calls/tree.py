@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
+from howdah.namenode.calls.protection import check_not_protected
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.calls.snapshots.rules import check_no_snapshots, check_not_nested
 from howdah.namenode.inodes import paths
@@ -87,6 +88,7 @@ class TreeCalls:
             return False
         if isinstance(inode, Directory) and inode.children and not recursive:
             raise errors.DirectoryNotEmpty(f"`{found.path} is non empty': Directory is not empty")
+        check_not_protected(core, found)
         if inode is core.namespace.root:
             return False
         check_no_snapshots(core, inode)
@@ -122,6 +124,7 @@ class TreeCalls:
         if isinstance(target.inode, Directory):
             core.permissions.check(who, target.inode, Access.EXECUTE)
             target = core.resolve(paths.join([*target.components, source.components[-1]]))
+        check_not_protected(core, source)
         self._check_may_move(who, source, target)
         if inode is None:
             return False
@@ -155,7 +158,8 @@ class TreeCalls:
         who, source = core.resolve_to_change(caller, src, follows=False)
         _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
         inode = source.inode
-        self._check_may_move(who, source, target)
+        check_not_protected(core, source)
+        self._check_may_move(who, source, target, trash=trash)
         if inode is None:
             raise errors.PathNotFound(f"rename source {source.path} is not found.")
         if inode is core.namespace.root:
@@ -206,13 +210,20 @@ class TreeCalls:
             )
         )
 
-    def _check_may_move(self, who: Identity, source: Resolved, target: Resolved) -> None:
-        """Before anything is said about what is there: who may not write at either end
-        learns no more than that."""
+    def _check_may_move(
+        self, who: Identity, source: Resolved, target: Resolved, *, trash: bool = False
+    ) -> None:
+        """Check the permissions at both ends, before the call says what is there.
+
+        A move to the trash needs what a recursive delete needs: the superuser empties the
+        trash later, and asks nobody then.
+        """
         for end in (source, target):
             self._core.check_parent_write(who, end)
         if source.parent is not None and source.inode is not None:
             self._core.permissions.check_sticky(who, source.parent, source.inode)
+        if trash and isinstance(source.inode, Directory):
+            self._core.permissions.check_subtree_delete(who, source.inode)
 
     def _check_limits(self, source: Resolved, target: Resolved, parent: Directory) -> None:
         core = self._core

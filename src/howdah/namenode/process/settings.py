@@ -9,7 +9,7 @@ from pathlib import Path
 
 from howdah import keys
 from howdah.config import Configuration, check_protection
-from howdah.errors import InvalidConfiguration, UnsupportedOperation
+from howdah.errors import IllegalArgument, InvalidConfiguration, UnsupportedOperation
 from howdah.kinds import Key
 from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.policies import Policy, PolicyFigures, RoomFirst, policy_named
@@ -17,6 +17,7 @@ from howdah.namenode.calls.permissions import Permissions
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.image_server import TransferSettings
+from howdah.namenode.inodes.protected import ProtectedDirectories
 from howdah.storage.image.sections import check_codec
 from howdah.storage.retention import Retention
 from howdah.users.groups import groups_from
@@ -55,6 +56,8 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         trash_interval_minutes=int(conf.get(keys.FS_TRASH_INTERVAL) // 60),
         max_component_bytes=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_COMPONENT_LENGTH),
         max_directory_items=conf.get(keys.DFS_NAMENODE_FS_LIMITS_MAX_DIRECTORY_ITEMS),
+        protected_directories=_protected(conf),
+        protects_subdirectories=conf.get(keys.DFS_PROTECTED_SUBDIRECTORIES_ENABLE),
         acls_enabled=conf.get(keys.DFS_NAMENODE_ACLS_ENABLED),
         posix_acl_inheritance=conf.get(keys.DFS_NAMENODE_POSIX_ACL_INHERITANCE_ENABLED),
         xattrs_enabled=conf.get(keys.DFS_NAMENODE_XATTRS_ENABLED),
@@ -123,6 +126,16 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
         cache_reads_per_replica=conf.get(keys.HOWDAH_CACHE_ADAPTIVE_READS),
         retry_cache_expiry_ms=_ms(conf.get(keys.DFS_NAMENODE_RETRYCACHE_EXPIRYTIME_MILLIS)),
     )
+
+
+def _protected(conf: Configuration) -> ProtectedDirectories:
+    """Raises InvalidConfiguration for an entry that would protect nothing."""
+    key = keys.FS_PROTECTED_DIRECTORIES
+    listed = conf.get(key)
+    try:
+        return ProtectedDirectories.parse(listed)
+    except IllegalArgument as error:
+        raise InvalidConfiguration(f"{key.name}: {error.message}") from error
 
 
 def _placement(conf: Configuration) -> Policy:

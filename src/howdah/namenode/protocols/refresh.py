@@ -155,6 +155,10 @@ def _satisfier(core: Core, new: Settings) -> None:
     change_mode(core, is_external=new.satisfier_is_external)
 
 
+def _protection(core: Core, new: Settings) -> None:
+    core.settings = replace(core.settings, protected_directories=new.protected_directories)
+
+
 RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
     "dfs.block.invalidate.limit": _deletions,
     "dfs.block.replicator.classname": _placement,
@@ -168,6 +172,7 @@ RECONFIGURABLE: Final[Mapping[str, Callable[[Core, Settings], None]]] = {
     "dfs.namenode.replication.max-streams-hard-limit": _pace,
     "dfs.namenode.replication.work.multiplier.per.iteration": _pace,
     "dfs.storage.policy.satisfier.mode": _satisfier,
+    "fs.protected.directories": _protection,
 }
 """What a running namenode takes from its files when an administrator says so, sorted: keys that
 Hadoop's takes, too."""

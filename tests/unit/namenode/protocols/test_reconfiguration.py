@@ -29,6 +29,7 @@ OTHERS = {
     "dfs.namenode.replication.max-streams-hard-limit": "9",
     "dfs.namenode.replication.work.multiplier.per.iteration": "6",
     "dfs.storage.policy.satisfier.mode": "external",
+    "fs.protected.directories": "/kept, /kept/too/",
 }
 """A value of each that is not its default."""
 
@@ -97,6 +98,7 @@ def test_every_value_arrives_where_it_counts(subject: Subject) -> None:
     assert (streams.ordinary, streams.most) == (5, 9)
     assert core.reconstruction._blocks_per_node == 6
     assert core.reconstruction._pending_timeout_ms == 30_000
+    assert core.settings.protected_directories.paths == ("/kept", "/kept/too")
 
 
 def test_one_that_cannot_be_keeps_its_value_and_the_others_change(subject: Subject) -> None:
