@@ -20,6 +20,7 @@ import load
 from harness import Figure, Options, Results, Skipped, figure, main, progress
 from operations import Made, Requests, infos, opens, tree
 
+from howdah.call_ids import CLIENT_ID_BYTES
 from howdah.figures.calls import CallFigures
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
@@ -102,7 +103,7 @@ class Subject:
         for _ in range(CALLERS):
             connection, transport = _Connection(self.server, self.figures), _Transport()
             connection.connection_made(transport)
-            client_id = os.urandom(wire.CLIENT_ID_LENGTH)
+            client_id = os.urandom(CLIENT_ID_BYTES)
             context_frame = wire.encode_context(load.PROTOCOL, SUPERUSER, client_id)
             connection.data_received(wire.preamble() + context_frame)
             self.connections.append((connection, transport, client_id))

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 
 from google.protobuf.message import Message
 
+from howdah.call_ids import CLIENT_ID_BYTES
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 
@@ -50,7 +51,7 @@ class Caller:
     """One connection and the calls it will make, in order."""
 
     def __init__(self, address: tuple[str, int], requests: Sequence[Request]) -> None:
-        client_id = os.urandom(wire.CLIENT_ID_LENGTH)
+        client_id = os.urandom(CLIENT_ID_BYTES)
         self.frames = [
             wire.encode_call(
                 protocol=PROTOCOL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -614,6 +615,34 @@ def test_a_rename_that_is_repeated_is_answered(fs: FileSystem, rpc: RpcClient) -
         )
         assert answer.result
     assert fs.delete("/both/to")
+
+
+class Nameless:
+    """The identity of a client that names no client id, and counts as all of them do."""
+
+    def __init__(self, client_id: bytes) -> None:
+        self.client_id = client_id
+        self._numbers = itertools.count(7)
+
+    def next_call_id(self) -> int:
+        return next(self._numbers)
+
+
+@pytest.mark.parametrize("client_id", [b"", b"short", b"x" * 17], ids=["none", "short", "long"])
+def test_callers_without_a_client_id_are_not_taken_for_each_other(
+    routers: Routers, fs: FileSystem, client_id: bytes
+) -> None:
+    fs.mkdirs("/east/nameless")
+    fs.set_permission("/east/nameless", 0o777)
+    host, _, port = routers.addresses["router"].rpartition(":")
+    for user in ("ann", "bob"):
+        fs.write_bytes(f"/east/nameless/{user}", b"1")
+        identity: Any = Nameless(client_id)
+        rpc = RpcClient((host, int(port)), CLIENT_PROTOCOL, user=user, identity=identity)
+        request = pb.DeleteRequestProto(src=f"/east/nameless/{user}", recursive=False)
+        assert rpc.call("delete", request, pb.DeleteResponseProto).result
+        rpc.close()
+    assert names(fs, "/east/nameless") == []
 
 
 def test_the_user_goes_along(routers: Routers, fs: FileSystem) -> None:

@@ -311,6 +311,7 @@ PURE = {
 }
 # And of what lies at the bottom of the house:
 PURE_BELOW = {
+    "call_ids",
     "defects",
     "errors",
     "figures",
@@ -332,6 +333,7 @@ PURE_ENOUGH = {"howdah.fs.paths", "howdah.native.loading", "howdah.transfer.chec
 # -- 2. and 3. arrows ----------------------------------------------------------------
 
 BOTTOM = {
+    "call_ids",
     "daemons",
     "defects",
     "diskbalancer",
@@ -361,6 +363,7 @@ BOTTOM = {
 }
 SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "call_ids": set(),
     "daemons": {"defects"},
     "defects": set(),
     "diskbalancer": {"errors"},

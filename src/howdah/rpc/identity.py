@@ -14,9 +14,9 @@ import uuid
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.call_ids import CLIENT_ID_BYTES
 from howdah.forks import PerProcess
 from howdah.proto import types_pb2
-from howdah.rpc import wire
 
 _CALL_ID_MASK = 0x7FFFFFFF
 _MOST_NAMESERVICES = 1024
@@ -40,7 +40,7 @@ class CallIdentity:
     """
 
     def __init__(self, client_id: bytes | None = None) -> None:
-        if client_id is not None and len(client_id) != wire.CLIENT_ID_LENGTH:
+        if client_id is not None and len(client_id) != CLIENT_ID_BYTES:
             raise errors.IllegalArgument(f"A client id has 16 bytes, not {len(client_id)}")
         given = iter(() if client_id is None else (client_id,))
         self._own = PerProcess(lambda: _OneProcess(next(given, None) or uuid.uuid4().bytes))

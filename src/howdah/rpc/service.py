@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from howdah import defects, errors
+from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 from howdah.rpc.quick import Quick
@@ -33,6 +34,9 @@ T = TypeVar("T")
 @dataclass(slots=True, init=False)
 class Caller:
     """Who calls, from where, and the call's identity for the retry cache.
+
+    What a client sends besides an identity (`howdah.call_ids`) is replaced by the markers for
+    "none", here and nowhere else.
 
     Not frozen, and with an `__init__` of its own, for the reasons that `Call` gives.
     """
@@ -72,8 +76,7 @@ class Caller:
         takes_bytes: bool = False,
     ) -> None:
         self.user = user
-        self.client_id = client_id
-        self.call_id = call_id
+        self.go_by(client_id, call_id)
         self.retry_count = retry_count
         self.address = address
         self.port = port
@@ -83,6 +86,18 @@ class Caller:
         self.real_user = real_user
         self.told_machine = told_machine
         self.takes_bytes = takes_bytes
+
+    def go_by(self, client_id: bytes, call_id: int) -> None:
+        """Set the call's identity, or none if it is not one."""
+        if is_identity(client_id, call_id):
+            self.client_id, self.call_id = client_id, call_id
+        else:
+            self.client_id, self.call_id = NO_CLIENT_ID, NO_CALL_ID
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether a retry cache can know the call."""
+        return bool(self.client_id)
 
     @property
     def machine(self) -> str:
@@ -452,7 +467,7 @@ class Registry:
         if told is not None:
             caller.told_machine = told.machine
             if told.client_id is not None and told.call_id is not None:
-                caller.client_id, caller.call_id = told.client_id, told.call_id
+                caller.go_by(told.client_id, told.call_id)
         if observer is None:
             caller.takes_bytes = call.takes_bytes
             return self._handle(call, handler, request, caller)

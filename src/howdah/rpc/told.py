@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from howdah.call_ids import is_identity
+
 _IP: Final = "clientIp:"
 _ID: Final = "clientId:"
 _CALL: Final = "clientCallId:"
@@ -55,4 +57,4 @@ def _ids(context: str) -> tuple[bytes | None, int | None]:
         call_id = int(_value(context, _CALL))
     except ValueError:
         return None, None
-    return (client_id, call_id) if client_id else (None, None)
+    return (client_id, call_id) if is_identity(client_id, call_id) else (None, None)

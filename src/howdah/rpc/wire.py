@@ -20,6 +20,7 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.call_ids import CLIENT_ID_BYTES
 from howdah.native.loading import kernel
 from howdah.proto import rpc_pb2
 from howdah.tracing.context import ids_of
@@ -37,7 +38,6 @@ CALL_ID_SASL: Final = -33
 
 # ipc.maximum.data.length
 DEFAULT_MAX_FRAME_BYTES: Final = 128 * 1024 * 1024
-CLIENT_ID_LENGTH: Final = 16
 
 _LENGTH = struct.Struct(">I")
 
@@ -347,7 +347,7 @@ def answer_tail(client_id: bytes, retry_count: int) -> bytes:
     """A successful answer's header behind the call id, which is all that changes between
     a client's answers."""
     # A client id that is too long to be one is not kept.
-    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_LENGTH else _answer_tail.__wrapped__
+    tail_of = _answer_tail if len(client_id) <= CLIENT_ID_BYTES else _answer_tail.__wrapped__
     return tail_of(client_id, retry_count)
 
 

@@ -519,7 +519,7 @@ class InMemoryNamenode:
             (
                 (edit.rpc_client_id, edit.rpc_call_id)
                 for edit in self.edits()
-                if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id
+                if isinstance(edit, edits.RetryableEdit) and edit.has_call
             ),
             self.clock.monotonic_ms(),
         )

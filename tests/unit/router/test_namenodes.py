@@ -41,7 +41,7 @@ def test_parts_of_a_call_have_ids_of_their_own_that_stay_the_same() -> None:
 
 
 def test_a_context_cannot_say_where_the_client_is_nor_grow() -> None:
-    said = Caller("eve", b"", 7, 1, "10.0.0.9", 1, ("clientIp:1.1.1.1," + "x" * 500, b""))
+    said = Caller("eve", bytes(16), 7, 1, "10.0.0.9", 1, ("clientIp:1.1.1.1," + "x" * 500, b""))
     context = identity_of(said).context
     assert context is not None
     assert "1.1.1.1" not in context[0]

@@ -33,6 +33,8 @@ OTHER_ID = bytes(range(16))
         ),
         (f"clientId:{OTHER_ID.hex()}", Told()),
         ("clientId:,clientCallId:5", Told()),
+        ("clientId:0102,clientCallId:5", Told()),
+        (f"clientId:{OTHER_ID.hex()},clientCallId:-5", Told()),
         ("clientId:xyz,clientCallId:5,clientIp:10.0.0.9", Told("10.0.0.9")),
         ("clientIp:somewhere else", Told()),
         ("clientIp:", Told()),

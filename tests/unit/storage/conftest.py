@@ -51,6 +51,8 @@ def _values(name: str, hint: Any, owner: type) -> st.SearchStrategy[Any]:
         return st.integers(-limit, limit - 1)
     if hint is str:
         return st.text(max_size=40)
+    if name == "rpc_client_id":
+        return st.just(b"") | st.binary(min_size=16, max_size=16)
     if hint is bytes:
         return st.binary(max_size=20)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):

@@ -23,6 +23,7 @@ from typing import Final, Protocol
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.namenode.audit.calls import RULES, Subject
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.rpc.service import Caller
@@ -105,7 +106,9 @@ class AuditLog:
     def fsck_ended(self, user: str, address: str, what: str, allowed: bool) -> None:
         """A run of fsck is over; `what` is its path, or its blocks."""
         subject = Subject("fsck", what)
-        caller = Caller(str(user), b"", -1, -1, address, real_user=real_user_of(user))
+        caller = Caller(
+            str(user), NO_CLIENT_ID, NO_CALL_ID, -1, address, real_user=real_user_of(user)
+        )
         self._note(Record(self._wall_ms(), allowed, "fsck", subject, None, caller, None))
 
     def _note(self, record: Record) -> None:

@@ -63,8 +63,8 @@ class RetryCache:
 
     @staticmethod
     def applies(caller: Caller) -> bool:
-        """A call without an identity of 16 bytes cannot be remembered."""
-        return len(caller.client_id) == 16 and caller.call_id >= 0
+        """A call without an identity cannot be remembered."""
+        return caller.is_identified
 
     def knows(self, caller: Caller) -> bool:
         """Whether the call was made. Nobody is answered by that: it is no hit."""

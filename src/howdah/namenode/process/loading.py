@@ -358,6 +358,6 @@ def _apply(logged: edits.LoggedEdit, loaded: Loaded, where: str) -> None:
         loaded.namespace.apply(edit)
     except (EditDoesNotFit, errors.UnsupportedOperation) as error:
         raise errors.CorruptEditLog(f"{where}, transaction {logged.txid}: {error}") from error
-    if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+    if isinstance(edit, edits.RetryableEdit) and edit.has_call:
         loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
     loaded.last_txid = logged.txid

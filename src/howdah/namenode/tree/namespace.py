@@ -225,7 +225,7 @@ class Namespace:
             else:
                 applier(edit)
             self._departures.settle()
-            if isinstance(edit, edits.RetryableEdit) and edit.rpc_client_id:
+            if isinstance(edit, edits.RetryableEdit) and edit.has_call:
                 self._tell_call(edit.rpc_client_id, edit.rpc_call_id)
         except BaseException:
             self.failed_edit = edit

@@ -15,6 +15,7 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.namenode.webhdfs.permits import Permit
 from howdah.rpc.gates import Admission, Barrier, Impersonation
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
@@ -25,7 +26,6 @@ from howdah.web.webhdfs.steps import Rpc
 
 Post = Callable[[Callable[[], None]], object]
 _VERSION: Final = 1
-_NO_CALL_ID: Final = -2
 """Calls over HTTP have no identity, and are not remembered."""
 _LOOK_S: Final = 0.5
 
@@ -64,8 +64,8 @@ class RestCalls:
         """The response. `has_left` says whether the client has gone. Raises what the call
         raises, and Gone."""
         call = Call(
-            _NO_CALL_ID,
-            b"",
+            NO_CALL_ID,
+            NO_CLIENT_ID,
             -1,
             self.protocol,
             _VERSION,

@@ -78,6 +78,7 @@ class Forwarding:
 
         def begin(request: Message, caller: Caller) -> Answer:
             self._core.check_writes(method)
+            self._core.nameservices.identify(caller)
             size = request.ByteSize()
             if self.under_way >= MOST_CALLS or self.held_bytes + size > MOST_BYTES:
                 raise errors.RetriableError(

@@ -4,7 +4,8 @@ A namenode's retry cache knows a call by its client id and call id. The router p
 of its client, so that a call which the client sends once more, by this router or another one,
 is not executed twice. One call of a client may become several at one namenode. So those at the
 second and later destinations of a mount point get a client id of their own, which is the same
-whenever the client repeats the call.
+whenever the client repeats the call. A call without an identity gets one of the router's, which
+no other call has.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from howdah.rpc import wire
 from howdah.rpc.service import Caller
 from howdah.users.names import ProxyUser
 
@@ -44,8 +44,9 @@ def user_of(caller: Caller) -> str:
 
 def identity_of(caller: Caller, part: str = "") -> Identity:
     """That of a client's call, or of a part of it which another part must not be taken for."""
+    assert caller.is_identified, "a router gives each call an identity that has none"
     client_id = caller.client_id
-    if part or len(client_id) != wire.CLIENT_ID_LENGTH:
+    if part:
         seed = client_id + part.encode("utf-8", "surrogateescape")
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
     own, signature = caller.context or ("", b"")

@@ -114,8 +114,16 @@ class Nameservices:
 
     def own_identity(self, user: str | None = None) -> Identity:
         """For a call of the router's own, which changes nothing, or the same when repeated."""
-        number = next(self._numbers) & 0x7FFFFFFF
-        return Identity(user or self._user, self._client_id, number)
+        return Identity(user or self._user, *self._own_call())
+
+    def _own_call(self) -> tuple[bytes, int]:
+        return self._client_id, next(self._numbers) & 0x7FFFFFFF
+
+    def identify(self, caller: Caller) -> None:
+        """Give a call that came without an identity one that no other call has: answers of
+        namenodes are told apart by it."""
+        if not caller.is_identified:
+            caller.go_by(*self._own_call())
 
     def _seen(self, address: Address, txid: int) -> None:
         self.states.saw(self._names[address], txid)

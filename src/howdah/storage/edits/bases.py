@@ -8,14 +8,13 @@ of a frozen class; so it is told not to look here.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
+from howdah.call_ids import NO_CALL_ID as NO_CALL_ID
+from howdah.call_ids import NO_CLIENT_ID as NO_CLIENT_ID
+from howdah.call_ids import is_identity
 from howdah.storage.edits.codes import AclKind, AclScope, Opcode, XAttrNamespace
 from howdah.storage.edits.values import dataclass
-
-NO_CLIENT_ID: Final = b""
-NO_CALL_ID: Final = -2
-"""Hadoop's markers for "no RPC stands behind this edit"."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -92,6 +91,11 @@ class RetryableEdit(Edit):
 
     rpc_client_id: bytes = NO_CLIENT_ID
     rpc_call_id: int = NO_CALL_ID
+
+    @property
+    def has_call(self) -> bool:
+        """Whether a retry cache can know the call."""
+        return is_identity(self.rpc_client_id, self.rpc_call_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
 from howdah.proto import edits_pb2
 from howdah.storage.edits import edits as ed
 from howdah.storage.primitives import (
@@ -367,13 +368,19 @@ def flagged(first: Part, *optional: Part) -> Part:
 
 def _pack_rpc_ids(values: tuple[bytes, int]) -> bytes:
     client_id, call_id = values
-    if len(client_id) > 0x7FFF:
-        raise errors.IllegalArgument(f"A client id of {len(client_id)} bytes is too long")
+    if len(client_id) not in (0, CLIENT_ID_BYTES):
+        raise errors.IllegalArgument(
+            f"A client id has {CLIENT_ID_BYTES} bytes or none, not {len(client_id)}"
+        )
     return _I16.pack(len(client_id)) + client_id + _I32.pack(call_id)
 
 
 def _read_rpc_ids(cursor: Cursor) -> tuple[bytes, int]:
-    return cursor.raw(cursor.i16(), "client id"), cursor.i32()
+    """The ids; none where the client's has not its length, as in old logs of ours."""
+    client_id, call_id = cursor.raw(cursor.i16(), "client id"), cursor.i32()
+    if len(client_id) not in (0, CLIENT_ID_BYTES):
+        return NO_CLIENT_ID, NO_CALL_ID
+    return client_id, call_id
 
 
 RPC_IDS: Final = Part(("rpc_client_id", "rpc_call_id"), _pack_rpc_ids, _read_rpc_ids, codes=b"ci")

@@ -32,11 +32,11 @@ def satisfy(client: Any, path: str, **how: Any) -> None:
     client.call("satisfyStoragePolicy", pb.SatisfyStoragePolicyRequestProto(src=path), **how)
 
 
-def next_path(namenode: InMemoryNamenode, satisfier: bytes = b"one") -> int | None:
+def next_path(namenode: InMemoryNamenode, satisfier: bytes = b"one-------------") -> int | None:
     return SatisfactionCalls(namenode.core).next_path(Caller("root", satisfier, 0, 0, "10.0.0.9"))
 
 
-def told(namenode: InMemoryNamenode, satisfier: bytes = b"one") -> list[int]:
+def told(namenode: InMemoryNamenode, satisfier: bytes = b"one-------------") -> list[int]:
     return list(iter(lambda: next_path(namenode, satisfier), None))
 
 
@@ -239,16 +239,19 @@ def test_a_satisfier_that_was_not_heard_before_is_told_of_all(client: Any) -> No
         client.mkdirs(path)
         satisfy(client, path)
     ids = [inode_id(client, path) for path in ("/a", "/b", "/c")]
-    assert told(client.namenode, b"killed") == ids
+    assert told(client.namenode, b"killed----------") == ids
     take_off(client, "/b")
-    assert told(client.namenode, b"next") == [ids[0], ids[2]]
+    assert told(client.namenode, b"next------------") == [ids[0], ids[2]]
 
 
 def test_of_two_that_ask_in_turn_each_is_told_something_new(client: Any) -> None:
     for path in ("/a", "/b", "/c"):
         client.mkdirs(path)
         satisfy(client, path)
-    both = [next_path(client.namenode, name) for name in (b"one", b"two", b"one")]
+    both = [
+        next_path(client.namenode, name)
+        for name in (b"one-------------", b"two-------------", b"one-------------")
+    ]
     assert sorted(filter(None, both)) == [inode_id(client, path) for path in ("/a", "/b", "/c")]
 
 

@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.namenode.calls.retry_cache import REBUILT, RetryCache
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
+from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode
 
 ID = bytes(range(16))
@@ -182,3 +183,19 @@ def test_calls_without_identity_are_run_each_time(client: Any) -> None:
     client.mkdirs("/d")
     assert client.delete("/d", client_id=b"", call_id=7) is True
     assert client.delete("/d", client_id=b"", call_id=7) is False
+
+
+@pytest.mark.parametrize(
+    ("client_id", "call_id"),
+    [(b"", 5), (b"short", 5), (b"A" * 17, 5), (b"A" * 16, -7)],
+    ids=["empty", "short", "long", "negative call id"],
+)
+def test_what_is_no_identity_is_logged_as_none(client: Any, client_id: bytes, call_id: int) -> None:
+    """Hadoop's namenode does not start from a log with a client id of another length."""
+    client.mkdirs("/d")
+    request = pb.DeleteRequestProto(src="/d", recursive=True)
+    client.namenode.call("delete", request, client_id=client_id, call_id=call_id)
+    edit = client.namenode.edits()[-1]
+    assert isinstance(edit, edits.DeleteOp)
+    assert (edit.rpc_client_id, edit.rpc_call_id) == (edits.NO_CLIENT_ID, edits.NO_CALL_ID)
+    assert not len(client.namenode.core.retry_cache)

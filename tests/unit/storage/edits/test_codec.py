@@ -100,8 +100,9 @@ def test_records_that_hadoop_wrote_are_written_by_us_byte_for_byte(hadoop_log: P
             "0000000000000002" "86012b" "01" "0000" "fffffffe",
         ),
         (
-            ed.RenameOp("/a", "/b", 9, (ed.RenameFlag(1),), rpc_client_id=b"c", rpc_call_id=3),
-            "00022f61" "00022f62" "0000000000000009" "00000001" "01" "0001" "63" "00000003",
+            ed.RenameOp("/a", "/b", 9, (ed.RenameFlag(1),), rpc_client_id=b"c" * 16, rpc_call_id=3),
+            "00022f61" "00022f62" "0000000000000009" "00000001" "01"
+            "0010" f"{'63' * 16}" "00000003",
         ),
         (ed.SetOwnerOp("/a", None, "g"), "00022f61" "0000" "000167"),
     ],
@@ -192,3 +193,13 @@ def test_a_value_that_does_not_fit_is_refused(edit: ed.Edit) -> None:
 def test_an_edit_without_a_record_is_refused_by_name() -> None:
     with pytest.raises(errors.UnsupportedOperation, match="RetryableEdit"):
         encode_record(1, ed.RetryableEdit())
+
+
+def test_a_client_id_of_another_length_is_read_as_none_and_not_written() -> None:
+    """Logs that older servers of ours wrote have some."""
+    body = encode_record(7, ed.DeleteOp("/a", 9, rpc_client_id=b"c" * 16, rpc_call_id=3))[13:-4]
+    short = body.replace(b"\0\x10" + b"c" * 16, b"\0\1c")
+    delete = ed.Opcode.OP_DELETE.value
+    assert decode_record(_record(delete, short)).edit == ed.DeleteOp("/a", 9)
+    with pytest.raises(errors.IllegalArgument, match="16 bytes or none, not 1"):
+        encode_record_here(7, ed.DeleteOp("/a", 9, rpc_client_id=b"c", rpc_call_id=3))

@@ -88,7 +88,7 @@ class Follower:
         self.txid += 1
         logged = decode_record(encode_record(self.txid, edit)).edit
         self.standby.core.namespace.apply(logged)
-        if isinstance(logged, edits.RetryableEdit) and logged.rpc_client_id:
+        if isinstance(logged, edits.RetryableEdit) and logged.has_call:
             caller = Caller("", logged.rpc_client_id, logged.rpc_call_id, 0, "")
             assert self.standby.core.retry_cache.find(caller) is REBUILT
         self._compare()
