@@ -21,6 +21,7 @@ from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
+from howdah.testing.internal.child_signals import hear_signals
 from howdah.testing.internal.requirements.distribution import lower_priority, make_scheduler
 from howdah.testing.internal.requirements.marks import is_worker
 from howdah.testing.internal.spark_archive import archive_path, make_spark_archive, quick_start
@@ -38,6 +39,8 @@ ARCHIVE_TIMEOUT_S = 500
 # A checkpoint is made by a fork, here of this process, that closes all descriptors. gRPC, which
 # comes with Spark Connect's client, would start its threads anew there, miss them, and abort.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+hear_signals()
 
 _NO_CONSTANTS = providers.Constants(
     integers=SortedSet(), floats=SortedSet(), bytes=SortedSet(), strings=SortedSet()

@@ -19,7 +19,7 @@ def chromium() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
-        pytest.skip(f"no Chromium is installed ({', '.join(_NAMES)})")
+        pytest.skip(f"Chromium is not installed ({', '.join(_NAMES)})")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path,

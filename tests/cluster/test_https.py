@@ -54,7 +54,7 @@ def test_a_file_is_written_and_read_over_tls(cluster: MiniCluster, uri: str) -> 
             assert file.read() == b"howdah" * 100_000
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_curl_believes_the_ca_and_follows_to_the_datanode_over_tls(
     cluster: MiniCluster, uri: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_curl_believes_the_ca_and_follows_to_the_datanode_over_tls(
     assert urlsplit(last).port == int(cluster.process("datanode0").addresses["https"].split(":")[1])
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_curl_without_the_ca_is_not_fooled(cluster: MiniCluster, uri: str) -> None:
     url = uri.replace("swebhdfs", "https") + "/jmx"
     done = subprocess.run(["curl", "-sS", url], capture_output=True, timeout=60)
@@ -185,7 +185,7 @@ def test_rpc_goes_on_while_handshakes_hang(cluster: MiniCluster, uri: str) -> No
 
 
 @pytest.mark.parametrize("version", ["-tls1", "-tls1_1"])
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_openssl_gets_no_old_version(cluster: MiniCluster, uri: str, version: str) -> None:
     at = uri.partition("://")[2]
     done = subprocess.run(

@@ -59,7 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_has_the_kernel_for_every_later_python(wheel: Path) -> None:
     if shutil.which("cc") is None and shutil.which("gcc") is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     assert "-cp311-abi3-" in wheel.name
     names = zipfile.ZipFile(wheel).namelist()
     assert "howdah/_kernel.abi3.so" in names

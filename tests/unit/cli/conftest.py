@@ -304,15 +304,12 @@ class Dfs:
 
 @pytest.fixture(autouse=True)
 def _signals_are_heard() -> Iterator[None]:
-    """A command leaves ignored what was ignored when it began. So is a Ctrl-C in all that a
-    script starts in the background, and a SIGHUP under `nohup`: there, too, tests send both."""
+    """Give this process the usual answers, whatever the shell that started it has ignored."""
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
-    ignored = [number for number in usual if signal.getsignal(number) is signal.SIG_IGN]
-    for number in ignored:
-        signal.signal(number, usual[number])
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_a_page_has_the_options_of_its_command(written: list[Path]) -> None:
 def test_groff_sets_every_page_without_a_warning(written: list[Path]) -> None:
     groff = shutil.which("groff")
     if groff is None:
-        pytest.skip("groff is not here")
+        pytest.skip("groff is not installed")
     pages = [path for path in written if not path.read_text().startswith(".so")]
     done = subprocess.run(
         # A long line of a command's own text cannot be broken.

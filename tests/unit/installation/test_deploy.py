@@ -146,7 +146,7 @@ def test_units_run_commands_that_exist(unit: Path) -> None:
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
-        pytest.skip("systemd-analyze is not here")
+        pytest.skip("systemd-analyze is not installed")
     assert UNITS
     copies = []
     for unit in UNITS:

@@ -34,7 +34,7 @@ def program(name: str) -> str:
     """A program of this environment, or of the system."""
     found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if found is None:
-        pytest.skip(f"{name} is not here")
+        pytest.skip(f"{name} is not installed")
     return found
 
 

@@ -212,7 +212,7 @@ def shell(command: str, directory: Path) -> None:
 
 
 @pytest.mark.req("FS-298")
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_what_it_says_of_certificates_makes_some(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,9 +78,9 @@ def run(*words: str, cwd: Path, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources and tests in a directory of their own, with the modules compiled."""
-    pytest.importorskip("mypyc", reason="mypyc is not here")
+    pytest.importorskip("mypyc", reason="mypyc is not installed")
     if shutil.which("cc") is None and shutil.which("gcc") is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("a C compiler is not installed")
     place = tmp_path_factory.mktemp("compiled")
     ignored = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info", "_compiled")
     for name in ("src", "tests", "bench", "docs"):

@@ -73,7 +73,7 @@ def run(
     """Run tests with a kernel that is built so; what the sanitizers and the tests say."""
     compiler = shutil.which("gcc")
     if compiler is None:
-        pytest.skip("gcc is not here")
+        pytest.skip("gcc is not installed")
     preloaded = library(compiler, preload)
     built = where / f"_kernel{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(

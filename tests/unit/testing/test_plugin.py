@@ -18,9 +18,11 @@ def test_a_users_run_has_no_option_ini_or_marker_of_ours(
 
 
 def test_a_users_run_has_the_fixture_and_no_other(pytester: pytest.Pytester) -> None:
-    found = pytester.runpytest_subprocess("--fixtures").stdout.str()
-    lines = [line for line in found.splitlines() if "howdah" in line and " -- " in line]
-    assert [line.split()[0] for line in lines] == ["howdah_cluster"]
+    def fixtures(*options: str) -> set[str]:
+        lines = pytester.runpytest_subprocess("--fixtures", *options).outlines
+        return {line.split()[0] for line in lines if " -- " in line}
+
+    assert fixtures() - fixtures("-p", "no:howdah") == {"howdah_cluster"}
 
 
 def test_a_users_run_loads_nothing_but_the_plugin(pytester: pytest.Pytester) -> None:

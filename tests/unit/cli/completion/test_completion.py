@@ -54,7 +54,7 @@ def test_both_sides_of_a_copy_are_completed() -> None:
 def shell(name: str) -> str:
     found = shutil.which(name)
     if found is None:
-        pytest.skip(f"there is no {name} here")
+        pytest.skip(f"{name} is not installed")
     return found
 
 

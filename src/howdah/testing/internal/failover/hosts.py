@@ -39,7 +39,7 @@ class NoHosts(Exception):
 def _ip(*arguments: str) -> str:
     command = shutil.which("ip")
     if sys.platform != "linux" or command is None:
-        raise NoHosts("there is no ip command of Linux's iproute2")
+        raise NoHosts("ip (iproute2) is not installed")
     done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoHosts(f"ip {' '.join(arguments)}: {done.stderr.strip()}")

@@ -49,7 +49,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     found = session.config.stash.get(_running, None)
     if found is None:
         return
-    if session.exitstatus == pytest.ExitCode.INTERRUPTED:
+    if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         found.process.kill()
     if found.process.wait() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
