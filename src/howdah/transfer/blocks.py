@@ -56,6 +56,11 @@ class ExtendedBlock:
     def name(self) -> str:
         return f"blk_{self.block_id}_{self.generation_stamp}"
 
+    def is_same_as(self, other: ExtendedBlock) -> bool:
+        """Whether both are the same block, whatever its stamp and length: namenodes give the
+        same ids, each to blocks of its own pool."""
+        return self.block_id == other.block_id and self.pool_id == other.pool_id
+
     def with_length(self, length_bytes: int) -> ExtendedBlock:
         return ExtendedBlock(self.pool_id, self.block_id, self.generation_stamp, length_bytes)
 

@@ -4,7 +4,8 @@ The namenode is asked by path, and nothing in its answer says that the path stil
 the file that was opened. So every batch is held against what is known: a block that
 has become another one means that the file was replaced, and data of two files must
 never be mixed. A block keeps its id, whatever its stamp, when it is appended to,
-recovered or cut.
+recovered or cut. Behind a router the path may have become another namenode's, whose
+blocks have the same ids, so the block pool counts too.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class BlockMap:
         before = self._blocks[index] if index >= 0 else None
         after = self._blocks[index + 1] if index + 1 < len(self._blocks) else None
         if before is not None and before.offset == block.offset:
-            same = before.block.block_id == block.block.block_id
+            same = before.block.is_same_as(block.block)
         else:
             same = before is None or before.end <= block.offset
         if not same or (after is not None and after.offset < block.end):
@@ -71,7 +72,7 @@ class BlockMap:
             assert known is not None
             raise errors.FileChanged(
                 f"{self._path} is not the file any more that was opened: its block at "
-                f"{known.offset} was {known.block.name}, at {block.offset} is {block.block.name} "
+                f"{known.offset} was {known.block}, at {block.offset} is {block.block} "
                 f"now; open it again"
             )
 

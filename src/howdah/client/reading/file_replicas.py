@@ -31,7 +31,7 @@ from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Tally
 from howdah.tracing.span import NOTHING, Span
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.sockets import PeerClosed
 
@@ -71,7 +71,7 @@ class FileReplicas:
         self.hints = context.hints
         self._context = context
         self._dead = DeadNodes(settings.dead_node_memory_s)
-        self._broke_off: dict[DatanodeAddress, int] = {}
+        self._broke_off: dict[DatanodeAddress, ExtendedBlock] = {}
         self._silent_losses: dict[DatanodeAddress, int] = {}
 
     @property
@@ -237,8 +237,8 @@ class FileReplicas:
     def _may_reconnect(self, block: LocatedBlock, node: DatanodeAddress) -> bool:
         """Once a block: datanodes end connections whose reader takes nothing for minutes."""
         before = self._broke_off.get(node)
-        self._broke_off[node] = block.block.block_id
-        return before != block.block.block_id
+        self._broke_off[node] = block.block
+        return before is None or not before.is_same_as(block.block)
 
     def _report_corrupt(self, block: LocatedBlock, node: DatanodeAddress) -> None:
         try:

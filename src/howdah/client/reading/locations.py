@@ -143,7 +143,7 @@ class FileLocations:
         if last is None or batch.last_block_complete or block.offset != last.offset:
             return block
         before = self._map.find(block.offset)
-        if before is None or before.block.block_id != block.block.block_id:
+        if before is None or not before.block.is_same_as(block.block):
             return block
         length = max(block.length_bytes, before.length_bytes)
         return block.with_block(block.block.with_length(length))

@@ -1,10 +1,11 @@
 """Replicas of datanodes on this machine, read from their files: the cache of what is open.
 
 Mirrors Hadoop's ShortCircuitCache. A replica is asked for once and shared by all who
-read it; `dfs.client.read.shortcircuit.streams.cache.size` of them stay open while nobody
-does, for `…expiry.ms` at most. One that its datanode changes or deletes is let go
-within seconds, for its room on the disk comes back only then; a thread that lives as
-long as there is anything idle sees to both.
+read it. It is known by its datanode and its block: two datanodes of a machine may have the
+same block, and each is asked for its own. `dfs.client.read.shortcircuit.streams.cache.size`
+replicas stay open while nobody reads them, for `…expiry.ms` at most. One that its datanode
+changes or deletes is let go within seconds, for its room on the disk comes back only then; a
+thread that lives as long as there is anything idle sees to both.
 
 After a fork, the child begins with an empty cache: slots and connections are the
 parent's, and descriptors that the child has inherited are only closed there.
@@ -84,7 +85,7 @@ class ShortCircuitCache:
         place = self._way.place(node) if block.length_bytes else None
         if place is None:
             return None
-        key = key_of(block.block)
+        key = key_of(place, block.block)
         replica = self._find(key)
         if replica is None:
             if self._was_refused(key):
@@ -118,7 +119,7 @@ class ShortCircuitCache:
             return None
         fetched = datanode.fetch(block.block, block.token)
         if fetched is None:
-            self._note_refused(key_of(block.block))
+            self._note_refused(key_of(place, block.block))
             return None
         surplus: LocalReplica | None = None
         with self._changed:

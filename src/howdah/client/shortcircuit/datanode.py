@@ -122,7 +122,9 @@ class LocalDatanode:
                     os.close(descriptor)
                 raise
             block_fd, meta_fd = descriptors
-            replica = LocalReplica(block, block_fd, meta_fd, slot, self.free, check=self._check)
+            replica = LocalReplica(
+                self.path, block, block_fd, meta_fd, slot, self.free, check=self._check
+            )
         except (ReplicaRevoked, errors.ChecksumMismatch):
             self._keep(connection)
             raise

@@ -4,8 +4,12 @@ BlockReaderLocal in Hadoop.
 
 The bytes of each read count only once the replica is known to be unchanged after it.
 Where it has been changed, deleted, or can't be read, the datanode reads the rest: the
-caller notices nothing but the time. Only data that doesn't fit its checksums is told,
-as by any other reader.
+caller notices nothing but the time.
+
+Only data that doesn't fit its checksums is told, as by any other reader, and only once the
+datanode itself has sent it so. A socket says nothing of whose it is: where
+`dfs.domain.socket.path` has no `_PORT`, the replicas of all datanodes of the machine are asked
+for at one datanode. Whoever is asked over its data port answers for its own replica.
 """
 
 from __future__ import annotations
@@ -61,6 +65,8 @@ class ShortCircuitReader:
         self._end = request.offset + request.length_bytes
         self._dropped_to = request.offset
         self._read_bytes = 0
+        self._damage: errors.ChecksumMismatch | None = None
+        """What the files have shown, and the datanode has yet to confirm."""
         readahead_bytes = request.hints.readahead_bytes
         if readahead_bytes:
             os.posix_fadvise(
@@ -97,7 +103,7 @@ class ShortCircuitReader:
             if self._succeeds(replica, lambda: replica.read_into(self._position, view)):
                 self._advance(replica, count)
                 return count
-        return self._rest().read_into(buffer)
+        return self._read_rest(buffer)
 
     def view(self, count: int) -> memoryview | None:
         """The next `count` bytes without copying them, and go on behind them.
@@ -110,24 +116,25 @@ class ShortCircuitReader:
             return None
         views: list[memoryview] = []
         if not self._succeeds(replica, lambda: views.append(replica.view(self._position, count))):
-            return None
+            return None if self._damage is None else self._copied(count)
         self._position += count
         self._read_bytes += count
         return views[0]
 
     def _succeeds(self, replica: LocalReplica, read: Callable[[], object]) -> bool:
-        """Whether what was read is the replica's. `ChecksumMismatch` if that is damaged."""
+        """Whether what was read is the replica's, and is not damaged."""
         try:
             read()
             if replica.is_current:
                 return True
             reason = "its datanode has changed it, or is gone"
         except errors.ChecksumMismatch as error:
-            if replica.confirm():
-                raise errors.ChecksumMismatch(
-                    f"Checksum error in {self._request.path}: at {self.node}, {error}"
-                ) from error
             reason = "its datanode has changed it, or is gone"
+            if replica.confirm():
+                reason = str(error)
+                self._damage = errors.ChecksumMismatch(
+                    f"Checksum error in {self._request.path}: at {self.node}, {error}"
+                )
         except OSError as error:
             reason = str(error)
         _log.debug(
@@ -153,6 +160,23 @@ class ShortCircuitReader:
                 os.POSIX_FADV_DONTNEED,
             )
             self._dropped_to = self._position
+
+    def _read_rest(self, buffer: memoryview) -> int:
+        """From the datanode. `ChecksumMismatch` if it has the damage that its files have shown."""
+        try:
+            return self._rest().read_into(buffer)
+        except errors.ChecksumMismatch as error:
+            if self._damage is None:
+                raise
+            raise self._damage from error
+
+    def _copied(self, count: int) -> memoryview:
+        """What the datanode sends instead of what its files have."""
+        buffer = memoryview(bytearray(count))
+        filled = 0
+        while filled < count:
+            filled += self._read_rest(buffer[filled:])
+        return buffer.toreadonly()
 
     def _rest(self) -> ReplicaReader:
         if self._other is None:

@@ -29,12 +29,13 @@ _MAX_CHUNK_BYTES = 16 * 1024 * 1024
 UNCHECKED = ChecksumSpec(ChecksumType.NULL, 1)
 """For reads that check nothing: every byte is a chunk of its own."""
 
-ReplicaKey = tuple[str, int, int]
-"""(pool id, block id, generation stamp)."""
+ReplicaKey = tuple[str, str, int, int]
+"""(place of the datanode, pool id, block id, generation stamp). A block has a replica at each of
+several datanodes of a machine, and one of them may be damaged."""
 
 
-def key_of(block: ExtendedBlock) -> ReplicaKey:
-    return block.pool_id, block.block_id, block.generation_stamp
+def key_of(place: str, block: ExtendedBlock) -> ReplicaKey:
+    return place, block.pool_id, block.block_id, block.generation_stamp
 
 
 class ReplicaRevoked(errors.HowdahError, OSError):
@@ -62,6 +63,7 @@ class LocalReplica:
 
     def __init__(
         self,
+        place: str,
         block: ExtendedBlock,
         block_fd: int,
         meta_fd: int,
@@ -70,12 +72,12 @@ class LocalReplica:
         *,
         check: bool,
     ) -> None:
-        """Takes the descriptors over, also where it raises; `free` gives the slot back.
+        """Of the datanode at `place`. Takes the descriptors over, also where it raises; `free` gives the slot back.
 
         `ChecksumMismatch` for a meta file that is none; `ReplicaRevoked` if the replica
         is not, or no longer, the one that was asked for.
         """
-        self.key = key_of(block)
+        self.key = key_of(place, block)
         self.block_fd = block_fd
         self.meta_fd = meta_fd
         self.slot = slot
@@ -243,7 +245,7 @@ class LocalReplica:
 
 
 def _name(key: ReplicaKey) -> str:
-    return f"blk_{key[1]}_{key[2]}"
+    return f"blk_{key[2]}_{key[3]}"
 
 
 def _decode_header(data: bytes) -> ChecksumSpec:

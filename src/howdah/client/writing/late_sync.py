@@ -99,6 +99,6 @@ class LateSync:
         # The offset is what the namenode said when it gave the block, which may be nothing.
         for offset, length in ((block.offset, 1), (0, _WHOLE_FILE)):
             for found in self._namenode.get_block_locations(self._path, offset, length).blocks:
-                if found.block.block_id == block.block.block_id:
+                if found.block.is_same_as(block.block):
                     return found
         return None

@@ -113,14 +113,14 @@ class UnsyncedBlocks:
     """
 
     def __init__(self) -> None:
-        self._blocks: dict[int, tuple[int, LocatedBlock]] = {}
+        self._blocks: dict[tuple[str, int], tuple[int, LocatedBlock]] = {}
 
     def __len__(self) -> int:
         return len(self._blocks)
 
     def add(self, block: LocatedBlock, last_seqno: int) -> None:
         """`block` is finished, without an order to sync it."""
-        self._blocks[block.block.block_id] = (last_seqno, block)
+        self._blocks[block.block.pool_id, block.block.block_id] = (last_seqno, block)
 
     def up_to(self, seqno: int) -> tuple[LocatedBlock, ...]:
         """Those that were finished with packet `seqno` or before it."""
@@ -128,4 +128,4 @@ class UnsyncedBlocks:
 
     def synced(self, block: LocatedBlock) -> bool:
         """`block` is on the disks; false if it was known to be before."""
-        return self._blocks.pop(block.block.block_id, None) is not None
+        return self._blocks.pop((block.block.pool_id, block.block.block_id), None) is not None

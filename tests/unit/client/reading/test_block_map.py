@@ -48,6 +48,18 @@ def test_every_byte_is_found_in_its_block(lengths: list[int], shuffler: random.R
     assert blocks.find(sum(lengths)) is None
 
 
+@pytest.mark.req("FS-087")
+def test_a_block_of_another_pool_with_the_same_id_is_another_file() -> None:
+    blocks = BlockMap("/f")
+    blocks.add([block(0, 10, 1), block(10, 10, 2)])
+    other = LocatedBlock(ExtendedBlock("BP-of-another-namenode", 1, 1, 10), 0, ())
+    with pytest.raises(errors.FileChanged, match="BP-of-another-namenode"):
+        blocks.add([other])
+    found = blocks.find(0)
+    assert found is not None
+    assert found.block.pool_id == "BP"
+
+
 def test_a_gap_is_a_gap() -> None:
     blocks = BlockMap()
     blocks.add([block(0, 10, 1), block(20, 10, 2)])

@@ -36,7 +36,7 @@ from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import DataServer, listen
-from howdah.datanode.transfer.short_circuit_socket import listen_local
+from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
@@ -59,7 +59,7 @@ class _Holder:
 class LocalNode:
     """A store with a data port and a Unix domain socket, and no keeper."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, socket: str = "socket") -> None:
         volume = Volume(str(root / "data"), "DS-0", StorageType.DISK)
         volume.make_pool_directories(POOL)
         replicas = ReplicaMap()
@@ -67,7 +67,7 @@ class LocalNode:
         self.store.serve_pool(POOL)
         self.store.short_circuit.gives_files = True
         self.settings = DataSettings(socket_timeout_s=5, write_timeout_s=5, keepalive_s=2)
-        self.path = str(root / "socket")
+        self.path = str(root / socket)
         self.start()
 
     def _notify(self, event: Event) -> None:
@@ -79,7 +79,7 @@ class LocalNode:
         self.address = DatanodeAddress("127.0.0.1", "localhost", "uuid", port)
         self.servers = [
             DataServer(data, self.store, self.settings),
-            DataServer(listen_local(self.path), self.store, self.settings),
+            DataServer(listen_local(effective_path(self.path, port)), self.store, self.settings),
         ]
         for server in self.servers:
             server.start()
@@ -308,6 +308,63 @@ def test_damage_is_noticed_in_a_view(node: LocalNode, client: Client, block: Loc
     with closing(client.reader(block, 199_990, 20)) as reader:
         with pytest.raises(errors.ChecksumMismatch):
             reader.view(20)
+
+
+@pytest.fixture
+def neighbours(request: pytest.FixtureRequest) -> Iterator[tuple[LocalNode, LocalNode]]:
+    """Two datanodes of this machine with the same block; the first one's replica is damaged."""
+    with tempfile.TemporaryDirectory(prefix="howdah-") as root:
+        first = LocalNode(Path(root, "a"), f"../{request.param}")
+        second = LocalNode(Path(root, "b"), f"../{request.param}" + "2" * ("_" not in request.param))
+        first.address = replace(first.address, uuid="first")
+        second.address = replace(second.address, uuid="second")
+        damage(first, first.put(DATA), 200_000)
+        second.put(DATA)
+        yield first, second
+        first.close()
+        second.close()
+
+
+@pytest.mark.req("FS-100")
+@pytest.mark.parametrize("neighbours", ["socket._PORT"], indirect=True)
+def test_a_damaged_replica_says_nothing_of_the_same_block_at_another_datanode(
+    neighbours: tuple[LocalNode, LocalNode],
+) -> None:
+    bad, good = neighbours
+    block = bad.located(ExtendedBlock(POOL, 1, 1001, len(DATA)))
+    with closing(Client(bad)) as client:
+        assert client.read(block, 0, 5) == DATA[:5]
+        with closing(client.reader(replace(block, nodes=(good.address,)))) as reader:
+            assert drain(reader) == DATA
+            assert reader.source is ReadSource.SHORT_CIRCUIT
+        with pytest.raises(errors.ChecksumMismatch, match=str(bad.address.transfer_port)):
+            client.read(block)
+
+
+@pytest.mark.req("FS-100")
+@pytest.mark.parametrize("neighbours", ["socket"], indirect=True)
+def test_damage_behind_a_socket_of_another_datanode_is_not_told_of_this_one(
+    neighbours: tuple[LocalNode, LocalNode],
+) -> None:
+    bad, good = neighbours
+    block = good.located(ExtendedBlock(POOL, 1, 1001, len(DATA)))
+    with closing(Client(bad)) as client:
+        with closing(client.reader(block)) as reader:
+            assert reader.source is ReadSource.SHORT_CIRCUIT, "the socket is the other one's"
+            assert drain(reader) == DATA
+        with closing(client.reader(block, 199_990, 20)) as reader:
+            assert reader.view(20) == DATA[199_990:200_010]
+
+
+@pytest.mark.parametrize("neighbours", ["socket._PORT"], indirect=True)
+def test_a_refusal_by_one_datanode_says_nothing_of_another(
+    neighbours: tuple[LocalNode, LocalNode],
+) -> None:
+    without, holder = neighbours
+    block = holder.put(DATA, block_id=2)
+    with closing(Client(without)) as client:
+        assert client.open(replace(block, nodes=(without.address,))) is None
+        assert client.read(block) == DATA
 
 
 @pytest.mark.req("FS-037")
