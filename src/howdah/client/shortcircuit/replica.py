@@ -72,7 +72,8 @@ class LocalReplica:
         *,
         check: bool,
     ) -> None:
-        """Of the datanode at `place`. Takes the descriptors over, also where it raises; `free` gives the slot back.
+        """Of the datanode at `place`. Takes the descriptors over, also where it raises; `free`
+        gives the slot back.
 
         `ChecksumMismatch` for a meta file that is none; `ReplicaRevoked` if the replica
         is not, or no longer, the one that was asked for.

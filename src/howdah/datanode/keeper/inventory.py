@@ -106,8 +106,15 @@ class Inventory:
                     self._put(block, storage_id, state)
                 case ReplicaReceived(block, storage_id, _):
                     self._put(block, storage_id, ReplicaState.FINALIZED)
-                case ReplicaDeleted(block, _):
-                    self._drop(block.pool_id, block.block_id)
+                case ReplicaDeleted(block, storage_id):
+                    known = self._replicas.find(block.pool_id, block.block_id)
+                    # One that has come since, to this volume or another one, is there still.
+                    if (
+                        known is not None
+                        and known.volume_id == storage_id
+                        and known.generation_stamp <= block.generation_stamp
+                    ):
+                        self._drop(block.pool_id, block.block_id)
                 case CopiesCounted(pool_id, storage_id, change_bytes):
                     self.volumes[storage_id].count(pool_id, change_bytes)
                 case DeletionEnded(block):

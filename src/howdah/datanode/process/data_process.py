@@ -46,6 +46,8 @@ from howdah.datanode.channel.messages import (
     Reconfigured,
     RecoverBlock,
     RemoveVolume,
+    ReplicaOpened,
+    ReplicaReceived,
     ServePool,
     Stop,
     Transfer,
@@ -164,6 +166,7 @@ class DataProcess:
             inheritance.ipc_listener, Registry(services), may_act=inheritance.may_act
         )
         self._workers = VolumeWorkers(self._store, inheritance.settings.check_timeout_s)
+        self._store.trouble.on_leave.append(self._workers.volume_left)
         self._store.volumes.on_hang = lambda: self._begin(CheckVolumes())
         self._connect_gauges(inheritance.gauges)
         latency = inheritance.settings.latency
@@ -281,6 +284,8 @@ class DataProcess:
             log.error("%s is not carried out: %s", type(command).__name__, error)
 
     def _tell(self, event: Event) -> None:
+        if isinstance(event, ReplicaOpened | ReplicaReceived):
+            self._workers.arrived(event.block, event.storage_id)
         try:
             self._link.send(event)
         except LinkClosed:

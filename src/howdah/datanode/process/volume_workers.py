@@ -4,11 +4,20 @@ FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. One disk that hang
 other back.
 
 The keeper's orders come here because no thread waits for their end. A volume deletes one
-replica after the other, and looks at what the keeper found damaged in between. An order that is
-given again before it was carried out is one order: the second would delete a replica that
-has come since. Orders for replicas that no volume has are a thread's of their own. A check has a
-thread of its own, since the volume's worker may hang in a deletion, and a time: a volume
-that has said nothing by then is left.
+replica after the other, and looks at what the keeper found damaged in between. Orders for
+replicas that no volume has are a thread's of their own. A check has a thread of its own, since
+the volume's worker may hang in a deletion, and a time: a volume that has said nothing by then is
+left.
+
+An order is for the replica that a block has when it is given:
+
+1. One that is given again before it was carried out is one order: the second would delete a
+   replica that has come since.
+2. A replica of the same block on another volume is another one, with an order of its own,
+   however long the first volume takes.
+3. A replica that was moved before its turn came is deleted where it is.
+4. The orders of a volume that is left are over. Whatever its disk does when it answers
+   again, its thread deletes nothing for them.
 """
 
 from __future__ import annotations
@@ -16,6 +25,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from queue import SimpleQueue
 
 from howdah import errors
@@ -27,8 +37,23 @@ from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 
+_Key = tuple[str, int, int]
+"""(pool id, block id, generation stamp)."""
+_NO_VOLUME = ""
+
 CHECK_TIMEOUT_S = 600.0
 """As Hadoop has it (`dfs.datanode.disk.check.timeout`)."""
+
+
+@dataclass(slots=True, eq=False)
+class _Order:
+    """To delete the replica that the block has on one volume."""
+
+    block: ExtendedBlock
+    storage_id: str
+    begun: bool = False
+    ended: bool = False
+    """The keeper was told so."""
 
 
 class VolumeWorkers:
@@ -40,17 +65,20 @@ class VolumeWorkers:
         self._lock = threading.Lock()
         self._checking: set[str] = set()
         self._to_reconcile: SimpleQueue[Reconcile] = SimpleQueue()
-        self._queues: dict[str, SimpleQueue[ExtendedBlock | Recheck | None]] = {
+        self._queues: dict[str, SimpleQueue[_Order | Recheck | None]] = {
             volume.storage_id: SimpleQueue() for volume in store.volumes.all
         }
-        self._absent: SimpleQueue[ExtendedBlock | Recheck | None] = SimpleQueue()
-        # Replicas with an order to be deleted that was not carried out yet.
-        self._ordered: set[tuple[str, int, int]] = set()
+        self._queues[_NO_VOLUME] = SimpleQueue()
+        # Orders that were not carried out yet, by block and by volume.
+        self._ordered: dict[_Key, dict[str, _Order]] = {}
 
     def start(self) -> None:
         threading.Thread(target=self._reconcile, name="reconciler", daemon=True).start()
         threading.Thread(
-            target=self._work, args=(self._absent,), name="deletions of nothing", daemon=True
+            target=self._work,
+            args=(self._queues[_NO_VOLUME],),
+            name="deletions of nothing",
+            daemon=True,
         ).start()
         for volume in self._store.volumes.all:
             self._start(volume)
@@ -69,7 +97,8 @@ class VolumeWorkers:
         ).start()
 
     def remove_volume(self, volume: Volume) -> None:
-        """Do nothing more for this one."""
+        """Do nothing more for this one, which is left."""
+        self.volume_left(volume)
         self._queues[volume.storage_id].put(None)
 
     # --- deletions ---
@@ -84,17 +113,83 @@ class VolumeWorkers:
                 log.error("cannot delete %s: %s", block, error)
                 self._store.tell(DeletionEnded(block))
                 continue
-            with self._lock:
-                is_known = _key(block) in self._ordered
-                self._ordered.add(_key(block))
-            if is_known:
-                self._store.tell(DeletionEnded(block))
-            elif replica is None:
-                self._absent.put(block)
-            else:
-                self._queues[replica.volume_id].put(block)
+            self._order(block, _NO_VOLUME if replica is None else replica.volume_id)
 
-    def _work(self, queue: SimpleQueue[ExtendedBlock | Recheck | None]) -> None:
+    def _order(self, block: ExtendedBlock, storage_id: str) -> None:
+        order = _Order(block, storage_id)
+        with self._lock:
+            of_block = self._ordered.setdefault(_key(block), {})
+            is_known = of_block.setdefault(storage_id, order) is not order
+        if is_known:
+            self._store.tell(DeletionEnded(block))
+            return
+        self._queues[storage_id].put(order)
+        if self._is_left(storage_id):
+            # Since the look at the map: nobody may come to it any more.
+            self._end(order)
+
+    def _is_left(self, storage_id: str) -> bool:
+        working = {volume.storage_id for volume in self._store.volumes.working()}
+        return storage_id != _NO_VOLUME and storage_id not in working
+
+    def volume_left(self, volume: Volume) -> None:
+        """Its replicas are not this datanode's any more: there is nothing left to delete."""
+        with self._lock:
+            over = [
+                order
+                for of_block in self._ordered.values()
+                for order in of_block.values()
+                if order.storage_id == volume.storage_id
+            ]
+        for order in over:
+            self._end(order)
+
+    def arrived(self, block: ExtendedBlock, storage_id: str) -> None:
+        """A volume has a replica of the block. An order whose replica is on its way out at another
+        volume is not for this one: full reports are to name it."""
+        if not self._ordered:
+            return
+        with self._lock:
+            orders = list(self._ordered.get(_key(block), {}).values())
+        for order in orders:
+            if order.begun and order.storage_id != storage_id:
+                self._end(order)
+
+    def _begin(self, order: _Order) -> bool:
+        """Whether it is still to be carried out, by the volume that it waits for."""
+        replica = self._store.find(order.block)
+        if replica is not None and replica.volume_id != order.storage_id:
+            if order.storage_id == _NO_VOLUME:
+                # It has come since. The namenode hears of it, and orders again if it likes.
+                self._end(order)
+            elif self._forget(order):
+                self._order(order.block, replica.volume_id)
+            return False
+        with self._lock:
+            if order.ended:
+                return False
+            order.begun = True
+        return True
+
+    def _end(self, order: _Order) -> None:
+        """Have the keeper know, once."""
+        if self._forget(order):
+            self._store.tell(DeletionEnded(order.block))
+
+    def _forget(self, order: _Order) -> bool:
+        """Whether it was not over before."""
+        with self._lock:
+            if order.ended:
+                return False
+            order.ended = True
+            of_block = self._ordered.get(_key(order.block), {})
+            if of_block.get(order.storage_id) is order:
+                del of_block[order.storage_id]
+                if not of_block:
+                    del self._ordered[_key(order.block)]
+            return True
+
+    def _work(self, queue: SimpleQueue[_Order | Recheck | None]) -> None:
         while True:
             item = queue.get()
             if item is None:
@@ -102,18 +197,18 @@ class VolumeWorkers:
             try:
                 if isinstance(item, Recheck):
                     verify_again(self._store, item.block, item.start, item.stop)
+                elif self._begin(item):
+                    self._store.invalidate(item.block)
                 else:
-                    self._store.invalidate(item)
+                    continue
             except (errors.HowdahError, OSError) as error:
                 # The next report shows that it is there still.
                 log.error("%s: %s", _told(item), error)
             except Exception:
                 # The only thread for these: what comes next must have its turn.
                 log.exception("%s: failed on a defect", _told(item))
-            if isinstance(item, ExtendedBlock):
-                with self._lock:
-                    self._ordered.discard(_key(item))
-                self._store.tell(DeletionEnded(item))
+            if isinstance(item, _Order):
+                self._end(item)
 
     # --- second looks ---
 
@@ -208,11 +303,11 @@ class VolumeWorkers:
             )
 
 
-def _key(block: ExtendedBlock) -> tuple[str, int, int]:
+def _key(block: ExtendedBlock) -> _Key:
     return block.pool_id, block.block_id, block.generation_stamp
 
 
-def _told(item: ExtendedBlock | Recheck) -> str:
+def _told(item: _Order | Recheck) -> str:
     if isinstance(item, Recheck):
         return f"bytes {item.start} to {item.stop} of {item.block} look damaged"
-    return f"cannot delete {item}"
+    return f"cannot delete {item.block}"

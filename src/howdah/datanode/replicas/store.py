@@ -89,7 +89,8 @@ class BlockStore:
         self.peers: PeerMeter | None = None
         """How long other datanodes take to take packets, where that is measured."""
         self.trouble = Trouble(
-            replicas, self._lock, self.short_circuit, notify, self._served, self.in_memory
+            *(replicas, self._lock, self.short_circuit, notify, self._served, self.in_memory),
+            self.writers,
         )
         self.reconciler = Reconciler(
             volumes,
@@ -531,7 +532,7 @@ class BlockStore:
                 return False
             if replica.generation_stamp != stamp:
                 return False
-            self._delete(block.pool_id, replica, tell=True, may_keep=True)
+            self._delete(block.pool_id, replica, tell=True, may_keep=True, holder=holder)
         finally:
             self.writers.release(block, holder)
         return True
@@ -549,9 +550,17 @@ class BlockStore:
             self._notify(ReplicaDeleted(block, volume.storage_id))
 
     def _delete(
-        self, pool_id: str, replica: Replica, *, tell: bool, may_keep: bool = False
+        self,
+        pool_id: str,
+        replica: Replica,
+        *,
+        tell: bool,
+        may_keep: bool = False,
+        holder: Stoppable | None = None,
     ) -> None:
-        """With `may_keep` it goes to the trash, if a rolling upgrade is under way."""
+        """With `may_keep` it goes to the trash, if a rolling upgrade is under way. `holder` has
+        the replica until it is not in the map any more: its files may take their disk for ever,
+        and the next replica of the block is another one."""
         volume = self.volumes[replica.volume_id]
         with volume.changing:
             with self._lock:
@@ -560,6 +569,8 @@ class BlockStore:
                 self._replicas.remove(pool_id, replica.block_id)
                 self.short_circuit.revoke(pool_id, replica.block_id)
                 keeps = may_keep and pool_id in self._with_trash and goes_to_trash(replica)
+            if holder is not None:
+                self.writers.release(replica.as_block(pool_id), holder)
             gone = self.in_memory.discard(pool_id, replica, ordered=may_keep)
             # The next replica of this block may have files of the same names soon.
             paths: tuple[str, ...] = ()
@@ -570,8 +581,16 @@ class BlockStore:
         freed += delete_files(paths)
         volume.count(pool_id, -freed)
         self.in_memory.settle(gone)
-        if tell:
+        if tell and not self._is_replaced(pool_id, replica):
             self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))
+
+    def _is_replaced(self, pool_id: str, gone: Replica) -> bool:
+        """Whether another replica of the block has come while the files were deleted. Its own news
+        take the place of the old one, which may not be told after them. A copy under way has
+        none yet, and may come to nothing."""
+        with self._lock:
+            present = self._replicas.find(pool_id, gone.block_id)
+            return present is not None and present.state is not ReplicaState.TEMPORARY
 
     # --- trouble ---
 

@@ -26,6 +26,7 @@ from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.writers import Writers
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, is_about_the_disk
 
@@ -43,6 +44,7 @@ class Trouble:
         notify: Callable[[Event], None],
         served: set[str],
         in_memory: InMemory,
+        writers: Writers,
     ) -> None:
         """`lock` is that of the map, `served` the pools whose directories must be there."""
         self._replicas = replicas
@@ -51,6 +53,9 @@ class Trouble:
         self._notify = notify
         self._served = served
         self._in_memory = in_memory
+        self._writers = writers
+        self.on_leave: list[Callable[[Volume], None]] = []
+        """Told of each volume that is not used any more."""
 
     def corrupt(self, pool_id: str, replica: Replica, reason: str) -> None:
         """This replica's data and checksums don't fit; the namenode decides what follows."""
@@ -140,7 +145,10 @@ class Trouble:
             for pool_id, replica in lost:
                 self._replicas.remove(pool_id, replica.block_id)
                 self._short_circuit.revoke(pool_id, replica.block_id)
+                self._writers.lost(pool_id, replica.block_id)
         self._in_memory.lose_volume(volume)
+        for told in self.on_leave:
+            told(volume)
         level = logging.ERROR if tell else logging.INFO
         log.log(level, "volume %s is left with %d replicas: %s", volume, len(lost), reason)
         if tell:

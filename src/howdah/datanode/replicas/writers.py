@@ -124,6 +124,13 @@ class Writers:
                 self._changed.wait(min(left_s, _STOP_AGAIN_S))
             self._holders[key] = holder, stamp
 
+    def lost(self, pool_id: str, block_id: int) -> None:
+        """The replica went with its volume. Whoever writes it may hang there, and the next replica
+        of the block is another one, on another volume."""
+        with self._changed:
+            if self._holders.pop((pool_id, block_id), None) is not None:
+                self._changed.notify_all()
+
     def release(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
         """`holder` has let go of the replica. Nothing, if it isn't its writer any more."""
         key = block.pool_id, block.block_id

@@ -108,8 +108,9 @@ class VolumeSchedule:
         """It is not verified any more, nor is its place saved."""
         self._pools.pop(pool_id, None)
         self._ended.discard(pool_id)
-        for key in [key for key in self._suspects if key[0] == pool_id]:
-            del self._suspects[key]
+        for keys in (self._suspects, self._recent):
+            for key in [key for key in keys if key[0] == pool_id]:
+                del keys[key]
         if self._current == pool_id:
             self._current = None
 

@@ -315,7 +315,9 @@ def neighbours(request: pytest.FixtureRequest) -> Iterator[tuple[LocalNode, Loca
     """Two datanodes of this machine with the same block; the first one's replica is damaged."""
     with tempfile.TemporaryDirectory(prefix="howdah-") as root:
         first = LocalNode(Path(root, "a"), f"../{request.param}")
-        second = LocalNode(Path(root, "b"), f"../{request.param}" + "2" * ("_" not in request.param))
+        second = LocalNode(
+            Path(root, "b"), f"../{request.param}" + "2" * ("_" not in request.param)
+        )
         first.address = replace(first.address, uuid="first")
         second.address = replace(second.address, uuid="second")
         damage(first, first.put(DATA), 200_000)

@@ -23,7 +23,7 @@ from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.meta_header import encode_meta_header
 
@@ -88,6 +88,20 @@ def test_a_replica_that_comes_after_the_deletion_is_reported(subject: Any) -> No
     subject.inventory.apply(DeletionEnded(named(BLOCK)))
     subject.inventory.apply(ReplicaReceived(BLOCK, subject.storage_id))
     assert len(listed(subject)) == 1
+
+
+@pytest.mark.req("FS-070")
+@pytest.mark.parametrize(("stamp", "storage"), [(1000, "DS-0"), (1001, "DS-1")])
+def test_a_late_end_of_another_replica_leaves_the_one_that_has_come_since(
+    tmp_path: Path, stamp: int, storage: str
+) -> None:
+    """A disk that hangs deletes a replica long after the block has come to another volume, or
+    under another stamp."""
+    volumes = [Volume(str(tmp_path), f"DS-{n}", StorageType.DISK) for n in range(2)]
+    inventory = Inventory(VolumeSet(volumes), ReplicaMap(), Gauges(2))
+    inventory.apply(ReplicaReceived(BLOCK, "DS-0"))
+    inventory.apply(ReplicaDeleted(BLOCK.with_generation_stamp(stamp), storage))
+    assert len(inventory.listed(POOL)["DS-0"]) == 1
 
 
 @pytest.mark.parametrize(

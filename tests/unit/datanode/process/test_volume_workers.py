@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import DeletionEnded, Reconcile
+from howdah.datanode.channel.messages import DeletionEnded, Reconcile, ReplicaDeleted
 from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.replicas import store
+from howdah.datanode.replicas.files import delete_files as real_delete_files
+from howdah.datanode.replicas.moving import move_to_volume
 from howdah.testing.waiting import wait_until
+from howdah.transfer.blocks import StorageType
 
 Lab = Any
 DATA = b"all that is here" * 64
@@ -88,3 +94,127 @@ def test_a_check_that_meets_a_defect_is_over_and_the_volume_stays(
     workers.check()
     wait_until(lambda: check.calls == 2 and not workers.checking)
     assert volume.failure is None
+
+
+# --- which replica an order is for ---
+
+
+@pytest.fixture
+def two_disks(lab: Lab) -> Any:
+    return lab.node(types=(StorageType.DISK, StorageType.DISK))
+
+
+class Hanging:
+    """The first deletion on one volume does not end before it is told to."""
+
+    def __init__(self, node: Any, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+        self.may_end, self.began = threading.Event(), threading.Event()
+        self._path = path
+        monkeypatch.setattr(f"{store.__name__}.delete_files", self)
+        self.workers = VolumeWorkers(node.store)
+        self.workers.start()
+        node.store.trouble.on_leave.append(self.workers.volume_left)
+
+    def __call__(self, paths: Any) -> int:
+        if not self.began.is_set() and any(path.startswith(self._path) for path in paths):
+            self.began.set()
+            self.may_end.wait(60)
+        return real_delete_files(paths)
+
+
+@pytest.fixture
+def hanging(two_disks: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A replica whose deletion hangs in its volume, and the same block on the other volume."""
+    lab.write_block(two_disks, lab.block(7), DATA)
+    first = two_disks.volumes[two_disks.replicas.find(lab.POOL, 7).volume_id]
+    hung = Hanging(two_disks, monkeypatch, first.path)
+    hung.workers.invalidate([lab.block(7)])
+    assert hung.began.wait(30)
+    lab.write_block(two_disks, lab.block(7), DATA)
+    assert two_disks.replicas.find(lab.POOL, 7).volume_id != first.storage_id
+    yield hung
+    hung.may_end.set()
+
+
+@pytest.mark.req("FS-056")
+@pytest.mark.parametrize("is_left", [False, True])
+def test_a_replica_on_another_volume_is_deleted_while_the_first_volume_hangs(
+    two_disks: Any, lab: Lab, hanging: Any, is_left: bool
+) -> None:
+    if is_left:
+        second = two_disks.replicas.find(lab.POOL, 7).volume_id
+        (first,) = (each for each in two_disks.volumes.all if each.storage_id != second)
+        two_disks.store.trouble.leave(first, "it hangs")
+        assert ended(two_disks) == [7]
+    hanging.workers.invalidate([lab.block(7)])
+    wait_until(lambda: two_disks.replicas.find(lab.POOL, 7) is None)
+
+
+def test_a_replica_that_has_come_meanwhile_is_not_said_to_be_deleted(
+    two_disks: Any, lab: Lab, hanging: Any
+) -> None:
+    hanging.may_end.set()
+    wait_until(lambda: ended(two_disks) == [7])
+    assert not any(isinstance(each, ReplicaDeleted) for each in two_disks.events)
+
+
+def test_full_reports_are_to_name_a_replica_that_came_behind_a_hung_deletion(
+    two_disks: Any, lab: Lab, hanging: Any
+) -> None:
+    second = two_disks.replicas.find(lab.POOL, 7).volume_id
+    hanging.workers.arrived(lab.block(7), second)
+    assert ended(two_disks) == [7]
+    hanging.may_end.set()
+    hanging.workers.invalidate([lab.block(7)])
+    wait_until(lambda: len(ended(two_disks)) == 2)
+    assert ended(two_disks) == [7, 7], "each order ends once"
+
+
+def test_the_waiting_orders_of_a_volume_that_is_left_delete_nothing_when_it_answers_again(
+    two_disks: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for block_id in (1, 2, 3):
+        lab.write_block(two_disks, lab.block(block_id), DATA)
+    first = two_disks.volumes[two_disks.replicas.find(lab.POOL, 1).volume_id]
+    assert two_disks.replicas.find(lab.POOL, 3).volume_id == first.storage_id
+    hung = Hanging(two_disks, monkeypatch, first.path)
+    hung.workers.invalidate([lab.block(1), lab.block(3)])
+    assert hung.began.wait(30)
+    two_disks.store.trouble.leave(first, "it hangs")
+    assert sorted(ended(two_disks)) == [1, 3]
+    lab.write_block(two_disks, lab.block(3), DATA)
+    hung.may_end.set()
+    hung.workers.invalidate([lab.block(2)])
+    wait_until(lambda: two_disks.replicas.find(lab.POOL, 2) is None)
+    hung.workers.remove_volume(first)
+    wait_until(lambda: not names(f"deletions of {first.path}"))
+    assert two_disks.replicas.find(lab.POOL, 3) is not None
+
+
+def names(prefix: str) -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name.startswith(prefix)]
+
+
+def test_a_replica_that_was_moved_before_its_turn_is_deleted_where_it_is(
+    two_disks: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for block_id in (1, 2, 3):
+        lab.write_block(two_disks, lab.block(block_id), DATA)
+    first = two_disks.volumes[two_disks.replicas.find(lab.POOL, 1).volume_id]
+    second = two_disks.volumes[two_disks.replicas.find(lab.POOL, 2).volume_id]
+    hung = Hanging(two_disks, monkeypatch, first.path)
+    hung.workers.invalidate([lab.block(1), lab.block(3)])
+    assert hung.began.wait(30)
+    move_to_volume(two_disks.store, lab.block(3), second)
+    hung.may_end.set()
+    wait_until(lambda: sorted(ended(two_disks)) == [1, 3])
+    assert two_disks.replicas.find(lab.POOL, 3) is None
+
+
+def test_a_replica_that_comes_after_an_order_for_nothing_stays(node: Any, lab: Lab) -> None:
+    workers = VolumeWorkers(node.store)
+    workers.invalidate([lab.block(1)])
+    lab.write_block(node, lab.block(1), DATA)
+    workers.start()
+    wait_until(lambda: ended(node) == [1])
+    assert node.replicas.find(lab.POOL, 1) is not None

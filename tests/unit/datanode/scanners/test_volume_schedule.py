@@ -92,6 +92,15 @@ def test_a_suspect_comes_first_and_once() -> None:
     assert one.suspect("BP-1", 7, RECENT_MS)
 
 
+def test_a_pool_that_comes_again_has_no_suspects_from_before() -> None:
+    one = schedule("BP-1")
+    one.suspect("BP-1", 7, 0)
+    assert one.next(0, WALL_MS) == Verify("BP-1", 7)
+    one.remove_pool("BP-1")
+    one.add_pool("BP-1", None, WALL_MS)
+    assert one.suspect("BP-1", 7, 1)
+
+
 def test_so_many_recent_suspects_are_remembered() -> None:
     one = schedule("BP-1")
     for block_id in range(MOST_RECENT + 1):
