@@ -63,12 +63,14 @@ class Configuration:
     67108864
     """
 
-    __slots__ = ("_files", "_given", "_parsed", "_settings")
+    __slots__ = ("_borrowed", "_files", "_given", "_own_files", "_parsed", "_settings")
 
     def __init__(self, values: Mapping[str, str] | None = None, *, source: str = "code") -> None:
         self._settings: dict[str, Setting] = {}
         self._parsed: dict[str, Any] = {}
         self._files: tuple[Path | None, tuple[Path, ...]] = None, ()
+        self._own_files: tuple[Path | None, tuple[Path, ...]] = self._files
+        self._borrowed: dict[str, Setting] = {}
         for name, value in (values or {}).items():
             self._settings[current_name(name)] = Setting(value, source)
         self._given = dict(self._settings)
@@ -104,16 +106,48 @@ class Configuration:
                     _read_into(conf._settings, conf_dir / file_name)
         for path in files:
             _read_into(conf._settings, path)
-        conf._files = conf_dir, tuple(files)
+        conf._files = conf._own_files = conf_dir, tuple(files)
         return conf.with_values(overrides or {}, source="command line")
 
     def with_values(self, values: Mapping[str, str], *, source: str = "code") -> Configuration:
         """A copy in which `values` win over everything, final settings too."""
         copy = Configuration()
-        copy._settings, copy._files = dict(self._settings), self._files
+        copy._settings = dict(self._settings)
+        copy._files, copy._own_files = self._files, self._own_files
+        copy._borrowed = self._borrowed
         given = {current_name(name): Setting(value, source) for name, value in values.items()}
         copy._settings.update(given)
         copy._given = {**self._given, **given}
+        return copy
+
+    def laid_over(self, below: Configuration) -> Configuration:
+        """A copy that borrows from `below` what it does not set itself.
+
+        `without_borrowed` takes that away again."""
+        copy = self.with_values({})
+        copy._borrowed = {
+            name: setting for name, setting in below._settings.items() if name not in self._settings
+        }
+        copy._settings.update(copy._borrowed)
+        if self.directory is None:
+            copy._files = below.directory, self._files[1]
+        return copy
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether it has settings that it borrows."""
+        return bool(self._borrowed)
+
+    def without_borrowed(self) -> Configuration:
+        """A copy of what was set before it was laid over another one, and since then."""
+        copy = self.with_values({})
+        copy._settings = {
+            name: setting
+            for name, setting in self._settings.items()
+            if self._borrowed.get(name) is not setting
+        }
+        copy._borrowed = {}
+        copy._files = self._own_files
         return copy
 
     def with_own_site_file(self, name: str) -> Configuration:
@@ -149,6 +183,7 @@ class Configuration:
         fresh = Configuration.load(conf_dir, files=files, environment=False)
         fresh._settings.update(self._given)
         fresh._given = dict(self._given)
+        fresh._own_files = self._own_files
         return fresh
 
     def get(self, key: Key[T]) -> T:

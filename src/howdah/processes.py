@@ -53,6 +53,42 @@ def this_process() -> ProcessIdentity | None:
     return identity_of(os.getpid())
 
 
+def state_and_start(pid: int) -> tuple[str, str] | None:
+    """A letter for what the process does, and when it started in the system's words."""
+    if sys.platform == "linux":
+        fields = stat_fields(Path(f"/proc/{pid}"))
+        if not fields:
+            return None
+        state, threads, since = fields[0], fields[17], fields[19]
+        # The first thread may have ended before the others, which hold files and locks.
+        return "D" if state == "Z" and threads != "1" else state, since
+    import subprocess  # loads slowly, and Linux does without
+
+    answer = subprocess.run(
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    state, _, since = answer.partition(" ")
+    return (state[0], since.strip()) if answer else None
+
+
+def start_time(pid: int) -> str | None:
+    """When a running process started, in whatever form the system has; None: not running.
+
+    A process that has ended and that nobody waited for is not running.
+    """
+    found = state_and_start(pid)
+    return None if found is None or found[0] in "ZX" else found[1]
+
+
+def stat_fields(task: Path) -> list[str]:
+    """State, parent, group and what follows in a process's or thread's `stat`; [] if it is gone."""
+    try:
+        # The second field is the name in brackets and may have blanks in it.
+        return (task / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def descriptors_after_raise() -> int:
     """How many files a server that is started from here may open, once it has raised its limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

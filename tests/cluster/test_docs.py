@@ -175,13 +175,20 @@ def test_the_guide_to_python(
 
 
 def test_the_first_steps_in_python(
-    howdah_cluster: MiniCluster, fs: FileSystem, root: str, capsys: pytest.CaptureFixture[str]
+    howdah_cluster: MiniCluster,
+    fs: FileSystem,
+    root: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("pandas")
+    (tmp_path / "core-site.xml").write_text(howdah_cluster.conf.to_xml())
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     connects, pandas, spark = blocks_of("README.md", "python")
     below(connects, howdah_cluster, root).run({})
     assert f"{root}/tmp/hello 4" in capsys.readouterr().out
-    below(pandas, howdah_cluster, root).run({})
+    pandas.settled(**{"howdah:///": f"howdah://{root}/"}).run({})
     read: list[str] = []
     session = SimpleNamespace(read=SimpleNamespace(parquet=read.append))  # no JVM for a line
     spark.run({"spark": session})

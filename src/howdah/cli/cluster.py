@@ -36,10 +36,9 @@ from howdah.fs.registry import connect
 from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
-from howdah.local.processes import start_time
-from howdah.local.running import default_dir, processes_path, running_servers
 from howdah.local.servers import Detached
-from howdah.processes import AskedToEnd
+from howdah.processes import AskedToEnd, start_time
+from howdah.running_cluster import default_dir, processes_path, running_servers
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25

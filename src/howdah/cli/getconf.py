@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import keys
 from howdah.cli.arguments.usage import EXIT_USAGE
+from howdah.config import current_name
 from howdah.errors import IllegalArgument, InvalidConfiguration
 from howdah.keys.names.secret import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
+from howdah.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -66,6 +68,8 @@ def _conf_key(conf: Configuration, arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _value(conf: Configuration, name: str) -> Iterator[str]:
+    if current_name(name) == keys.FS_DEFAULTFS.name:
+        default_filesystem(conf)  # raises where there is none: it never is the local disk
     value = conf.raw(name)
     if value is None:
         raise _Wrong(f"Configuration {name} is missing.")

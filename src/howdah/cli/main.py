@@ -44,6 +44,9 @@ class Command(NamedTuple):
     stop at its first other argument, as in Hadoop; elsewhere they may stand
     anywhere. A cluster on this machine must not take the address of a production
     cluster, so its commands don't read HADOOP_CONF_DIR.
+
+    Clients find the cluster of `howdah up` while it runs (`howdah.running_cluster`); a server
+    is never made part of it.
     """
 
     help: str
@@ -142,6 +145,18 @@ TELL_THEMSELVES = (
     "zkfc",
 )
 
+SERVERS = (
+    "namenode",
+    "datanode",
+    "journalnode",
+    "router",
+    "dfsrouter",
+    "secondarynamenode",
+    "zkfc",
+    "zookeeper",
+)
+"""They say by their configuration what they are."""
+
 COMPILED = ("namenode",)
 """They run modules that were compiled, where there are such."""
 
@@ -195,12 +210,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(name: str, command: Command, arguments: list[str], options: GenericOptions) -> int:
     from howdah.errors import HowdahError
+    from howdah.running_cluster import with_running_cluster
 
     assert command.target is not None
     module_name, _, function_name = command.target.partition(":")
     try:
         run: Run = getattr(import_module(module_name), function_name)
         conf = options.configuration(command.reads_environment)
+        if command.reads_environment and name not in SERVERS:
+            conf = with_running_cluster(conf)
         if name not in TELL_THEMSELVES:
             from howdah.config import warn_of_misspelt
 

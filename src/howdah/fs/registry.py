@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from howdah import errors, keys
 from howdah.config import Configuration, warn_of_misspelt
 from howdah.fs import paths
+from howdah.running_cluster import default_filesystem, of_authority, with_running_cluster
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -86,6 +87,54 @@ def _means_default(location: paths.Location) -> bool:
     return location.scheme == "hdfs" and host == "default" and (not port or port.isdigit())
 
 
+def _default_of_scheme(scheme: str, conf: Configuration) -> paths.Location | None:
+    """The default filesystem, if it has this scheme and an authority."""
+    if not conf.is_set(keys.FS_DEFAULTFS):
+        return None
+    default = paths.parse(conf.get(keys.FS_DEFAULTFS))
+    return default if default.scheme == scheme and default.authority else None
+
+
+def _no_namenode(uri: str | None, conf: Configuration) -> str:
+    try:
+        default = default_filesystem(conf)
+    except errors.InvalidConfiguration as error:
+        return f"{uri} names no namenode, and {error}"
+    return (
+        f"{uri or default} names no namenode, and neither does {keys.FS_DEFAULTFS.name} = "
+        f"{default!r} (from {conf.source(keys.FS_DEFAULTFS.name)}): write hdfs://host:port, or "
+        "configure it"
+    )
+
+
+def meant(uri: str | None, conf: Configuration) -> tuple[paths.Location, Configuration]:
+    """Which filesystem `connect` takes, and the configuration that it gets: with the settings of
+    a running cluster only if it is that one. Raises InvalidConfiguration, IllegalArgument."""
+    location = None if uri is None else paths.parse(uri)
+    if location is None or not location.is_qualified:
+        if uri is not None and not uri.startswith(paths.SEPARATOR):
+            raise errors.IllegalArgument(
+                f"{uri!r} has no scheme; write hdfs://host:port, or a path of the default "
+                "filesystem, which begins with a slash"
+            )
+        conf = with_running_cluster(conf)
+        location = paths.parse(default_filesystem(conf))
+    if _means_default(location):
+        location = paths.Location(location.scheme, "", location.path)
+    if location.authority:
+        conf = of_authority(conf, location.scheme, location.authority)
+    else:
+        # `hdfs:///` means the default filesystem, if that is an HDFS.
+        if location.scheme == "hdfs":
+            conf = with_running_cluster(conf)
+        fallback = _default_of_scheme(location.scheme, conf)
+        if fallback is not None:
+            location = fallback
+        elif location.scheme == "hdfs":
+            raise errors.InvalidConfiguration(_no_namenode(uri, conf))
+    return location, conf
+
+
 def connect(
     uri: str | None = None,
     *,
@@ -94,7 +143,11 @@ def connect(
     real_user: str | None = None,
     laid_over: bool = True,
 ) -> FileSystem:
-    """The filesystem of `uri`, or of `fs.defaultFS`; a path behind the authority is ignored.
+    """The filesystem of `uri`, or the default one; a path behind the authority is ignored.
+
+    The default is `fs.defaultFS`, else the cluster of `howdah up` while it runs
+    (`howdah.running_cluster` has the rule); it is never the local disk unless `file:///` is set.
+    Raises InvalidConfiguration where there is none.
 
     Where `fs.SCHEME.impl` lays a mount table over a scheme, that is what is meant, unless
     `laid_over` is false.
@@ -112,26 +165,6 @@ def connect(
         user = ProxyUser(user, real_user)
     configuration = Configuration.load() if conf is None else conf
     warn_of_misspelt(configuration)
-    default = configuration.get(keys.FS_DEFAULTFS)
-    location = paths.parse(default if uri is None else uri)
-    if not location.is_qualified:
-        if uri is not None and not uri.startswith(paths.SEPARATOR):
-            raise errors.IllegalArgument(
-                f"{uri!r} has no scheme; write hdfs://host:port, or a path of {default}"
-            )
-        location = paths.parse(default)
-    if _means_default(location):
-        location = paths.Location(location.scheme, "", location.path)
-    if not location.authority:
-        # `hdfs:///` means the default filesystem, if that is an HDFS.
-        fallback = paths.parse(default)
-        if fallback.scheme == location.scheme:
-            location = fallback
-        if location.scheme == "hdfs" and not location.authority:
-            raise errors.InvalidConfiguration(
-                f"{uri or default} names no namenode, and neither does {keys.FS_DEFAULTFS.name} = "
-                f"{default!r} (from {configuration.source(keys.FS_DEFAULTFS.name)}): "
-                "write hdfs://host:port, or configure it"
-            )
+    location, configuration = meant(uri, configuration)
     make = _factory(location.scheme, configuration, laid_over=laid_over)
     return make(location.authority, configuration, user)

@@ -37,6 +37,7 @@ from howdah.gateway.clients import Clients
 from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.running_cluster import default_filesystem
 from howdah.users.current import process_user
 from howdah.users.impersonation import OnThread, read_rules
 from howdah.users.names import ProxyUser
@@ -81,7 +82,7 @@ class HttpFs:
         self.patterns = patterns_of(conf)
         self.cross_site = filter_of(conf)
         self.mode = conf.get(keys.HTTPFS_ACCESS_MODE)
-        default = conf.get(keys.FS_DEFAULTFS)
+        default = default_filesystem(conf)
         scheme, _, authority = default.partition("://")
         self.authority = authority.partition("/")[0]
         if scheme != "hdfs" or not self.authority:

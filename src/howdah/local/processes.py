@@ -1,7 +1,6 @@
 """Processes by their number: whether they run, since when, and how they are signalled.
 
-A process found by its number later on is believed to be the same only if it also
-started at the same time.
+Whether a number is still the same process says `howdah.processes`.
 """
 
 from __future__ import annotations
@@ -14,33 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from howdah.processes import start_time, stat_fields, state_and_start
+
 POLL_S = 0.002
 _STANDING_STILL = frozenset("TtZX")
-
-
-def state_and_start(pid: int) -> tuple[str, str] | None:
-    """A letter for what the process does, and when it started in the system's words."""
-    if sys.platform == "linux":
-        fields = _stat_fields(Path(f"/proc/{pid}"))
-        if not fields:
-            return None
-        state, threads, since = fields[0], fields[17], fields[19]
-        # The first thread may have ended before the others, which hold files and locks.
-        return "D" if state == "Z" and threads != "1" else state, since
-    answer = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    state, _, since = answer.partition(" ")
-    return (state[0], since.strip()) if answer else None
-
-
-def start_time(pid: int) -> str | None:
-    """When a running process started, in whatever form the system has; None: not running.
-
-    A process that has ended and that nobody waited for is not running.
-    """
-    found = state_and_start(pid)
-    return None if found is None or found[0] in "ZX" else found[1]
 
 
 def signal_group(pid: int, number: signal.Signals) -> bool:
@@ -91,18 +67,9 @@ def _states_of_group(leader: int) -> Iterator[str]:
                 yield state[0]
         return
     for process in Path("/proc").glob("[0-9]*"):
-        if _stat_fields(process)[2:3] == [str(leader)]:
+        if stat_fields(process)[2:3] == [str(leader)]:
             for thread in process.glob("task/*"):
-                yield from _stat_fields(thread)[:1]
-
-
-def _stat_fields(task: Path) -> list[str]:
-    """State, parent, group and what follows in a process's or thread's `stat`; [] if it is gone."""
-    try:
-        # The second field is the name in brackets and may have blanks in it.
-        return (task / "stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+                yield from stat_fields(thread)[:1]
 
 
 def is_running(pid: int) -> bool:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import contextlib
 
-from howdah import keys
 from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect, is_laid_over
+from howdah.running_cluster import default_filesystem
 
 
 def administered(conf: Configuration) -> FileSystem:
-    """Nothing is sent yet. Raises PathNotFound for a path that no mount point covers."""
-    default = paths.parse(conf.get(keys.FS_DEFAULTFS))
+    """Nothing is sent yet. Raises PathNotFound for a path that no mount point covers, and
+    InvalidConfiguration where no filesystem is configured and no local cluster runs."""
+    default = paths.parse(default_filesystem(conf))
     target: str | None = None
     if default.path.strip(paths.SEPARATOR) and is_laid_over(default.scheme, conf):
         from howdah.fs.viewfs.filesystem import ViewFileSystem  # hardly ever needed

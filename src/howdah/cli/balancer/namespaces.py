@@ -1,4 +1,4 @@
-"""The namespaces that balancer and mover work on, by the configuration (pure).
+"""The namespaces that balancer and mover work on, by the configuration (shell).
 
 DFSUtil.getInternalNsRpcUris, and Mover.Cli.getNameNodePathsToMove, in Hadoop.
 """
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from howdah import keys
 from howdah.errors import InvalidConfiguration
 from howdah.nameservices import internal_nameservices
+from howdah.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def uris(conf: Configuration) -> list[str]:
     """All nameservices, where the default filesystem is one of them, or a view, which is over
-    them; else that alone."""
-    default = conf.get(keys.FS_DEFAULTFS)
+    them; else that alone. Raises InvalidConfiguration where none is named."""
+    default = default_filesystem(conf)
     names = internal_nameservices(conf)
     parts = urlsplit(default)
     if names and (parts.scheme == "viewfs" or parts.netloc in names):

@@ -6,13 +6,14 @@ import socket
 from typing import Final
 
 import howdah
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed, first_line
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.nameservices import nameservices
 from howdah.proto import types_pb2
+from howdah.running_cluster import default_filesystem
 from howdah.wording import java_date, percent_text, sized
 
 DEFAULT_RACK: Final = "/default-rack"
@@ -98,7 +99,7 @@ def _report(words: list[str], cluster: Cluster) -> None:
 def _report_everywhere(words: list[str], conf: Configuration) -> None:
     """A part for each nameservice of the configuration, of those that do not answer too."""
     found = {f"hdfs://{name}": f"Nameservice {name}" for name in nameservices(conf)}
-    found = found or {conf.get(keys.FS_DEFAULTFS): "The namespace"}
+    found = found or {default_filesystem(conf): "The namespace"}
     silent = []
     for number, (uri, name) in enumerate(found.items()):
         print(f"\n{name}: {uri}" if number else f"{name}: {uri}")

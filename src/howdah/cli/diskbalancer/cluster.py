@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 import howdah
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.diskbalancer.words import WrongWords
 from howdah.diskbalancer.plan_files import BEFORE_NAME, PLAN_NAME, before_text, parse_before
 from howdah.diskbalancer.volumes import DiskNode, DiskVolume, VolumeSet
@@ -26,6 +26,7 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.running_cluster import default_filesystem
 from howdah.transfer.blocks import StorageType
 from howdah.wording import file_date
 
@@ -39,12 +40,12 @@ _MOST_PLAN_BYTES: Final = 64 << 20
 
 def is_local(conf: Configuration) -> bool:
     """Whether the cluster is one that a file tells of."""
-    return urlsplit(conf.get(keys.FS_DEFAULTFS)).scheme == "file"
+    return urlsplit(default_filesystem(conf)).scheme == "file"
 
 
 def nodes_of(conf: Configuration) -> list[DiskNode]:
     """The datanodes that live. Raises `WrongWords`, `MalformedPlan`, or what the namenode says."""
-    default = conf.get(keys.FS_DEFAULTFS)
+    default = default_filesystem(conf)
     if is_local(conf):
         try:
             text = Path(unquote(urlsplit(default).path)).read_text("utf-8")

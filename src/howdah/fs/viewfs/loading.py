@@ -21,6 +21,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.viewfs import links
 from howdah.fs.viewfs.mount_table import Link, MountTable
+from howdah.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -101,7 +102,7 @@ def _with_central_file(
     location = paths.parse(path)
     if not location.is_qualified:
         # As Hadoop's Path: one without a scheme is of the default filesystem.
-        default = paths.parse(conf.get(keys.FS_DEFAULTFS))
+        default = paths.parse(default_filesystem(conf))
         location = paths.Location(default.scheme, default.authority, location.path)
     with connect(location) as fs:
         newest: tuple[int, str] | None = None

@@ -18,7 +18,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
-from howdah.fs.registry import connect, is_laid_over
+from howdah.fs.registry import connect, is_laid_over, meant
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs.loading import SCHEME
 
@@ -61,6 +61,7 @@ class Place:
 
         Raises `UnsupportedOperation` for one that executors can't reach.
         """
+        _, conf = meant(uri, conf)
         fs = connect(uri, conf=conf, user=user)
         scheme = paths.parse(fs.uri).scheme
         if scheme in ONE_PROCESS:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from howdah import errors
-from howdah.cli.dfs.shell import items
 from howdah.cli.main import main
-from howdah.config import Configuration
-from howdah.fs.registry import connect
-from howdah.local import running
-from howdah.local.processes import start_time
 
 HINT = "fs.defaultFS is not configured"
 
@@ -35,9 +27,8 @@ def test_a_local_directory_is_not_removed_by_a_forgotten_configuration(
     assert main(["dfs", "-rm", "-r", "-skipTrash", "dir"]) == 1
     assert (home / "dir").is_dir()
     told = capfd.readouterr().err
-    assert "rm: `dir': " in told
+    assert told.startswith("rm: ")
     assert HINT in told
-    assert f"file:{home}/dir" in told
 
 
 CHANGES: list[Callable[[str], list[str]]] = [
@@ -91,15 +82,6 @@ def test_a_file_below_a_directory_is_not_overwritten(home: Path) -> None:
     assert (home / "dir" / "sub" / "file").read_text() == "mine"
 
 
-def test_a_listing_says_which_filesystem_it_is_of(
-    home: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["dfs", "-ls", str(home)]) == 0
-    told = capfd.readouterr().err
-    assert told.count(HINT) == 1
-    assert "local disk" in told
-
-
 def test_who_configures_the_local_disk_is_believed(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,38 +91,11 @@ def test_who_configures_the_local_disk_is_believed(
     assert capfd.readouterr().err == ""
 
 
-def test_new_files_may_be_made_there(home: Path) -> None:
+def test_no_new_file_is_made_there(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (home / "source").write_text("x")
-    assert main(["dfs", "-put", "source", "target"]) == 0
-    assert (home / "target").read_text() == "x"
-
-
-def make_cluster(home: Path, uri: str, pid: int, since: str | None) -> None:
-    """What `howdah up` leaves in the directory of its cluster."""
-    base = home / ".howdah" / "default"
-    (base / "conf").mkdir(parents=True)
-    (base / "run").mkdir()
-    (base / "conf" / "core-site.xml").write_text(
-        "<configuration><property><name>fs.defaultFS</name>"
-        f"<value>{uri}</value></property></configuration>"
-    )
-    (base / "run" / "processes.json").write_text(json.dumps({"namenode": [pid, since]}))
-
-
-def test_the_cluster_of_howdah_up_is_found(home: Path) -> None:
-    own = start_time(os.getpid())
-    make_cluster(home, "hdfs://127.0.0.1:15999", os.getpid(), own)
-    conf = running.default_cluster_conf()
-    assert conf is not None
-    assert conf.raw("fs.defaultFS") == "hdfs://127.0.0.1:15999"
-    files = items.Filesystems(Configuration())
-    assert files.default().uri == "hdfs://127.0.0.1:15999"
-    assert not files.default_is_a_guess
-
-
-def test_a_cluster_that_was_stopped_is_not_taken(home: Path) -> None:
-    make_cluster(home, "hdfs://127.0.0.1:15999", os.getpid(), "1")
-    assert running.default_cluster_conf() is None
+    assert main(["dfs", "-put", "source", "target"]) == 1
+    assert HINT in capfd.readouterr().err
+    assert not (home / "target").exists()
 
 
 def test_a_configuration_directory_that_is_not_there_is_an_error(
@@ -152,9 +107,3 @@ def test_a_configuration_directory_that_is_not_there_is_an_error(
     assert told.out == ""
     assert "HADOOP_CONF_DIR" in told.err
     assert "/nonexist" in told.err
-
-
-@pytest.mark.parametrize("uri", ["hdfs:///a", "hdfs:/a"])
-def test_hdfs_without_a_host_never_is_the_local_disk(uri: str) -> None:
-    with pytest.raises(errors.InvalidConfiguration, match=r"names no namenode.*fs\.defaultFS"):
-        connect(uri)

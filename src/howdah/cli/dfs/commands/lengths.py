@@ -47,7 +47,6 @@ class Truncate(Command):
                 f"Cannot truncate to a larger file size. Current size: {now}, "
                 f"truncate size: {self._length}."
             )
-        item.check_meant()
         if item.fs.truncate(item.path, self._length):
             self._say_done(item)
         elif self._waits:
@@ -96,7 +95,6 @@ class Concat(Command):
                 raise CommandProblem(
                     f"{source.full_path} is on another filesystem than {target.full_path}"
                 )
-            source.check_meant()
         try:
             target.fs.concat(target.path, [source.path for source in sources])
         except errors.UnsupportedOperation as error:

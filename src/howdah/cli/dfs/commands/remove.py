@@ -69,12 +69,10 @@ class Rm(_TrashCommand):
     def process_path(self, item: Item) -> None:
         if item.is_directory and not self._directories:
             raise PathProblem.is_directory(item.name)
-        item.check_meant()
         if not self._moved_to_trash(item) and self._confirmed(item):
             self._delete(item)
 
     def _delete(self, item: Item) -> None:
-        item.check_meant()
         if not item.fs.delete(item.path, self._directories):
             reason = "\nthe root of a filesystem is never removed" if item.path == "/" else ""
             raise PathProblem(item.name, IO_ERROR + reason)
@@ -136,7 +134,6 @@ class Rmdir(Command):
     def process_path(self, item: Item) -> None:
         if not item.is_directory:
             raise PathProblem.is_not_directory(item.name)
-        item.check_meant()
         if next(iter(item.fs.list_status_iter(item.path)), None) is None:
             item.fs.delete(item.path)
         elif not self._ignore_content:
@@ -156,7 +153,6 @@ class Expunge(_TrashCommand):
         return [f"{named.rstrip('/')}/" if named else "/"]
 
     def process_path(self, item: Item) -> None:
-        item.check_meant()
         for fs in item.fs.child_filesystems():
             trash = Trash(fs, now=time.time)
             if self._immediate:

@@ -130,7 +130,6 @@ class Mv(DestinationCommand):
             raise PathProblem(item.name, "Does not match target filesystem")
         if target.exists:
             raise PathProblem.exists(target.name)
-        item.check_meant()
         item.fs.rename(item.path, target.path)
 
 

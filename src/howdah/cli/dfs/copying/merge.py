@@ -82,8 +82,6 @@ class AppendToFile(Command):
     def process_arguments(self, arguments: list[str]) -> None:
         if self._target.is_directory:
             raise PathProblem.is_directory(self._target.name)
-        if self._target.exists:
-            self._target.check_meant()
         if arguments == [STANDARD_INPUT]:
             self._append([self.shell.read_input()])
             return

@@ -174,8 +174,6 @@ class CopyCommand(DestinationCommand):
             raise PathProblem.is_directory(target.name)
         if target.exists and not self.overwrite:
             raise PathProblem.exists(target.name)
-        if target.exists:
-            target.check_meant()
 
     def copy_stream(self, stream: IO[bytes], target: Item, length: int | None) -> None:
         """Copy what a stream has to a new file; nothing stays behind if that fails."""

@@ -75,7 +75,7 @@ class Shell:
 
     def __init__(self, conf: Configuration, *, json: bool = False) -> None:
         self.conf = conf
-        self.files = Filesystems(conf, self.complain)
+        self.files = Filesystems(conf)
         self.json = json
         self.out = Output(sys.stdout.buffer)
         self._complaining = threading.Lock()

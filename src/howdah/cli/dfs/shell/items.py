@@ -9,10 +9,9 @@ it was typed. Names are literal: `%41`, blanks and colons are characters.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 from howdah.fs import glob, paths
@@ -43,19 +42,13 @@ _SCHEMES = (
 
 
 class Style:
-    """How paths of one argument are shown: behind a prefix, or relative to a directory.
+    """How paths of one argument are shown: behind a prefix, or relative to a directory."""
 
-    `is_a_guess` says that the argument named no filesystem and nobody configured one.
-    """
+    __slots__ = ("base", "prefix")
 
-    __slots__ = ("base", "is_a_guess", "prefix")
-
-    def __init__(
-        self, prefix: str = "", base: str | None = None, *, is_a_guess: bool = False
-    ) -> None:
+    def __init__(self, prefix: str = "", base: str | None = None) -> None:
         self.prefix = prefix
         self.base = base
-        self.is_a_guess = is_a_guess
 
     def show(self, path: str) -> str:
         """An absolute path in this style."""
@@ -132,16 +125,6 @@ class Item:
             )
         return problem
 
-    def check_meant(self) -> None:
-        """Refuse to remove or overwrite it if it is on the local disk only because nobody
-        said which filesystem is meant."""
-        if self.style.is_a_guess:
-            raise CommandProblem(
-                f"`{self.name}': {keys.FS_DEFAULTFS.name} is not configured, so this is the local "
-                f"disk, where nothing is removed or overwritten unless the path says so: "
-                f"file:{self.path}"
-            )
-
     def refresh(self) -> None:
         """Ask the filesystem again what is there."""
         self.status = status_or_none(self.fs, self.path)
@@ -171,10 +154,6 @@ class Item:
         return own.uri == its.uri or own.server_copies(its).is_same_place
 
 
-def _silently(text: str) -> None:
-    """Say nothing."""
-
-
 def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
     """What is at a path, None if nothing is."""
     try:
@@ -186,38 +165,24 @@ def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
 class Filesystems:
     """The filesystems that a call uses, each connected to when it is first named.
 
-    Without `fs.defaultFS` in the configuration the default filesystem is the cluster that
-    `howdah up` started and that still runs; where there is none it is the local disk, which
-    `announce` is called once.
+    The default one is found by the rule of `howdah.running_cluster`, when a path needs it.
     """
 
-    def __init__(self, conf: Configuration, announce: Callable[[str], None] = _silently) -> None:
-        self._conf = conf
-        self._announce = announce
-        self._connected: dict[str, FileSystem] = {}
-        self.default_is_a_guess = False
-        if not conf.is_set(keys.FS_DEFAULTFS):
-            from howdah.local.running import default_cluster_conf  # only where it is asked for
+    def __init__(self, conf: Configuration) -> None:
+        from howdah.running_cluster import with_running_cluster  # brings the parser of site files
 
-            cluster = default_cluster_conf()
-            if cluster is None:
-                self.default_is_a_guess = True
-            else:
-                self._conf = cluster.with_values(dict(conf.items()))
-        self._announced = not self.default_is_a_guess
+        self._conf = with_running_cluster(conf)
+        self._connected: dict[str, FileSystem] = {}
 
     @property
     def default_uri(self) -> str:
-        return self._conf.get(keys.FS_DEFAULTFS)
+        """Raises InvalidConfiguration where there is none."""
+        from howdah.running_cluster import default_filesystem
+
+        return default_filesystem(self._conf)
 
     def default(self) -> FileSystem:
-        """The filesystem of paths without a scheme (`fs.defaultFS`)."""
-        if not self._announced:
-            self._announced = True
-            self._announce(
-                f"howdah dfs: {keys.FS_DEFAULTFS.name} is not configured: a path without a scheme "
-                "is on the local disk. Set HADOOP_CONF_DIR, or name the cluster: -fs hdfs://host:port"
-            )
+        """The filesystem of paths without a scheme."""
         return self._of(paths.parse(self.default_uri))
 
     def local(self) -> FileSystem:
@@ -258,12 +223,11 @@ class Filesystems:
             path = fs.working_directory() if names_no_path else location.path
             return fs, paths.normalize(path), Style(f"{location.scheme}://{location.authority}")
         fs = self.local() if local else self.default()
-        guess = self.default_is_a_guess and not local
         if location.path.startswith("/"):
-            return fs, paths.normalize(location.path), Style(is_a_guess=guess)
+            return fs, paths.normalize(location.path), Style()
         base = fs.working_directory()
         start = glob.escape(base) if glob.has_wildcard(location.path) and not local else base
-        return fs, paths.normalize(location.path, start), Style(base=base, is_a_guess=guess)
+        return fs, paths.normalize(location.path, start), Style(base=base)
 
     def item(self, text: str, *, local: bool = False) -> Item:
         """The one path that an argument names literally, there or not."""
