@@ -48,18 +48,21 @@ class LogWriter:
         post: Callable[[Callable[[], None]], object],
         fail: Callable[[str], None],
         watch: Callable[[int, Callable[[], None]], Callable[[], None]] | None = None,
+        on_segment: Callable[[int], None] = lambda first_txid: None,
     ) -> None:
         """`make_journal` takes what is to be called, on any thread, when a directory waits for
         a roll to take part again; `post` calls back on the loop, from any thread; `fail` ends
         the namenode, because its log is lost. `watch` calls back on the loop whenever a
         descriptor can be read, until what it returns is called; without it the log is written
-        by a thread of Python."""
+        by a thread of Python. `on_segment` is called, on any thread, with the first transaction
+        of each segment when that is durable."""
         self._core = core
         self._barrier = barrier
         self._make_journal = make_journal
         self._post = post
         self._fail = fail
         self._watch = watch
+        self._on_segment = on_segment
         self._unwatch: Callable[[], None] = lambda: None
         self._log: EditLog | None = None
         self._prepared: _Begun | None = None
@@ -136,6 +139,7 @@ class LogWriter:
             on_failure=failed,
             figures=self.figures,
             direct=direct,
+            on_segment=self._on_segment,
         )
         return _Begun(written, directories, shared, direct)
 

@@ -39,6 +39,7 @@ from howdah.namenode.ha.tailing import Tailing
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.journal.local_copies import set_strays_aside
 from howdah.namenode.journal.shared_log import SharedJournal, SharedLog
+from howdah.storage.layout import SEEN_TXID_NAME
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ class Transitions:
         journal = await daemons.beside(self._shared.take_over, "takeover of the log")
         try:
             await self._tailing.catch_up()
-            await _beside(self._check_end)
+            await _beside(lambda: self._check_end(journal))
             source = self._shared.source()
             end_txid = self._core.last_txid
             await _beside(lambda: set_strays_aside(self._directories, source, end_txid))
@@ -142,13 +143,14 @@ class Transitions:
             await _beside(self._log.discard_prepared)
             raise
 
-    def _check_end(self) -> None:
+    def _check_end(self, journal: SharedJournal) -> None:
         """Raises CorruptEditLog for a shared log that has lost its end."""
-        seen = self._seen_txid()
-        if self._core.last_txid < seen - 1:
+        seen = max(self._seen_txid(), journal.seen_txid())
+        if self._core.last_txid < seen:
             raise errors.CorruptEditLog(
                 f"the shared log {self._shared.name} ends at transaction {self._core.last_txid}, "
-                f"but by the directories of this namenode it had reached {seen}"
+                f"but it had reached {seen} by {SEEN_TXID_NAME} of its directories. Bring what "
+                "is missing back, or let a namenode take over that has it"
             )
 
     async def _wait_for_lease(self, journal: SharedJournal) -> None:

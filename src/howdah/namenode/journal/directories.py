@@ -1,5 +1,5 @@
 """The edits directories of this machine as one journal (shell), and which of a namenode's
-directories work. Hadoop: FSEditLog.initJournals, NNStorage.
+directories work. Hadoop: FSEditLog.initJournals, NNStorage.writeTransactionIdFileToStorage.
 
 Each directory is a journal, and all of them are a set, in which those of
 `dfs.namenode.edits.dir.required` are required, `dfs.namenode.edits.dir.minimum` have to be
@@ -8,12 +8,16 @@ left, and a member that failed comes back if `dfs.namenode.name.dir.restore` say
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.journal_set import JournalSet, Member
 from howdah.namenode.journal.restoring import Restorations
+from howdah.storage.layout import StorageDirectory
+
+log = logging.getLogger(__name__)
 
 DirectorySet = JournalSet[DirectoryJournal]
 
@@ -41,6 +45,17 @@ def directory_set(
 def failed_directories(journals: DirectorySet) -> set[Path]:
     """The `current` directories that do not work now, or are not whole yet."""
     return {state.journal.current for state in journals.states() if state.failure is not None}
+
+
+def note_seen(storages: Iterable[StorageDirectory], first_txid: int) -> None:
+    """Write `seen_txid` to directories that have images and no edits. A start reads it there,
+    too: so the loss of the newest segment is noticed where every edits directory is an older
+    copy. A directory that fails is logged; the next image names it to the administrator."""
+    for storage in storages:
+        try:
+            storage.write_seen_txid(first_txid)
+        except OSError as error:
+            log.error("%s does not learn how far the log has reached: %s", storage.root, error)
 
 
 class Directories:

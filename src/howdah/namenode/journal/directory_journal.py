@@ -58,7 +58,6 @@ class DirectoryJournal:
     def begin_segment(self, first_txid: int) -> None:
         """Raises OSError; InconsistentStorage if the segment is there already."""
         assert self._writer is None, "one segment at a time"
-        self.storage.write_seen_txid(first_txid)
         self._writer = SegmentWriter(self.current, first_txid)
         self._next_txid = first_txid
 
@@ -69,6 +68,11 @@ class DirectoryJournal:
 
     def make_durable(self) -> None:
         self._open_writer().sync()
+
+    def confirm_segment(self, first_txid: int) -> None:
+        """Replace `seen_txid`. A start that finds no such transaction is refused, so the file
+        never comes before the record."""
+        self.storage.write_seen_txid(first_txid)
 
     def end_segment(self, last_txid: int) -> None:
         assert last_txid == self._next_txid - 1, "a segment ends with its last record"

@@ -8,7 +8,8 @@ The steps are those of docs/how-it-works/journal.md:
 3. hands it to the journal, and waits until it is **durable** there (group commit),
 4. and says how far the log is durable. What waits for that is **acknowledged**.
 5. **End.** To roll, the segment ends between two batches, with a record of its own,
-6. and the next one **begins**, with another. Both take a transaction.
+6. and the next one **begins**, with another. Both take a transaction. When the second one is
+   durable, the journal **confirms** the segment: from then on a log without it has lost its tail.
 
 What the journal is, a directory or a set of journals, is not known here. When it fails, the
 namenode cannot keep a promise any more, and `on_failure` ends it.
@@ -94,14 +95,18 @@ class EditLog:
         on_failure: Callable[[str], None],
         figures: LogFigures | None = None,
         direct: DirectLog | None = None,
+        on_segment: Callable[[int], None] = lambda first_txid: None,
     ) -> None:
         """Begin a new segment behind `last_txid`, durably.
 
         `on_durable(txid)` and `on_failure(why)` are called on the writing thread. The journal
         belongs to the log from here on. Raises OSError if it cannot begin. `figures` count
         what is written. Of what becomes durable by `direct` its bell tells, and not `on_durable`;
-        who opened it closes it.
+        who opened it closes it. `on_segment(first_txid)` is called where a segment was confirmed,
+        before `on_durable`; it raises nothing.
         """
+        self._on_segment = on_segment
+        self._unconfirmed_txid: int | None = None
         self._figures = figures or LogFigures()
         self._direct = direct
         self._is_direct = False
@@ -119,6 +124,7 @@ class EditLog:
         try:
             self._begin(last_txid + 1)
             journal.make_durable()
+            self._confirm()
         except BaseException:
             journal.close()
             raise
@@ -293,13 +299,21 @@ class EditLog:
                 self._written_txid = piece.last_txid
                 self._figures.written(piece.count)
         self._journal.make_durable()
+        self._confirm()
         self._figures.synced(time.perf_counter_ns() - began_ns)
 
     def _begin(self, first_txid: int) -> None:
         self._journal.begin_segment(first_txid)
         record = encode_record(first_txid, edits.StartLogSegmentOp())
         self._journal.append(Batch(first_txid, 1, record))
-        self._written_txid = first_txid
+        self._written_txid = self._unconfirmed_txid = first_txid
+
+    def _confirm(self) -> None:
+        """The record that begins a segment is durable."""
+        first_txid, self._unconfirmed_txid = self._unconfirmed_txid, None
+        if first_txid is not None:
+            self._journal.confirm_segment(first_txid)
+            self._on_segment(first_txid)
 
 
 def _joined(pieces: Iterable[Batch | _Roll]) -> Iterator[Batch | _Roll]:

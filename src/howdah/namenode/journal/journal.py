@@ -13,7 +13,8 @@ nothing there.
 
 The calls come in this order, from one thread; docs/how-it-works/journal.md has the steps:
 
-    [truncate_to] -> begin_segment -> (append* make_durable)* -> end_segment -> begin_segment …
+    [truncate_to] -> begin_segment -> append* make_durable confirm_segment
+                                   -> (append* make_durable)* -> end_segment -> begin_segment …
 
 Between two of them `lend` and `take_back` may come, where the files are written without them.
 To roll is to end a segment and begin the next one. A journal that raises OSError has failed.
@@ -89,6 +90,11 @@ class Journal(Protocol):
 
     def make_durable(self) -> None:
         """Return when everything that was appended is durable. Raises OSError."""
+        ...
+
+    def confirm_segment(self, first_txid: int) -> None:
+        """Note durably that the log has reached this transaction, the first of the open
+        segment, which is durable in every journal that has to have it. Raises OSError."""
         ...
 
     def end_segment(self, last_txid: int) -> None:

@@ -142,6 +142,9 @@ class JournalSet(Generic[J]):
         if before_txid is not None and self.restores and self._restorer is not None:
             self._restore(self._restorer, before_txid)
 
+    def confirm_segment(self, first_txid: int) -> None:
+        self._each(lambda journal: journal.confirm_segment(first_txid))
+
     def end_segment(self, last_txid: int) -> None:
         self._each(lambda journal: journal.end_segment(last_txid))
         self._has_ended = True

@@ -93,6 +93,8 @@ class SharedDirectory:
 
     def discard_from(self, txid: int) -> None:
         with self._storage.lock():
+            if self._storage.read_seen_txid() >= txid:
+                self._storage.write_seen_txid(txid - 1)
             discard_from(self._storage.current, txid)
 
     def is_formatted(self) -> bool:
@@ -210,6 +212,9 @@ class SharedDirectoryJournal(DirectoryJournal):
 
     def proved_at_ms(self) -> int:
         return 0
+
+    def seen_txid(self) -> int:
+        return self.storage.read_seen_txid()
 
     def reports(self) -> Sequence[NodeReport]:
         return ()

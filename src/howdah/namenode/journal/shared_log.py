@@ -64,6 +64,12 @@ class SharedJournal(Journal, Protocol):
         also when the lease has ended since. Asked on the loop."""
         ...
 
+    def seen_txid(self) -> int:
+        """A transaction that this log had reached by its own account: one that ends before has
+        lost its tail. 0 where it gives none, as a quorum, which decides its end by itself.
+        Raises OSError."""
+        ...
+
     def reports(self) -> Sequence[NodeReport]:
         """How each journal node does; of a directory there are none. Asked on the loop."""
         ...

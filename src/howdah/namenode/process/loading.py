@@ -50,7 +50,7 @@ from howdah.storage.image.files import (
 from howdah.storage.image.files import set_aside as set_image_aside
 from howdah.storage.image.records import NamesystemRecord
 from howdah.storage.image.sections import Source
-from howdah.storage.layout import StorageDirectory, StorageLock, StorageState
+from howdah.storage.layout import SEEN_TXID_NAME, StorageDirectory, StorageLock, StorageState
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def load(
             raise errors.InconsistentStorage(
                 f"no edits directory is formatted, and {formatted[0].root} has no log"
             )
-        seen = 0 if of_secondary else _seen_txid(logs)
+        seen = 0 if of_secondary else _seen_txid(formatted)
         namespace, image_txid = _load_image(
             [storage.current for storage in formatted if storage.root in name_directories],
             version,
@@ -138,10 +138,13 @@ def load(
             stored = StoredLog(sources, from_txid)
             _watch_edits(progress, str(logs[0].root), loaded, from_txid, stored.edit_count)
             _replay(stored, loaded)
-            if loaded.last_txid < seen - 1:
+            if loaded.last_txid < seen:
                 raise errors.CorruptEditLog(
                     f"the edit log in {loaded.edits_directories[0]} ends at transaction "
-                    f"{loaded.last_txid}, but it had reached {seen}: its tail is lost"
+                    f"{loaded.last_txid}, but it had reached {seen}: its tail is lost. Bring the "
+                    "missing segment back, from another directory or a backup. To start without "
+                    f"what it held, write {loaded.last_txid} to {SEEN_TXID_NAME} in each "
+                    "directory that has a higher number"
                 )
             recover([DirectoryJournal(each.current) for each in logs], stored, loaded.last_txid)
         _end_rolling_upgrade(loaded)
@@ -306,9 +309,10 @@ def _advice(state: StorageState, *, has_others: bool) -> str:
     return "empty it, to have it filled from the other directories"
 
 
-def _seen_txid(logs: Sequence[StorageDirectory]) -> int:
-    """The highest of what the directories have seen; one that has seen less is stale."""
-    seen = {storage.root: storage.read_seen_txid() for storage in logs}
+def _seen_txid(formatted: Sequence[StorageDirectory]) -> int:
+    """The highest of what the directories have seen, of images and of edits; one that has seen
+    less is stale."""
+    seen = {storage.root: storage.read_seen_txid() for storage in formatted}
     highest = max(seen.values(), default=0)
     for root, txid in seen.items():
         if txid < highest:

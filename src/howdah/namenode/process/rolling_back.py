@@ -91,8 +91,9 @@ def roll_back_upgrade(conf: Configuration) -> int:
         )
         _write_ordinary(image, images, version, last_txid - image.txid, image_codec(conf))
         _remove_images([each for each in list_images(images) if each.txid > image.txid])
-        for storage in edits:
+        for storage in used:
             storage.write_seen_txid(image.txid)
+        for storage in edits:
             discard_from(storage.current, image.txid + 1)
         if shared is not None:
             shared.discard_from(image.txid + 1)

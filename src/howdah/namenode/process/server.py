@@ -52,6 +52,7 @@ from howdah.namenode.journal.directories import (
     DirectorySet,
     directory_set,
     failed_directories,
+    note_seen,
 )
 from howdah.namenode.lifeline.server import LifelineServer
 from howdah.namenode.monitoring.activity import Counted
@@ -180,7 +181,15 @@ class Namenode:
             early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
         )
         post, watch = daemons.poster(loop), daemons.watcher(loop)
-        self.log_writer = LogWriter(core, barrier, self._journal, post, self._fail, watch)
+        witnesses = [
+            StorageDirectory(current.parent)
+            for current in loaded.name_directories
+            if current not in loaded.edits_directories
+        ]
+        self.log_writer = LogWriter(
+            *(core, barrier, self._journal, post, self._fail, watch),
+            on_segment=lambda first_txid: note_seen(witnesses, first_txid),
+        )
         self._observer_reads = ObserverReads(
             self.context, lambda: core.last_txid, core.clock.monotonic_ms
         )

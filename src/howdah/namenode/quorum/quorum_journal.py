@@ -101,6 +101,9 @@ class QuorumJournal:
     def make_durable(self) -> None:
         self._run(self._sender.flush())
 
+    def confirm_segment(self, first_txid: int) -> None:
+        """The nodes have the record, and a majority of them is asked for it."""
+
     def end_segment(self, last_txid: int) -> None:
         self._run(self._sender.end(last_txid))
 
@@ -120,6 +123,10 @@ class QuorumJournal:
                 f"the log on {self.name} ends with transaction {end_txid}, and this namenode "
                 f"has read it to {last_txid}"
             )
+
+    def seen_txid(self) -> int:
+        """What nodes know to be committed was held against the end when it was recovered."""
+        return 0
 
     def purge_before(self, txid: int) -> None:
         """Nobody waits for it: what is left will be purged the next time."""

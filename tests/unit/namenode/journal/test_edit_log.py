@@ -58,6 +58,11 @@ class Recording:
         self.durable += self._pending
         self._pending.clear()
 
+    def confirm_segment(self, first_txid: int) -> None:
+        self._called("confirm")
+        assert first_txid == self.segments[-1][0]
+        assert first_txid in self.durable, "it is confirmed when its first record is durable"
+
     def end_segment(self, last_txid: int) -> None:
         self._called("end")
         assert self._is_open

@@ -24,6 +24,7 @@ class Disk:
     durable: list[int] = field(default_factory=list)
     segments: list[tuple[int, int | None]] = field(default_factory=list)
     is_open: bool = False
+    confirmed_txid: int = 0
     steps: int = 0
     _pending: list[int] = field(default_factory=list)
     _failed: bool = False
@@ -50,6 +51,11 @@ class Disk:
         self._step()
         self.durable += self._pending
         self._pending.clear()
+
+    def confirm_segment(self, first_txid: int) -> None:
+        assert first_txid in self.durable, "the record comes first"
+        self._step()
+        self.confirmed_txid = first_txid
 
     def end_segment(self, last_txid: int) -> None:
         self.make_durable()

@@ -56,9 +56,9 @@ class Directory:
         writer = SegmentWriter(self.root / "current", self.next_txid, preallocation_bytes=4096)
         for txid, edit in enumerate(whole, self.next_txid):
             writer.append(encode_record(txid, edit))
+        StorageDirectory(self.root).write_seen_txid(self.next_txid)
         self.next_txid += len(whole)
         writer.finalize(self.next_txid - 1)
-        StorageDirectory(self.root).write_seen_txid(self.next_txid)
 
     def load(self) -> Loaded:
         loaded = load([self.root], [self.root])
