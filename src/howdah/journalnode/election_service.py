@@ -25,6 +25,7 @@ from howdah.journalnode import election
 from howdah.journalnode.election import Breadcrumb, Decision, Election, Promise
 from howdah.proto import election_pb2
 from howdah.rpc.service import Caller, Service
+from howdah.storage import disk
 from howdah.storage.atomic import replace_file
 
 PROTOCOL: Final = "org.howdah.journalnode.ElectionProtocol"
@@ -119,7 +120,7 @@ class Elections:
     def _write(self, election_id: str, promise: Promise) -> None:
         path = self._directory / election_id
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            disk.make_directory(self._directory)
             replace_file(path, encode(promise))
         except OSError as error:
             raise errors.RemoteError(

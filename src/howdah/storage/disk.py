@@ -159,9 +159,15 @@ def remove_tree(path: Path) -> None:
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
-    """One directory and those above it; what is there already is fine."""
-    _run(
-        Operation.MAKE_DIRECTORY,
-        path,
-        lambda: path.mkdir(mode=mode, parents=True, exist_ok=True),
-    )
+    """One directory and those above it, durably; what is there already is fine.
+
+    A new name is durable when the directory that has it is synced, and a file is no safer than
+    the names above it. Only what is missing is made and synced: what was there may belong to
+    others. `mode` is for `path` alone.
+    """
+    if path.is_dir():
+        return
+    if path.parent != path:
+        make_directory(path.parent)
+    _run(Operation.MAKE_DIRECTORY, path, lambda: path.mkdir(mode=mode, exist_ok=True))
+    sync_directory(path.parent)

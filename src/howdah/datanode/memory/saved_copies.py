@@ -32,6 +32,7 @@ from pathlib import Path
 from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
+from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.walking import all_below
 
@@ -117,7 +118,7 @@ def recover(volume: Volume, pool_id: str) -> list[str]:
             aside.append(path)
             aside.extend(meta_path for _, meta_path in metas.pop(block_id, []))
             continue
-        os.makedirs(target, exist_ok=True)
+        disk.make_directory(Path(target))
         if newest is not None:
             os.rename(newest[1], f"{target}/{os.path.basename(newest[1])}")
             metas[block_id].remove(newest)

@@ -30,6 +30,7 @@ from howdah.datanode.replicas.scan import replica_paths
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
+from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory
 from howdah.storage.layout import PREVIOUS_NAME
 from howdah.storage.walking import all_below
@@ -138,7 +139,7 @@ def restore(pool: Path) -> int:
         if not metas and not blocks:
             continue
         target = pool / block_files.CURRENT / Path(directory).relative_to(trash)
-        target.mkdir(parents=True, exist_ok=True)
+        disk.make_directory(target)
         for name in metas:
             _bring_back(Path(directory, name), target / name)
         count += sum(_bring_back(Path(directory, name), target / name) for name in blocks)
@@ -166,7 +167,7 @@ def _restore_reopened(pool: Path) -> int:
             name = None if parsed is None else block_files.block_file_name(parsed[0])
             if name is None or name not in names:
                 continue
-            target.mkdir(parents=True, exist_ok=True)
+            disk.make_directory(target)
             if not (target / meta).exists():
                 os.link(f"{directory}/{meta}", target / meta)
             if not (target / name).exists() or not os.path.samefile(

@@ -170,11 +170,9 @@ class Volume:
 
     def make_pool_directories(self, pool_id: str) -> None:
         """Durable: whatever is synced later must not vanish with a directory above it."""
-        paths = self.finalized_path(pool_id), self.rbw_path(pool_id), self.tmp_path(pool_id)
-        if all(os.path.isdir(path) for path in paths):
-            return
-        for path in paths:
+        for path in self.finalized_path(pool_id), self.rbw_path(pool_id), self.tmp_path(pool_id):
             os.makedirs(path, exist_ok=True)
+        # Also of what is there: the process that made it may have died before it was synced.
         pool = Path(self.pool_path(pool_id))
         for directory in (pool / block_files.CURRENT, pool, pool.parent, pool.parent.parent):
             fsync_directory(directory)

@@ -104,7 +104,7 @@ from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
 from howdah.storage.atomic import replace_file
 from howdah.storage.image.files import WrittenImage
-from howdah.storage.layout import CURRENT_NAME
+from howdah.storage.layout import CURRENT_NAME, StorageDirectory
 from howdah.storage.retention import Retention
 from howdah.users.groups import KnownGroups, groups_from
 from howdah.users.lookups import Loop
