@@ -18,6 +18,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
 from howdah.testing.waiting import wait_until
+from howdah.users.current import process_user
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 # The log is allocated in steps of 1 MiB: the second one fails.
@@ -52,7 +53,7 @@ class Namenode:
         )
         wait_until(self._ready.exists, timeout_s=30)
         host, _, port = json.loads(self._ready.read_text())["rpc"].rpartition(":")
-        self.client = RpcClient((host, int(port)), PROTOCOL, user="root")
+        self.client = RpcClient((host, int(port)), PROTOCOL, user=process_user())
 
     def log(self) -> str:
         self._log.seek(0)

@@ -68,7 +68,9 @@ def test_a_directory_that_cannot_be_made_is_one_line(
     arguments: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 1
-    assert capfd.readouterr().err == f"howdah {arguments[0]}: /proc/x: No such file or directory\n"
+    # Where the limit is low, a server first logs that it has raised its own.
+    lines = [line for line in capfd.readouterr().err.splitlines() if "soft limit" not in line]
+    assert lines == [f"howdah {arguments[0]}: /proc/x: No such file or directory"]
 
 
 # -- commands -----------------------------------------------------------------------

@@ -54,11 +54,11 @@ def dial(port: int) -> socket.socket:
 
 def all_of(connection: socket.socket) -> bytes:
     """What comes until the server closes, by force or not."""
-    found = b""
+    found = bytearray()
     with contextlib.suppress(ConnectionResetError):
         while data := connection.recv(1 << 16):
             found += data
-    return found
+    return bytes(found)
 
 
 def said(port: int, *pieces: bytes) -> bytes:
@@ -573,7 +573,8 @@ def test_large_answers_that_nobody_reads_make_room(monkeypatch: pytest.MonkeyPat
     size = 16 << 20
     monkeypatch.setattr(server_module, "MAX_UNSENT_BYTES", size * 5 // 2)
     large = answer(200, bytes(size), "application/octet-stream")
-    with serving(lambda _: large) as port:
+    # On a busy machine the readers take more than ten seconds to come to their answers.
+    with serving(lambda _: large, timeout_s=60.0) as port:
         readers = [dial(port) for _ in range(3)]
         for reader in readers:
             reader.sendall(GET % b"/")

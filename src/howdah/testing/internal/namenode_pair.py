@@ -28,9 +28,11 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.rpc.session import Call
+from howdah.users.current import process_user
 
 T = TypeVar("T")
-ROOT = "root"
+ROOT = process_user()
+"""The superuser: the user that runs the namenodes."""
 CLIENT = b"0123456789abcdef"
 
 
