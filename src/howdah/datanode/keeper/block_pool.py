@@ -11,6 +11,8 @@ threads; each asks here before it serves its namenode and before it obeys it:
    this pool. A namenode has no say about the blocks of another nameservice.
 4. The replicas of an order to delete are left out of full reports from the same moment on:
    whoever is heard as the next active sees none of them (`inventory`).
+5. A namenode that was taken out of the nameservice is not heard any more. An answer that it
+   owed is dropped, and counts neither for it, should it come again, nor for another one.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from howdah import errors
 from howdah.datanode.channel.commands import FinalizeUpgrade, Order
@@ -42,6 +45,15 @@ from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, signed64
 log = logging.getLogger(__name__)
 
 _SERVING_TIMEOUT_S = 60.0
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A namenode of a nameservice, from its coming to its leaving. The same namenode may come
+    again as another member, while it still owes an answer as this one."""
+
+    name: str
+    has_left: bool = False
 
 
 class BlockPool:
@@ -101,23 +113,32 @@ class BlockPool:
                 self._directories.release_pool(pool_id)
             return pool_id
 
-    def namenode_left(self, namenode: str) -> None:
-        """This namenode was taken out of the nameservice."""
+    def namenode_left(self, namenode: Member) -> None:
+        """This namenode was taken out of the nameservice: nothing that it says counts from now
+        on."""
         with self._changed:
-            self._claim.heard(namenode, claims=False, txid=self._claim.txid)
+            namenode.has_left = True
+            self._claim.heard(namenode.name, claims=False, txid=self._claim.txid)
+            self._changed.notify_all()
+
+    def _is_dropped(self, namenode: Member, what: str) -> bool:
+        """Whether nobody listens to `namenode` any more, which is logged. With the lock."""
+        if not (self._stopping or namenode.has_left):
+            return False
+        log.info("namenode %s is left, and %s is dropped", namenode.name, what)
+        return True
 
     # --- joining ---
 
-    def join(self, namespace: Namespace, node: DatanodeAddress) -> None:
+    def join(self, member: Member, namespace: Namespace, node: DatanodeAddress) -> None:
         """Have the block pool served; `node` is this datanode as the namenode shall know it.
 
         Raises InconsistentStorage for a namespace that is not this one, and whatever
         `DataDirectories.join` raises; RetriableError when the datanode or this nameservice
-        ends.
+        ends, or the namenode has left it.
         """
         with self._joining:
-            if self._stopping:
-                raise errors.RetriableError(f"nameservice {self.nameservice} is left")
+            self._check_member(member)
             self._check(namespace)
             for volume, reason in self._directories.join(namespace):
                 self._command(LeaveVolume(volume.storage_id, reason))
@@ -125,7 +146,14 @@ class BlockPool:
             self._namespace = namespace
             self._command(ServePool(namespace.pool_id))
             self._on_known()
-            self._wait_until_served(namespace.pool_id)
+            self._wait_until_served(member, namespace.pool_id)
+
+    def _check_member(self, member: Member) -> None:
+        with self._changed:
+            if self._stopping:
+                raise errors.RetriableError(f"nameservice {self.nameservice} is left")
+            if member.has_left:
+                raise errors.RetriableError(f"namenode {member.name} is left")
 
     def _check(self, namespace: Namespace) -> None:
         known = self._namespace
@@ -154,10 +182,10 @@ class BlockPool:
                 self._is_served = True
                 self._changed.notify_all()
 
-    def _wait_until_served(self, pool_id: str) -> None:
+    def _wait_until_served(self, member: Member, pool_id: str) -> None:
         with self._changed:
             if not self._changed.wait_for(
-                lambda: self._stopping or self._is_served, _SERVING_TIMEOUT_S
+                lambda: self._stopping or member.has_left or self._is_served, _SERVING_TIMEOUT_S
             ):
                 raise errors.RemoteError(
                     f"the data process does not serve {pool_id} within {_SERVING_TIMEOUT_S:g} s"
@@ -165,11 +193,14 @@ class BlockPool:
 
     # --- obeying ---
 
-    def heard(self, namenode: str, status: pb.NNHAStatusHeartbeatProto) -> None:
-        """What `namenode` says of itself in the answer of a heartbeat."""
+    def heard(self, member: Member, status: pb.NNHAStatusHeartbeatProto) -> None:
+        """What a namenode says of itself in the answer of a heartbeat."""
+        namenode = member.name
         claims = status.state == pb.NNHAStatusHeartbeatProto.ACTIVE
         txid = signed64(status.txid)
         with self._changed:
+            if self._is_dropped(member, "the answer to its last heartbeat"):
+                return
             before, newest = self._claim.active, self._claim.txid
             change = self._claim.heard(namenode, claims=claims, txid=txid)
         where = f"{self.pool_id}: namenode {namenode}"
@@ -190,15 +221,19 @@ class BlockPool:
                     newest,
                 )
 
-    def heard_of_upgrade(self, namenode: str, status: types_pb2.RollingUpgradeStatusProto) -> None:
-        """What `namenode` says of a rolling upgrade of its own; only the active counts. It
+    def heard_of_upgrade(self, member: Member, status: types_pb2.RollingUpgradeStatusProto) -> None:
+        """What a namenode says of a rolling upgrade of its own; only the active counts. It
         comes before the orders of the same answer, and so do its consequences."""
-        pool_id = self.pool_id
-        if pool_id is None or self.active != namenode or status.blockPoolId != pool_id:
+        pool_id, namenode = self.pool_id, member.name
+        if pool_id is None or status.blockPoolId != pool_id:
             return
         keeps = not status.finalized
-        if keeps != self._keeps_deleted:
+        with self._changed:
+            if self._stopping or member.has_left or self.active != namenode:
+                return
+            is_news = keeps != self._keeps_deleted
             self._keeps_deleted = keeps
+        if is_news:
             self._command(KeepDeleted(pool_id, keeps))
             log.warning(
                 "%s: namenode %s %s",
@@ -209,12 +244,13 @@ class BlockPool:
                 else "has finalized its rolling upgrade: the trash is deleted",
             )
 
-    def obeys(self, namenode: str, order: Order) -> bool:
+    def obeys(self, member: Member, order: Order) -> bool:
         """Whether this order of this namenode is to be obeyed; logged where it is not."""
         strange = sorted(_pools_of(order) - {self.pool_id})
         with self._changed:
-            if self._stopping:
+            if self._is_dropped(member, f"its order {type(order).__name__}"):
                 return False
+            namenode = member.name
             is_from_active = self._claim.obeys(namenode, order)
             if is_from_active and not strange and isinstance(order, Invalidate):
                 self._will_delete(order.blocks)

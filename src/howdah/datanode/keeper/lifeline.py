@@ -96,7 +96,7 @@ class LifelineSender:
 
     def _send(self) -> None:
         request = self._heartbeat()
-        if request is None:
+        if request is None or self._stopping:
             return
         began_ns = time.perf_counter_ns()
         try:

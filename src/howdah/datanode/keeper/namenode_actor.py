@@ -68,7 +68,7 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper import reports
 from howdah.datanode.keeper.actor_facts import HA_STATES, ActorFacts
-from howdah.datanode.keeper.block_pool import BlockPool
+from howdah.datanode.keeper.block_pool import BlockPool, Member
 from howdah.datanode.keeper.cache_reports import CachedBlocks, CacheReportSchedule
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.incremental_reports import AWAY, IncrementalReports, News
@@ -132,6 +132,10 @@ class _ShutDown(Exception):
     """The namenode has this datanode shut down."""
 
 
+class _Left(Exception):
+    """The namenode was taken out of its nameservice while it owed an answer."""
+
+
 class NamenodeActor:
     """One namenode, as this datanode deals with it."""
 
@@ -162,6 +166,7 @@ class NamenodeActor:
         self._client = RpcClient(address, PROTOCOL)
         self._node = node
         self._pool = pool
+        self._member = Member(self.name)
         self._directories = directories
         self._inventory = inventory
         self._gauges = gauges
@@ -227,9 +232,11 @@ class NamenodeActor:
             self._lifeline.start()
 
     def stop(self) -> None:
+        """Whatever the namenode has yet to answer is dropped."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
+        self._pool.namenode_left(self._member)
         if self._lifeline is not None:
             self._lifeline.stop()
 
@@ -271,6 +278,8 @@ class NamenodeActor:
         while not self._stopping:
             try:
                 self._live()
+            except _Left:
+                return
             except Exception as error:
                 # A datanode that tells none of its namenodes anything had better be gone.
                 log.exception("dealing with namenode %s failed on a defect", self.name)
@@ -298,6 +307,8 @@ class NamenodeActor:
                 log.info("namenode %s does not know this datanode: registering again", self.name)
                 joined = False
             except AWAY as error:
+                if self._stopping:
+                    return
                 if not away:
                     log.warning("namenode %s is away: %s", self.name, error)
                 away = self.is_away = True
@@ -324,8 +335,11 @@ class NamenodeActor:
                 self._pause(_LONGEST_PAUSE_S)
 
     def _refused(self, refusal: Refusal) -> bool:
-        """Wait before the namenode is called again; or False if the datanode ends."""
+        """Wait before the namenode is called again; or False if the datanode ends, or the
+        namenode was left."""
         with self._changed:
+            if self._stopping:
+                return False
             self._keeps_news = False
             self._news.clear()
         self.refusal = refusal
@@ -365,7 +379,7 @@ class NamenodeActor:
     def _call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         began_ns = time.perf_counter_ns()
         try:
-            answer = self._client.call(method, request, response_type)
+            answer = self._ask(method, request, response_type)
         except errors.UnregisteredNode as error:
             raise _Unknown from error
         work = _WORK.get(method)
@@ -373,16 +387,26 @@ class NamenodeActor:
             self._activity.took(work, time.perf_counter_ns() - began_ns)
         return answer
 
+    def _ask(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
+        """`_Left` where nobody wants the answer any more, whatever it is."""
+        try:
+            answer = self._client.call(method, request, response_type)
+        except (errors.HowdahError, OSError) as error:
+            if self._stopping:
+                raise _Left from error
+            raise
+        if self._stopping:
+            raise _Left
+        return answer
+
     # --- joining ---
 
     def _join(self) -> None:
-        info = self._client.call(
-            "versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto
-        )
+        info = self._ask("versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto)
         namespace = Namespace.from_proto(info.info)
         node = self._node()
-        self._pool.join(namespace, node)
-        answer = self._client.call(
+        self._pool.join(self._member, namespace, node)
+        answer = self._ask(
             "registerDatanode",
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
             pb.RegisterDatanodeResponseProto,
@@ -445,9 +469,9 @@ class NamenodeActor:
             if self._slow is slow:
                 self._slow = None
         self._reports.granted(answer.fullBlockReportLeaseId)
-        self._pool.heard(self.name, answer.haStatus)
+        self._pool.heard(self._member, answer.haStatus)
         if answer.HasField("rollingUpgradeStatusV2"):
-            self._pool.heard_of_upgrade(self.name, answer.rollingUpgradeStatusV2)
+            self._pool.heard_of_upgrade(self._member, answer.rollingUpgradeStatusV2)
         for order in decode_orders(answer.cmds):
             self._obey(order)
 
@@ -473,7 +497,7 @@ class NamenodeActor:
         return self._heartbeat_request(self._inventory.states(pool_id), wants_lease=False)
 
     def _obey(self, order: Order) -> None:
-        if not self._pool.obeys(self.name, order):
+        if not self._pool.obeys(self._member, order):
             return
         match order:
             case Register():

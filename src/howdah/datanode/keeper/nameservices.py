@@ -164,7 +164,8 @@ class Nameservices:
         with self._judging:
             refusals = [actor.refusal for actor in self._actors()]
             reasons = [refusal.reason for refusal in refusals if refusal is not None]
-            if len(reasons) == len(refusals):
+            # There are none for a moment, where all of them are replaced.
+            if refusals and len(reasons) == len(refusals):
                 log.error(
                     "every namenode refuses this datanode, which has nobody left to serve: %s",
                     "; ".join(reasons),
@@ -256,7 +257,6 @@ class Nameservices:
             actor.stop()
         _wait_for_the_end(gone)
         for actor in gone:
-            nameservice.pool.namenode_left(actor.name)
             log.warning("nameservice %s: namenode %s is left", nameservice.name, actor.name)
         for actor in fresh.values():
             log.info("nameservice %s: namenode %s is new", nameservice.name, actor.name)

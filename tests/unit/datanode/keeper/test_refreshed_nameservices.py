@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,11 +11,15 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import (
     Invalidate,
+    KeepDeleted,
     NameservicesAwaited,
     ReplicaReceived,
     ServePool,
 )
 from howdah.datanode.keeper import nameservices
+from howdah.datanode.keeper.block_pool import Member
+from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.proto import types_pb2
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import ExtendedBlock
 
@@ -144,8 +148,7 @@ def test_a_nameservice_that_was_left_is_not_obeyed(make_namenode: Make, start_wi
     left = subject.nameservices.all[1].pool
     refresh(subject, east=[east])
     block = ExtendedBlock(OTHER_POOL, 5, 1001, 100)
-    name = f"{west.address[0]}:{west.address[1]}"
-    assert not left.obeys(name, Invalidate((block,)))
+    assert not left.obeys(Member("any"), Invalidate((block,)))
 
 
 def test_a_nameservice_whose_namenode_is_down_holds_up_nobody_and_is_awaited(
@@ -174,3 +177,108 @@ def test_what_is_refused_by_all_that_is_left_ends_the_datanode(
     assert subject.stopped == []
     refresh(subject, west=[west])
     assert subject.ended.wait(20)
+
+
+# --- answers that come too late ---
+
+
+class Late:
+    """A namenode that was the active one, is taken out, and still owes an answer."""
+
+    def __init__(self, start_with: Start, old: FakeNamenode, other: FakeNamenode) -> None:
+        self.old, self.other = old, other
+        self.subject = start_with({"ha": [old, other]}, heartbeat_s=0.02)
+        self.pool = self.subject.nameservices.all[0].pool
+        wait_until(lambda: self.pool.active is not None)
+        for namenode in (old, other):
+            namenode.wait_for("report")
+        self.actor = self.subject.nameservices.all[0].actors[0]
+        self.answers = old.waits["heartbeat"] = threading.Event()
+        old.wait_for("heartbeat", old.names().count("heartbeat") + 1)
+        old.txid, old.orders = 11, [deletion(BLOCK)]
+
+    def answer(self) -> None:
+        """Nobody waits for it but the thread that called."""
+        del self.old.waits["heartbeat"]
+        self.answers.set()
+        assert self.actor.wait_until_ended(30)
+
+
+@pytest.fixture
+def late(make_namenode: Make, start_with: Start, monkeypatch: pytest.MonkeyPatch) -> Iterator[Late]:
+    monkeypatch.setattr(nameservices, "END_TIMEOUT_S", 0.05)
+    case = Late(start_with, make_namenode(txid=10), make_namenode(is_active=False, txid=10))
+    yield case
+    case.answers.set()
+
+
+def deletion(block: ExtendedBlock) -> pb.DatanodeCommandProto:
+    order = pb.BlockCommandProto(action=pb.BlockCommandProto.INVALIDATE, blockPoolId=block.pool_id)
+    order.blocks.add(blockId=block.block_id, genStamp=block.generation_stamp, numBytes=100)
+    return pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockCommand, blkCmd=order)
+
+
+def orders(subject: Subject) -> list[Invalidate]:
+    return [each for each in subject.commands if isinstance(each, Invalidate)]
+
+
+def test_the_late_answer_of_a_namenode_that_was_left_changes_nothing(late: Late) -> None:
+    refresh(late.subject, ha=[late.other])
+    assert late.pool.active is None
+    late.answer()
+    assert late.pool.active is None
+    assert orders(late.subject) == []
+    late.other.is_active, late.other.txid = True, 11
+    wait_until(lambda: late.pool.active is not None)
+
+
+def test_the_late_answer_of_a_namenode_does_not_count_when_it_has_come_again(late: Late) -> None:
+    refresh(late.subject, ha=[late.other])
+    late.old.is_active, late.old.orders = False, []
+    del late.old.waits["heartbeat"]
+    refresh(late.subject, ha=[late.other, late.old])
+    late.old.wait_for("report", 2)
+    stale = pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=12)
+    late.pool.heard(late.actor._member, stale)
+    assert late.pool.active is None
+    assert not late.pool.obeys(late.actor._member, Invalidate((BLOCK,)))
+    late.answers.set()
+
+
+def test_a_late_answer_starts_no_rolling_upgrade(late: Late) -> None:
+    upgrade = types_pb2.RollingUpgradeStatusProto(blockPoolId=POOL, finalized=False)
+    member = late.actor._member
+    assert late.pool.active == member.name
+    refresh(late.subject, ha=[late.other])
+    late.pool.heard_of_upgrade(member, upgrade)
+    assert not any(isinstance(each, KeepDeleted) for each in late.subject.commands)
+
+
+def test_a_namenode_that_was_left_makes_no_namespace_known(
+    make_namenode: Make, start_with: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nameservices, "END_TIMEOUT_S", 0.05)
+    wrong, right = make_namenode(pool=OTHER_POOL, namespace_id=6), make_namenode()
+    answers = wrong.waits["version"] = threading.Event()
+    subject = start_with({"ha": [wrong]}, heartbeat_s=0.02)
+    wrong.wait_for("version")
+    actor = subject.nameservices.all[0].actors[0]
+    refresh(subject, ha=[right])
+    answers.set()
+    assert actor.wait_until_ended(30)
+    right.wait_for("report")
+    assert subject.nameservices.all[0].pool.pool_id == POOL
+    assert subject.stopped == []
+
+
+def test_a_datanode_whose_nameservices_all_change_their_names_goes_on(
+    make_namenode: Make, start_with: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no nameservice for a moment, and the last answer of the old one comes then."""
+    monkeypatch.setattr(nameservices, "END_TIMEOUT_S", 0.05)
+    namenode = make_namenode()
+    subject = start_with({"east": [namenode]}, heartbeat_s=0.02)
+    namenode.wait_for("report")
+    subject.nameservices.all = ()
+    assert subject.nameservices._judge()
+    assert subject.stopped == []
