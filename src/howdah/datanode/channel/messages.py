@@ -118,6 +118,9 @@ class ReconfigurationAsked:
 class NamenodesAsked:
     """An administrator asks which namenodes the configuration names by now."""
 
+    number: int = 0
+    """The answer has it, too: one that comes too late is not taken for that of the next."""
+
 
 @dataclass(frozen=True, slots=True)
 class PoolDeleted:
@@ -131,6 +134,8 @@ class VolumeRemoved:
     """The volume is used no more, as it was ordered; nothing of it is left in memory."""
 
     storage_id: str
+    number: int = -1
+    """Of the order: the same directory may be a volume again, and be removed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +276,7 @@ class NamenodesRefreshed:
     """The namenodes are those of the configuration, or `problem` says why not."""
 
     problem: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +402,8 @@ class RemoveVolume:
     """The volume is taken out of the configuration: nobody is to use it."""
 
     storage_id: str
+    number: int = -1
+    """The answer has it, too."""
 
 
 @dataclass(frozen=True, slots=True)

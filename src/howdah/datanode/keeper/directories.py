@@ -85,6 +85,8 @@ class DataDirectories:
         }
         self.unusable = unusable
         """Directories that failed before they became volumes, with the reason."""
+        for directory in directories:
+            self._check_storage_id(directory)
         self.volumes = VolumeSet([directory.volume for directory in directories], policy)
         self.uuid = self._common_uuid()
 
@@ -145,6 +147,17 @@ class DataDirectories:
                 )
             )
         return uuids.pop() if uuids else new_datanode_uuid(secrets.randbelow)
+
+    def _check_storage_id(self, directory: _Directory) -> None:
+        """Namenodes and this datanode know a volume by its storage ID. A directory that was copied
+        has that of another one."""
+        for other in tuple(self._directories):
+            if other is not directory and other.volume.storage_id == directory.volume.storage_id:
+                raise errors.InconsistentStorage(
+                    f"{directory.volume.path} and {other.volume.path} have the same storage ID, "
+                    f"{directory.volume.storage_id}: one of them is a copy of the other. Take it "
+                    "out of dfs.datanode.data.dir"
+                )
 
     def claim_pool(self, pool_id: str, nameservice: str) -> None:
         """Raises `InconsistentStorage` if another nameservice has this block pool."""
@@ -213,6 +226,7 @@ class DataDirectories:
             raise errors.InconsistentStorage(
                 f"{path} belongs to datanode {version.datanode_uuid}, and this is {self.uuid}"
             )
+        self._check_storage_id(directory)
         lock = storage.lock()
         try:
             for namespace in namespaces:

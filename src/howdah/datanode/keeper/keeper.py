@@ -436,12 +436,12 @@ class Keeper:
                 self._nameservices.report_now(full=not incremental, namenode=namenode)
             case ReconfigurationAsked():
                 self._reconfiguration.start()
-            case NamenodesAsked():
-                threading.Thread(target=self._refresh, name="refresh", daemon=True).start()
+            case NamenodesAsked(number):
+                self._begin_refresh(number)
             case PoolDeleted(pool_id):
                 self._inventory.pool_deleted(pool_id)
-            case VolumeRemoved(storage_id):
-                self._reconfiguration.removed(storage_id)
+            case VolumeRemoved(_, number):
+                self._reconfiguration.removed(number)
             case PoolServed(pool_id):
                 self._nameservices.pool_served(pool_id)
                 self._scanners.pool_served(pool_id)
@@ -461,7 +461,17 @@ class Keeper:
             case _:
                 log.error("the data process sent %s, which is no event", type(message).__name__)
 
-    def _refresh(self) -> None:
+    def _begin_refresh(self, number: int) -> None:
+        refresh = threading.Thread(
+            target=self._refresh, args=(number,), name="refresh", daemon=True
+        )
+        try:
+            refresh.start()
+        except RuntimeError as error:
+            log.error("the namenodes stay as they are: %s", error)
+            self._command(NamenodesRefreshed(str(error), number))
+
+    def _refresh(self, number: int) -> None:
         """An administrator asks for the namenodes that the configuration names by now."""
         problem = ""
         try:
@@ -473,7 +483,7 @@ class Keeper:
         except Exception as error:
             log.exception("the refresh of the namenodes failed on a defect")
             problem = repr(error)
-        self._command(NamenodesRefreshed(problem))
+        self._command(NamenodesRefreshed(problem, number))
 
     def _pool_left(self, pool_id: str) -> None:
         self._scanners.pool_left(pool_id)

@@ -37,6 +37,7 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.scan import pools_on, scan_pool
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import RECONFIGURABLE, reserves
+from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 
 log = logging.getLogger(__name__)
@@ -74,17 +75,26 @@ class Reconfiguration:
         self._report = report
         self._next_number = len(inventory.volumes.all)
         self._changed = threading.Condition()
-        self._removed: set[str] = set()
+        self._removal = 0
+        """The number of the last order to remove a volume."""
+        self._is_removed = False
 
     def start(self) -> None:
         """Take the look, on a thread of its own."""
-        threading.Thread(target=self._run, name="reconfiguration", daemon=True).start()
+        look = threading.Thread(target=self._run, name="reconfiguration", daemon=True)
+        try:
+            look.start()
+        except RuntimeError as error:
+            log.error("there is no new look at the configuration: %s", error)
+            self._command(Reconfigured((PropertyChange("", "", "", str(error)),)))
 
-    def removed(self, storage_id: str) -> None:
-        """The data process does not use this volume any more."""
+    def removed(self, number: int) -> None:
+        """The data process has carried out this order to use a volume no more. An answer that
+        comes after its time is none to a later order."""
         with self._changed:
-            self._removed.add(storage_id)
-            self._changed.notify_all()
+            if number == self._removal:
+                self._is_removed = True
+                self._changed.notify_all()
 
     def _run(self) -> None:
         try:
@@ -157,7 +167,11 @@ class Reconfiguration:
             raise errors.InvalidConfiguration("; ".join(failures))
         for volume in present.values():
             if volume.path not in wanted:
-                self._remove(volume)
+                try:
+                    self._remove(volume)
+                except (errors.HowdahError, OSError) as error:
+                    log.error("%s cannot be removed: %s", volume.path, error)
+                    failures.append(f"{volume.path}: {error}")
         self._report()
         if failures:
             raise errors.InvalidConfiguration("; ".join(failures))
@@ -169,17 +183,26 @@ class Reconfiguration:
             )
         reserve = reserves(fresh)(kind, path)
         volume = self._directories.add(kind, path, reserve, self._namespaces())
+        try:
+            self._use(volume, reserve)
+        except BaseException:
+            # As if nobody had tried, or it would stay locked, by this very process.
+            if volume in self._inventory.volumes.all:
+                self._inventory.remove(volume)
+            self._directories.remove(volume)
+            raise
+
+    def _use(self, volume: Volume, reserve: Reserve) -> None:
+        """Have it known and used, with the replicas that it has."""
         found = ReplicaMap()
         alone = VolumeSet([volume])
-        volume.number = self._next_number
-        self._next_number += 1
         # Also those whose namenodes have yet to answer, as at a start.
         pools = {namespace.pool_id for namespace in self._namespaces()}
         for pool_id in sorted(pools.union(pools_on(volume))):
             scan_pool(alone, pool_id, found)
         if volume.failure is not None:
-            self._directories.remove(volume)
             raise errors.InconsistentStorage(volume.failure)
+        volume.number = self._next_number
         replicas = [
             (pool_id, replica) for pool_id in found.pools() for replica in found.of_pool(pool_id)
         ]
@@ -194,19 +217,24 @@ class Reconfiguration:
             tuple(_found(pool_id, replica) for pool_id, replica in replicas),
         )
         self._inventory.add(volume, replicas)
-        self._command(order)
         if not volume.is_transient:
-            self._scanners.add(volume)
+            try:
+                self._scanners.add(volume)
+            except RuntimeError as error:
+                raise errors.RemoteError(f"nobody would verify {volume}: {error}") from error
+        self._next_number += 1
+        self._command(order)
         log.info("%s is added with %d replicas", volume, len(replicas))
 
     def _remove(self, volume: Volume) -> None:
         self._scanners.remove(volume.storage_id)
-        self._command(RemoveVolume(volume.storage_id))
         with self._changed:
-            is_gone = self._changed.wait_for(
-                lambda: volume.storage_id in self._removed, REMOVAL_TIMEOUT_S
-            )
-            self._removed.discard(volume.storage_id)
+            self._removal += 1
+            self._is_removed = False
+            number = self._removal
+        self._command(RemoveVolume(volume.storage_id, number))
+        with self._changed:
+            is_gone = self._changed.wait_for(lambda: self._is_removed, REMOVAL_TIMEOUT_S)
         if not is_gone:
             raise errors.RemoteError(
                 f"the data process still uses {volume.path} after {REMOVAL_TIMEOUT_S:g} s"

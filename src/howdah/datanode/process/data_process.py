@@ -231,8 +231,8 @@ class DataProcess:
                 self._cache.leave_pool(pool_id)
             case NameservicesAwaited(names):
                 self._protocol.awaited = names
-            case NamenodesRefreshed(problem):
-                self._protocol.refresh.ended(problem)
+            case NamenodesRefreshed(problem, number):
+                self._protocol.refresh.ended(problem, number)
             case Identity(pool_id, node):
                 self._copies.sources[pool_id] = node
                 self._recoveries.uuid = self._server.balancing.uuid = node.uuid
@@ -251,8 +251,8 @@ class DataProcess:
             case AddVolume():
                 volume = add_volume(self._store, self._workers, self._gauges, command)
                 measure(volume, self._settings.latency.sampled_percent, self._gauges)
-            case RemoveVolume(storage_id):
-                remove_volume(self._store, self._workers, storage_id)
+            case RemoveVolume(storage_id, number):
+                remove_volume(self._store, self._workers, storage_id, number)
             case Reconfigured(changes):
                 self._protocol.reconfiguration.ended(changes)
             case LeaveVolume(storage_id, reason):

@@ -64,9 +64,10 @@ def add_volume(
     return volume
 
 
-def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str) -> None:
+def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str, number: int) -> None:
+    """The keeper hears of the end, with the `number` of its order."""
     volume = store.volumes[storage_id]
     store.trouble.leave(volume, "it was taken out of the configuration", tell=False)
     store.volumes.remove(volume)
     workers.remove_volume(volume)
-    store.tell(VolumeRemoved(storage_id))
+    store.tell(VolumeRemoved(storage_id, number))

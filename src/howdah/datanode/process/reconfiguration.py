@@ -66,8 +66,9 @@ class NamenodesRefresh:
         self._notify = notify
         self._timeout_s = timeout_s
         self._one_at_a_time = threading.Lock()
-        self._answered = threading.Event()
-        self._problem = ""
+        self._changed = threading.Condition()
+        self._number = 0
+        self._problem: str | None = None
 
     def run(self) -> None:
         """Return when the namenodes are those of the configuration.
@@ -75,19 +76,27 @@ class NamenodesRefresh:
         Raises `RemoteError` with what keeps them from being that.
         """
         with self._one_at_a_time:
-            self._answered.clear()
-            self._notify(NamenodesAsked())
-            if not self._answered.wait(self._timeout_s):
+            with self._changed:
+                self._problem = None
+                number = self._number
+            self._notify(NamenodesAsked(number))
+            with self._changed:
+                self._changed.wait_for(lambda: self._problem is not None, self._timeout_s)
+                self._number += 1
+                problem = self._problem
+            if problem is None:
                 raise errors.RemoteError(
                     f"the namenodes were not refreshed within {self._timeout_s:g} s: see the log"
                 )
-            if self._problem:
-                raise errors.RemoteError(self._problem)
+            if problem:
+                raise errors.RemoteError(problem)
 
-    def ended(self, problem: str) -> None:
-        """Nothing to say is success."""
-        self._problem = problem
-        self._answered.set()
+    def ended(self, problem: str, number: int = 0) -> None:
+        """Nothing to say is success. The answer to an earlier question counts for no later one."""
+        with self._changed:
+            if number == self._number:
+                self._problem = problem
+                self._changed.notify_all()
 
 
 def _now_ms() -> int:

@@ -293,7 +293,11 @@ class VolumeScanners:
             self._scanners[volume.storage_id] = scanner
             for pool_id in self._pools:
                 scanner.add_pool(pool_id)
-        scanner.start()
+        try:
+            scanner.start()
+        except BaseException:
+            self.remove(volume.storage_id)
+            raise
 
     def remove(self, storage_id: str) -> None:
         """Leave the volume alone, if it was verified."""

@@ -258,8 +258,10 @@ class Volume:
                 os.pwrite(fd, b"probe", 0)
                 os.fsync(fd)
             finally:
-                os.close(fd)
-                os.unlink(path)
+                try:
+                    os.close(fd)
+                finally:
+                    os.unlink(path)
         except OSError as error:
             return error if is_about_the_disk(error) else None
         return None

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     AddVolume,
     Command,
     Reconfigured,
+    RemoveVolume,
     ReplicaOpened,
     ReplicaReceived,
 )
+from howdah.datanode.keeper import reconfiguration
 from howdah.datanode.keeper.directories import DataDirectories
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.reconfiguration import DATA_DIR, Reconfiguration
 from howdah.datanode.keeper.reports import Namespace
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.scanners.volume_scanner import VolumeScanner, VolumeScanners
 from howdah.datanode.settings import ScanSettings
 from howdah.datanode.volumes import block_files
 from howdah.transfer.blocks import ExtendedBlock
@@ -78,7 +86,7 @@ def test_the_keeper_knows_a_volume_before_the_data_process_uses_it(tmp_path: Pat
         .read_text()
         .replace(*(_uuid(path) for path in (second, first)))
     )
-    reconfiguration = Reconfiguration(
+    subject = Reconfiguration(
         conf,
         directories,
         inventory,
@@ -89,7 +97,7 @@ def test_the_keeper_knows_a_volume_before_the_data_process_uses_it(tmp_path: Pat
         report=lambda: None,
     )
     configured(tmp_path / "conf", first, second)
-    reconfiguration.start()
+    subject.start()
     assert ended.wait(60)
     assert [change.error for change in changes] == [""]
     *_, added = inventory.volumes.all
@@ -103,3 +111,107 @@ def test_the_keeper_knows_a_volume_before_the_data_process_uses_it(tmp_path: Pat
 def _uuid(path: Path) -> str:
     lines = (path / "current" / "VERSION").read_text().splitlines()
     return next(line for line in lines if line.startswith("datanodeUuid="))
+
+
+class Swap:
+    """A datanode with one volume, whose configuration names another one besides."""
+
+    def __init__(self, root: Path) -> None:
+        self.first, self.second = root / "a", root / "b"
+        self.root = root
+        conf = configured(root / "conf", self.first)
+        self.directories = DataDirectories.open([("DISK", self.first)])
+        self.directories.join(NAMESPACE)
+        self.inventory = Inventory(self.directories.volumes, ReplicaMap(), Gauges(1))
+        self.commands: list[Command] = []
+        self.answers = True
+        self.scanners = VolumeScanners(
+            ScanSettings.of(conf), self.inventory.finalized, lambda command: None
+        )
+        self.subject = Reconfiguration(
+            conf,
+            self.directories,
+            self.inventory,
+            self.scanners,
+            gauges=3,
+            namespaces=lambda: [NAMESPACE],
+            command=self.obey,
+            report=lambda: None,
+        )
+
+    def obey(self, command: Command) -> None:
+        self.commands.append(command)
+        if isinstance(command, RemoveVolume) and self.answers:
+            self.subject.removed(command.number)
+
+    def to(self, *volumes: Path) -> str:
+        """Have the configuration name these; what kept them from being used, if anything did."""
+        configured(self.root / "conf", *volumes)
+        (change,) = self.subject._look()
+        return change.error
+
+    @property
+    def used(self) -> list[str]:
+        return [volume.path for volume in self.inventory.volumes.all]
+
+
+@pytest.fixture
+def swap(tmp_path: Path) -> Iterator[Swap]:
+    made = Swap(tmp_path)
+    yield made
+    made.directories.close()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.EIO, "Input/output error"), RuntimeError("a defect of this test")],
+    ids=["of the disk", "a defect"],
+)
+@pytest.mark.parametrize("step", ["pools_on", "scan_pool", "start"])
+def test_a_directory_whose_adding_failed_is_added_by_the_next_try(
+    swap: Swap, monkeypatch: pytest.MonkeyPatch, error: Exception, step: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as failing:
+        if step == "start":
+            failing.setattr(VolumeScanner, step, fail)
+        else:
+            failing.setattr(reconfiguration, step, fail)
+        if isinstance(error, RuntimeError) and step != "start":
+            with pytest.raises(RuntimeError):
+                swap.to(swap.first, swap.second)
+        else:
+            assert str(swap.second) in swap.to(swap.first, swap.second)
+    assert swap.used == [str(swap.first)]
+    assert not any(isinstance(command, AddVolume) for command in swap.commands)
+    assert swap.to(swap.first, swap.second) == ""
+    assert swap.used == [str(swap.first), str(swap.second)]
+    third = swap.root / "c"
+    # A try that failed has taken up none of the three places.
+    assert swap.to(swap.first, swap.second, third) == ""
+
+
+def test_a_late_answer_to_a_removal_is_none_to_the_next_one(
+    swap: Swap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconfiguration, "REMOVAL_TIMEOUT_S", 0.01)
+    assert swap.to(swap.first, swap.second) == ""
+    swap.answers = False
+    assert "still uses" in swap.to(swap.first)
+    (order,) = (each for each in swap.commands if isinstance(each, RemoveVolume))
+    swap.subject.removed(order.number)
+    assert "still uses" in swap.to(swap.first)
+    assert swap.used == [str(swap.first), str(swap.second)]
+    swap.answers = True
+    assert swap.to(swap.first) == ""
+    assert swap.used == [str(swap.first)]
+
+
+def test_a_copy_of_a_directory_is_no_other_volume(swap: Swap) -> None:
+    shutil.copytree(swap.first, swap.second)
+    assert "have the same storage ID" in swap.to(swap.first, swap.second)
+    swap.directories.close()
+    with pytest.raises(errors.InconsistentStorage, match="have the same storage ID"):
+        DataDirectories.open([("DISK", swap.first), ("DISK", swap.second)])

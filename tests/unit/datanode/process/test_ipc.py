@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import (
+    Event,
     NamenodesAsked,
     PoolDeleted,
     ReportAsked,
@@ -20,6 +21,7 @@ from howdah.datanode.channel.messages import (
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
+from howdah.datanode.process.reconfiguration import NamenodesRefresh
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
@@ -344,6 +346,26 @@ def test_what_keeps_the_namenodes_from_being_refreshed_is_said(ipc: Ipc) -> None
     with pytest.raises(errors.RemoteError, match="no address of namenode west"):
         refresh(ipc)
     answering.join()
+
+
+def test_a_late_answer_to_a_refresh_is_none_to_the_next_one() -> None:
+    told: list[Event] = []
+    asked = NamenodesRefresh(told.append, timeout_s=0.01)
+    for _ in range(2):
+        with pytest.raises(errors.RemoteError, match="within"):
+            asked.run()
+    first, second = told
+    assert isinstance(first, NamenodesAsked)
+    assert isinstance(second, NamenodesAsked)
+
+    def late(event: Event) -> None:
+        assert isinstance(event, NamenodesAsked)
+        asked.ended("", second.number)
+        asked.ended("the namenodes stay as they are", event.number)
+
+    asked._notify = late
+    with pytest.raises(errors.RemoteError, match="stay as they are"):
+        asked.run()
 
 
 def test_only_who_runs_the_datanode_refreshes_its_namenodes(ipc: Ipc) -> None:
