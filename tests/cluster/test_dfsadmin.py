@@ -11,6 +11,8 @@ import pytest
 from howdah.cli.main import main
 from howdah.errors import SafeMode
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.storage.layout import StorageDirectory
+from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 
@@ -101,9 +103,28 @@ def test_the_newest_image_is_fetched(run: Run, cluster: MiniCluster, tmp_path: P
     http = cluster.http.removeprefix("http://")
     words = ("-D", f"dfs.namenode.http-address={http}", "-fetchImage", str(tmp_path))
     assert run(*words) == (0, "", "")
-    [image] = tmp_path.iterdir()
-    originals = [path / "current" / image.name for path in cluster.data_dirs("namenode")]
-    assert image.read_bytes() == originals[0].read_bytes()
+    [image] = tmp_path.glob("fsimage_" + "[0-9]" * 19)
+    original = cluster.data_dirs("namenode")[0] / "current"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["VERSION", "seen_txid", image.name, f"{image.name}.md5"]
+    )
+    for name in (image.name, f"{image.name}.md5"):
+        assert (tmp_path / name).read_bytes() == (original / name).read_bytes()
+    restored = NamenodeVersion.parse((tmp_path / "VERSION").read_text("latin-1"), "fetched")
+    assert restored == StorageDirectory(original.parent).read_version(NamenodeVersion)
+    assert int((tmp_path / "seen_txid").read_text()) == int(image.name.removeprefix("fsimage_"))
+
+
+def test_images_of_another_filesystem_are_not_mixed(
+    run: Run, cluster: MiniCluster, tmp_path: Path
+) -> None:
+    http = cluster.http.removeprefix("http://")
+    words = ("-D", f"dfs.namenode.http-address={http}", "-fetchImage", str(tmp_path))
+    other = NamenodeVersion(1, "CID-other", "BP-other", 0)
+    (tmp_path / "VERSION").write_text(other.format(0))
+    code, _, complained = run(*words)
+    assert (code, "another filesystem (CID-other, BP-other)" in complained) == (255, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["VERSION"]
 
 
 def test_an_image_may_be_given_a_name(run: Run, cluster: MiniCluster, tmp_path: Path) -> None:

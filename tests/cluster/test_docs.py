@@ -117,7 +117,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
     assert kinds["docs/operating.md"] == [
-        *("sh", "xml", "xml", "sh", "sh", "sh", "xml"),
+        *("sh", "xml", "xml", "sh", "sh", "sh", "sh", "xml"),
         *("sh", "sh", "sh", "sh", "sh", "xml", "json", "xml", ""),
     ]
     assert set(kinds["docs/testing.md"]) == {"python"}
@@ -233,7 +233,7 @@ import os, subprocess, sys, time
 words = sys.argv[1:]
 runs = [sys.executable, "-m", "howdah", *words]
 if words not in (["namenode"], ["datanode"], ["secondarynamenode"],
-                 ["namenode", "-importCheckpoint"]):
+                 ["namenode", "-importCheckpoint"]) and "-importImage" not in words:
     os.execv(sys.executable, runs)
 with open({log!r}, "a") as log:
     server = subprocess.Popen(runs, stdout=log, stderr=log, start_new_session=True)
@@ -365,8 +365,8 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, importing, secondary, journals, controllers, _, web, front, leaving = blocks_of(
-        "docs/operating.md", "sh"
+    servers, restoring, importing, secondary, journals, controllers, _, web, front, leaving = (
+        blocks_of("docs/operating.md", "sh")
     )
     several = journals.code + controllers.code
     assert set(re.findall(r"^howdah (\w+)", several, re.MULTILINE)) <= set(COMMANDS)
@@ -401,6 +401,15 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
             name.unlink()
     (terminal.top / "name").rename(terminal.top / "lost")
     terminal.run(importing.code, **here)
+    with howdah.connect(conf=conf) as fs:
+        assert fs.exists("/a")
+    backup = terminal.top / "backup"
+    backup.mkdir()
+    fetch, restore = restoring.code.replace("/backup", str(backup)).splitlines()
+    terminal.run(fetch, **here)
+    terminal.end()
+    shutil.rmtree(terminal.top / "name")
+    terminal.run(restore, **here)
     with howdah.connect(conf=conf) as fs:
         assert fs.exists("/a")
 

@@ -134,6 +134,12 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         help="begin with the image in dfs.namenode.checkpoint.dir",
     )
     parser.add_argument(
+        "-importImage",
+        type=Path,
+        metavar="FILE",
+        help="begin with an image that dfsadmin -fetchImage brought, or the newest in a directory",
+    )
+    parser.add_argument(
         "-upgrade", action="store_true", help="begin with directories of an older Hadoop"
     )
     parser.add_argument(
@@ -184,6 +190,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     chosen = (
         "format",
         "importCheckpoint",
+        "importImage",
         "upgrade",
         "upgradeOnly",
         "rollback",
@@ -191,9 +198,10 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         "bootstrapStandby",
         "initializeSharedEdits",
     )
-    if sum(getattr(options, name) for name in chosen) > 1:
+    asked = [name for name in chosen if getattr(options, name) not in (False, None)]
+    if len(asked) > 1:
         raise UsageError("only one of " + ", ".join(f"-{name}" for name in chosen))
-    if options.rollingUpgrade is not None and any(getattr(options, name) for name in chosen):
+    if options.rollingUpgrade is not None and asked:
         raise UsageError("-rollingUpgrade goes with no other option")
     begin(options)
     check_configuration(conf)
@@ -236,16 +244,20 @@ def namenode(argv: list[str], conf: Configuration) -> int:
 
         initialize_shared_edits(conf, force=options.force)
         return 0
-    if options.importCheckpoint:
+    if options.importCheckpoint or options.importImage is not None:
         from howdah.namenode.nameservice.place import alone
-        from howdah.namenode.process.importing import import_checkpoint
+        from howdah.namenode.process.importing import import_checkpoint, import_image
 
         conf = alone(
             conf,
-            "-importCheckpoint",
-            "put the image into dfs.namenode.name.dir, or import it with this namenode alone",
+            "-importCheckpoint" if options.importCheckpoint else "-importImage",
+            "import it with this namenode alone (without dfs.ha.namenodes), then share its log "
+            "again with -initializeSharedEdits -force, and copy it with -bootstrapStandby",
         )
-        import_checkpoint(conf)
+        if options.importCheckpoint:
+            import_checkpoint(conf)
+        else:
+            import_image(conf, options.importImage)
     if options.rollingUpgrade == "rollback":
         from howdah.namenode.process.rolling_back import roll_back_upgrade
 

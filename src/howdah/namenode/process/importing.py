@@ -1,8 +1,12 @@
-"""`howdah namenode -importCheckpoint`: new name directories from a checkpoint (shell).
+"""`howdah namenode -importCheckpoint` and `-importImage`: new name directories (shell).
 
 When all name directories are lost, the image that a secondary namenode keeps in
-`dfs.namenode.checkpoint.dir` becomes the namespace. The checkpoint is read and not
-changed. The new directories have to be without images and log.
+`dfs.namenode.checkpoint.dir`, or one that `howdah dfsadmin -fetchImage` brought, becomes the
+namespace. What is imported is read and not changed. The new directories have to be without
+images and log.
+
+An image does not say of which cluster and block pool it is, and the datanodes obey no other:
+the file VERSION beside it does.
 """
 
 from __future__ import annotations
@@ -15,15 +19,16 @@ from pathlib import Path
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.namenode.images.image import write_image
-from howdah.namenode.process.loading import Loaded, load
+from howdah.namenode.images.image import read_image, write_image
+from howdah.namenode.process.loading import load
 from howdah.namenode.process.settings import image_codec
+from howdah.namenode.tree.namespace import Namespace
 from howdah.storage import disk
 from howdah.storage.edits.segments import list_segments
-from howdah.storage.image.files import list_images, save_image
+from howdah.storage.image.files import check_image, list_images, read_sum, save_image
 from howdah.storage.image.sections import Sink
-from howdah.storage.layout import StorageDirectory, StorageState
-from howdah.storage.version import NAMENODE_LAYOUT_VERSION
+from howdah.storage.layout import CURRENT_NAME, VERSION_NAME, StorageDirectory, StorageState
+from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +50,73 @@ def import_checkpoint(conf: Configuration) -> None:
             raise errors.InconsistentStorage(
                 f"there is no checkpoint in {', '.join(map(str, images))}"
             )
-        _write(storages, set(name_directories), loaded, image_codec(conf))
+        _write(
+            storages,
+            set(name_directories),
+            loaded.namespace,
+            loaded.version,
+            loaded.last_txid,
+            image_codec(conf),
+        )
     finally:
         for lock in loaded.locks:
             lock.release()
+
+
+def import_image(conf: Configuration, path: Path) -> None:
+    """Write what an image holds, or the newest one in a directory, into the name and edits
+    directories.
+
+    Raises InconsistentStorage if these hold something, or if the image is not accompanied by a
+    VERSION of the same namespace; PathNotFound, CorruptImage.
+    """
+    name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+    roots = list(dict.fromkeys([*name_directories, *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]))
+    storages = [StorageDirectory(root) for root in roots]
+    _check_free(storages)
+    image = _image_at(path)
+    if read_sum(image) is None:
+        log.warning("%s has no sum beside it: whether it is whole shows only as it is read", image)
+    else:
+        check_image(image)
+    with open(image, "rb", buffering=0) as file:
+        namespace, counters = read_image(file, str(image))
+    version = _version_beside(image, counters.namespace_id)
+    _write(storages, set(name_directories), namespace, version, counters.txid, image_codec(conf))
+
+
+def _image_at(path: Path) -> Path:
+    if not path.is_dir():
+        if not path.exists():
+            raise errors.PathNotFound(f"{path}: there is no such image")
+        return path
+    current = path / CURRENT_NAME
+    images = list_images([path, *([current] if current.is_dir() else [])])
+    if not images:
+        raise errors.PathNotFound(f"{path} has no image, whose name would be fsimage_NUMBER")
+    return images[0].path
+
+
+def _version_beside(image: Path, namespace_id: int) -> NamenodeVersion:
+    path = image.with_name(VERSION_NAME)
+    try:
+        text = path.read_text("latin-1")
+    except FileNotFoundError as error:
+        raise errors.InconsistentStorage(
+            f"{path} is missing, which says of which cluster and block pool {image.name} is. It is "
+            "in `current` of each directory of the lost namenode, and `howdah dfsadmin "
+            "-fetchImage DIRECTORY` brings it. Else write it, with the lines "
+            f"namespaceID={namespace_id}, storageType=NAME_NODE, "
+            f"layoutVersion={NAMENODE_LAYOUT_VERSION}, clusterID=… (from current/VERSION of a "
+            "datanode's directory), blockpoolID=… and cTime=… (from current/BP-…/current/VERSION "
+            "there)"
+        ) from error
+    version = NamenodeVersion.parse(text, str(path))
+    if version.namespace_id != namespace_id:
+        raise errors.InconsistentStorage(
+            f"{image} is of namespace {namespace_id}, {path} of {version.namespace_id}"
+        )
+    return version
 
 
 def _check_free(storages: Sequence[StorageDirectory]) -> None:
@@ -65,22 +133,25 @@ def _check_free(storages: Sequence[StorageDirectory]) -> None:
 
 
 def _write(
-    storages: Sequence[StorageDirectory], image_roots: set[Path], loaded: Loaded, codec: str
+    storages: Sequence[StorageDirectory],
+    image_roots: set[Path],
+    namespace: Namespace,
+    version: NamenodeVersion,
+    txid: int,
+    codec: str,
 ) -> None:
     def write(sink: Sink) -> None:
-        write_image(
-            loaded.namespace, loaded.version.namespace_id, loaded.last_txid, sink, codec=codec
-        )
+        write_image(namespace, version.namespace_id, txid, sink, codec=codec)
 
     now_ms = time.time_ns() // 1_000_000
-    version = replace(loaded.version, layout_version=NAMENODE_LAYOUT_VERSION)
+    version = replace(version, layout_version=NAMENODE_LAYOUT_VERSION)
     for storage in storages:
         disk.make_directory(storage.root)
         with storage.lock():
             storage.create()
             if storage.root in image_roots:
-                save_image([storage.current], loaded.last_txid, write)
-            storage.write_seen_txid(loaded.last_txid)
+                save_image([storage.current], txid, write)
+            storage.write_seen_txid(txid)
             # Last, for this makes it a formatted directory.
             storage.write_version(version, now_ms)
-        log.info("imported transaction %d into %s", loaded.last_txid, storage.root)
+        log.info("imported transaction %d into %s", txid, storage.root)

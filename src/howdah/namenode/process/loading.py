@@ -170,7 +170,8 @@ def _end_transitions(storages: Sequence[StorageDirectory]) -> None:
         if state is StorageState.MISSING:
             # It may be the one that says which way the others have to go.
             raise errors.InconsistentStorage(
-                f"name directory {storage.root} is missing: {_advice(state, has_others=True)}"
+                f"name directory {storage.root} is missing: "
+                + _advice(storage, state, has_others=True)
             )
     with contextlib.ExitStack() as held:
         for storage in storages:
@@ -293,20 +294,35 @@ def _by_state(
         if not formatted or (storage not in formatted and storage not in empty):
             raise errors.InconsistentStorage(
                 f"name directory {storage.root} is {state.value}: "
-                + _advice(state, has_others=bool(formatted))
+                + _advice(storage, state, has_others=bool(formatted))
             )
     return formatted, empty
 
 
-def _advice(state: StorageState, *, has_others: bool) -> str:
+def _advice(storage: StorageDirectory, state: StorageState, *, has_others: bool) -> str:
     if not has_others:
-        return "format it first with 'howdah namenode -format'"
+        if state is StorageState.NOT_FORMATTED and _has_metadata(storage):
+            return (
+                "there are images or a log in it, but no current/VERSION. Do not format it, which "
+                "would erase them: move them elsewhere, with the VERSION of their namenode, and "
+                "start with 'howdah namenode -importImage FILE'"
+            )
+        return (
+            "if it is on a disk that is not mounted, mount it; a new, empty filesystem is made "
+            "with 'howdah namenode -format'; one that is restored from an image or a secondary's "
+            "checkpoint, with 'howdah namenode -importImage FILE' or '-importCheckpoint'"
+        )
     if state is StorageState.MISSING:
         return (
             "mount it; or, if it is lost for good, make it an empty directory, "
             "which is then filled from the others, or take it out of the configuration"
         )
     return "empty it, to have it filled from the other directories"
+
+
+def _has_metadata(storage: StorageDirectory) -> bool:
+    places = [each for each in (storage.root, storage.current) if each.is_dir()]
+    return bool(list_images(places)) or any(map(list_segments, places))
 
 
 def _seen_txid(formatted: Sequence[StorageDirectory]) -> int:
