@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import json
+import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -112,7 +115,14 @@ def test_units_are_restricted(unit: Path) -> None:
 
 def test_logrotate_reads_its_configuration(tmp_path: Path) -> None:
     logrotate = program("logrotate")
-    done = run(logrotate, "--debug", "--state", tmp_path / "state", DEPLOY / "logrotate" / "howdah")
+    # The user howdah comes with an installation; here it is whoever runs the tests.
+    user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+    text = (DEPLOY / "logrotate" / "howdah").read_text()
+    assert "su howdah howdah\n" in text
+    configuration = tmp_path / "howdah"
+    configuration.write_text(text.replace("su howdah howdah\n", f"su {user} {group}\n"))
+    configuration.chmod(0o644)
+    done = run(logrotate, "--debug", "--state", tmp_path / "state", configuration)
     assert done.returncode == 0, done.stderr
     assert "error:" not in done.stderr
 

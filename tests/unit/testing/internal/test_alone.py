@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -36,14 +37,33 @@ def test_what_passes_alone_is_told_and_fails_nothing(pytester: pytest.Pytester) 
     done = ran(pytester, cluster=ONCE + PASSES)
     assert done.ret == pytest.ExitCode.OK
     done.stdout.fnmatch_lines(
-        ["*= failed beside others =*", "passed alone: tests/cluster/test_cluster.py::test_once"]
+        [
+            "*= failed beside others, and ran again alone =*",
+            "tests/cluster/test_cluster.py::test_once",
+            "    beside others: assert False",
+            "    alone: passed",
+            "*= failures without an explanation =*",
+            f"1 in {alone.RECORD}: *",
+        ]
     )
+
+
+def test_later_runs_remember_it_until_its_line_is_removed(pytester: pytest.Pytester) -> None:
+    ran(pytester, cluster=ONCE + PASSES)
+    (line,) = map(json.loads, (pytester.path / alone.RECORD).read_text().splitlines())
+    assert line["test"] == "tests/cluster/test_cluster.py::test_once"
+    assert line["beside_others"] == "assert False"
+    done = ran(pytester, cluster=ONCE + PASSES)
+    done.stdout.fnmatch_lines([f"1 in {alone.RECORD}: *"])
+    assert "ran again" not in done.stdout.str()
+    (pytester.path / alone.RECORD).write_text("")
+    assert "without an explanation" not in ran(pytester, cluster=PASSES).stdout.str()
 
 
 def test_workers_tell_what_failed(pytester: pytest.Pytester) -> None:
     done = ran(pytester, "-n", "2", cluster=ONCE + PASSES)
     assert done.ret == pytest.ExitCode.OK
-    done.stdout.fnmatch_lines(["passed alone: tests/cluster/test_cluster.py::test_once"])
+    done.stdout.fnmatch_lines(["tests/cluster/test_cluster.py::test_once", "    alone: passed"])
 
 
 @pytest.mark.parametrize("place", ["browser", "cluster", "compat", "crash", "spark"])
@@ -52,8 +72,10 @@ def test_what_fails_alone_as_well_fails_the_run(pytester: pytest.Pytester, place
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.stdout.fnmatch_lines(
         [
-            f"failed alone as well: tests/{place}/test_{place}.py::test_bad",
-            f"passed alone: tests/{place}/test_{place}.py::test_once",
+            f"tests/{place}/test_{place}.py::test_bad",
+            "    alone: failed as well",
+            f"tests/{place}/test_{place}.py::test_once",
+            "    alone: passed",
         ]
     )
 
@@ -63,14 +85,14 @@ def test_a_pure_test_has_no_second_run_and_takes_it_from_the_others(
 ) -> None:
     done = ran(pytester, unit=ONCE, cluster=ONCE)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    assert "failed beside others" not in done.stdout.str()
+    assert "ran again alone" not in done.stdout.str()
 
 
 def test_many_failures_are_no_chance(pytester: pytest.Pytester) -> None:
     many = "\n".join(ONCE.replace("once", f"once_{n}") for n in range(alone.MOST + 1))
     done = ran(pytester, cluster=many)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    assert "failed beside others" not in done.stdout.str()
+    assert "ran again alone" not in done.stdout.str()
 
 
 def test_a_test_that_takes_its_worker_with_it_has_no_second_run(
@@ -79,7 +101,7 @@ def test_a_test_that_takes_its_worker_with_it_has_no_second_run(
     dies = ONCE.replace("assert again", "import os; again or os._exit(3)")
     done = ran(pytester, "-n", "1", cluster=dies)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    assert "failed beside others" not in done.stdout.str()
+    assert "ran again alone" not in done.stdout.str()
 
 
 def test_one_that_does_not_end_fails(
@@ -89,7 +111,7 @@ def test_one_that_does_not_end_fails(
     monkeypatch.setattr(alone, "TIMEOUT_S", 0.2)
     done = ran(pytester, cluster=ONCE)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    done.stdout.fnmatch_lines(["alone it did not end within 0.2 s: *test_once"])
+    done.stdout.fnmatch_lines(["    alone: did not end within 0.2 s"])
 
 
 def test_wrong_types_fail_the_run_though_all_passed_alone(
@@ -98,4 +120,4 @@ def test_wrong_types_fail_the_run_though_all_passed_alone(
     monkeypatch.setattr(types_beside, "COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
     done = ran(pytester, "-p", types_beside.__name__, cluster=ONCE)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    done.stdout.fnmatch_lines(["passed alone: *test_once"])
+    done.stdout.fnmatch_lines(["*::test_once", "    alone: passed"])

@@ -2,18 +2,24 @@
 
 `./dev test` loads it with `-p`. Workers with servers and JVMs share a machine that may
 be shared itself; there a test may fail for a moment that nobody promised, or for a defect
-that only such a moment shows. Both have to be looked at, and neither is a reason to throw
+that only such a moment shows. Both have to be explained, and neither is a reason to throw
 away an hour of everybody's work: so, where at most `MOST` tests failed, and all of them start
 processes (`PLACES`), each is run again in a process of its own with nothing beside it. What
-fails again fails the run. What passes is told at the end of it, by name, and doesn't.
+fails again fails the run. What passes does not, but stands at the end of the run with both
+outcomes, and in `RECORD`: each run says how many lines are there until somebody has explained
+them and removes them.
 A test without processes is the same in every run and gets no second one, and neither does
 one that took its worker with it.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -27,30 +33,44 @@ PLACES: Final = tuple(
 COMMAND: Final = (sys.executable, "-m", "pytest", "-q", "-n0")
 TIMEOUT_S: Final = 1200
 
-_FAILED: Final = "failed"
-_DIED: Final = "the process died that ran it"
-_PASSED: Final = "passed alone"
+RECORD: Final = Path(".cache", "unexplained_failures.jsonl")
+"""Below the project's directory: one object a line for each test that failed and passed alone."""
 
-_failed: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+_PASSED: Final = "passed"
+
+
+@dataclass(slots=True)
+class _Failure:
+    """A test that failed: how, and the outcome of its second run, where it had one."""
+
+    message: str
+    took_worker: bool
+    alone: str = ""
+
+
+_failures: pytest.StashKey[dict[str, _Failure]] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What became of each test that failed, by its node id: nothing is known yet."""
-    config.stash[_failed] = {}
+    """Start with no failure; each is kept by the node id of its test."""
+    config.stash[_failures] = {}
     if not is_worker(config):
-        config.pluginmanager.register(_Watcher(config.stash[_failed]))
+        config.pluginmanager.register(_Watcher(config.stash[_failures]))
 
 
 class _Watcher:
     """Remembers which tests failed; a report knows nothing of the configuration."""
 
-    def __init__(self, failed: dict[str, str]) -> None:
-        self._failed = failed
+    def __init__(self, failures: dict[str, _Failure]) -> None:
+        self._failures = failures
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            died = report.when not in ("setup", "call", "teardown")  # so says pytest-xdist
-            self._failed[report.nodeid] = _DIED if died else _FAILED
+            # pytest-xdist reports a worker that died with a phase of its own.
+            took_worker = report.when not in ("setup", "call", "teardown")
+            crash = getattr(report.longrepr, "reprcrash", None)
+            message = str(crash.message if crash else report.longrepr).strip()
+            self._failures[report.nodeid] = _Failure(message.partition("\n")[0], took_worker)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -58,17 +78,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
     The workers have ended by now, as pytest-xdist's own hook was registered later; and what
     runs beside the tests (`types_beside`) has its say after this."""
-    failed = session.config.stash[_failed]
-    if is_worker(session.config) or session.exitstatus != pytest.ExitCode.TESTS_FAILED:
+    config = session.config
+    failures = config.stash[_failures]
+    if is_worker(config) or session.exitstatus != pytest.ExitCode.TESTS_FAILED:
         return
-    if not 0 < len(failed) <= MOST or _DIED in failed.values():
+    if not 0 < len(failures) <= MOST or any(each.took_worker for each in failures.values()):
         return
-    if not all(name.startswith(PLACES) for name in failed):
+    if not all(name.startswith(PLACES) for name in failures):
         return
-    for name in failed:
-        failed[name] = _alone(session.config, name)
-    if all(outcome == _PASSED for outcome in failed.values()):
+    for name, failure in failures.items():
+        failure.alone = _alone(config, name)
+    _record(config.rootpath / RECORD, failures)
+    if all(failure.alone == _PASSED for failure in failures.values()):
         session.exitstatus = pytest.ExitCode.OK
+
+
+def _record(path: Path, failures: dict[str, _Failure]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with path.open("a", encoding="utf-8") as file:
+        for name, failure in failures.items():
+            if failure.alone == _PASSED:
+                line = {"when": when, "test": name, "beside_others": failure.message}
+                file.write(json.dumps(line) + "\n")
 
 
 def _alone(config: pytest.Config, name: str) -> str:
@@ -79,21 +111,26 @@ def _alone(config: pytest.Config, name: str) -> str:
             command, cwd=config.rootpath, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"alone it did not end within {TIMEOUT_S} s"
-    return _PASSED if done.returncode == pytest.ExitCode.OK else "failed alone as well"
+        return f"did not end within {TIMEOUT_S} s"
+    return _PASSED if done.returncode == pytest.ExitCode.OK else "failed as well"
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    tried = {
-        name: what for name, what in config.stash[_failed].items() if what not in (_FAILED, _DIED)
-    }
-    if not tried:
-        return
-    terminalreporter.section("failed beside others")
-    for name, what in tried.items():
-        terminalreporter.write_line(f"{what}: {name}")
-    terminalreporter.write_line(
-        "What passed alone is a defect too, of the test or of what it tests."
-    )
+    tried = {name: each for name, each in config.stash[_failures].items() if each.alone}
+    if tried:
+        terminalreporter.section("failed beside others, and ran again alone")
+    for name, failure in tried.items():
+        terminalreporter.write_line(name)
+        terminalreporter.write_line(f"    beside others: {failure.message}")
+        terminalreporter.write_line(f"    alone: {failure.alone}")
+    record = config.rootpath / RECORD
+    if not is_worker(config) and record.exists():
+        count = len(record.read_text(encoding="utf-8").splitlines())
+        if count:
+            terminalreporter.section("failures without an explanation")
+            terminalreporter.write_line(
+                f"{count} in {RECORD}: a test that fails by chance is a defect, of the test or of "
+                "what it tests. Remove the line of one that is explained and mended."
+            )
