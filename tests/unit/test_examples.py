@@ -1,0 +1,86 @@
+"""The examples say what they need before they start anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from howdah.java import NoJava
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+@pytest.fixture(params=EXAMPLES, ids=lambda path: path.stem)
+def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """An example as a module that must not start a cluster."""
+    name = f"{request.param.stem}_of_examples"
+    spec = importlib.util.spec_from_file_location(name, request.param)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+
+    def start(*_: Any, **__: Any) -> None:
+        pytest.fail("a cluster was started")
+
+    monkeypatch.setattr(module, "MiniCluster", start)
+    monkeypatch.setattr(sys, "argv", [request.param.name])
+    return module
+
+
+def test_missing_packages_are_named_at_once(
+    example: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in example.PACKAGES:
+
+        def find(name: str, missing: str = package) -> ModuleSpec | None:
+            return None if name == missing else ModuleSpec(name, None)
+
+        monkeypatch.setattr(example, "find_spec", find)
+        with pytest.raises(SystemExit, match=f"pip install {package}$"):
+            example.main()
+
+
+def test_missing_java_is_named_at_once(
+    example: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find() -> Path:
+        raise NoJava("Java 17 or newer is needed")
+
+    monkeypatch.setattr(example, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr(example, "find_java_home", find)
+    with pytest.raises(SystemExit, match="Java 17 or newer is needed"):
+        example.main()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--days", "0"], "--days must be at least 1"),
+        (["--page", "/nowhere/lake.html"], "/nowhere is not a directory"),
+    ],
+)
+def test_lake_refuses_its_options_at_once(
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lake = next(path for path in EXAMPLES if path.stem == "lake")
+    spec = importlib.util.spec_from_file_location("lake_of_options", lake)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "lake_of_options", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(sys, "argv", ["lake.py", *arguments])
+    with pytest.raises(SystemExit):
+        module.main()
+    assert said in capsys.readouterr().err
