@@ -133,6 +133,35 @@ def test_paths_of_universal_pathlib_keep_host_and_port(top: str) -> None:
     assert not list(path.parent.iterdir())
 
 
+def test_paths_of_universal_pathlib_are_no_patterns(fs: Any, top: str, below: str) -> None:
+    upath = pytest.importorskip("upath")
+    fs.pipe({f"{below}/r1/x": b"another's", f"{below}/r[1]/y": b"mine"})
+    path = upath.UPath(top) / "r[1]"
+    with pytest.raises(FileNotFoundError):
+        (path / "x").rename(upath.UPath(top) / "moved")
+    assert [each.name for each in path.glob("*")] == ["y"]
+    assert [str(each) for each in path.rglob("*")] == [f"{top}/r[1]/y"]
+    path.rmdir()
+    assert fs.find(below) == [f"{below}/r1/x"]
+
+
+def test_pyarrow_takes_no_name_for_a_pattern(fs: Any, below: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = pyarrow.table({"k": ["a"], "v": [1]})
+    for where, number in (("t[1]", 1), ("t1", 1), ("t[1]", 2)):
+        dataset.write_dataset(
+            table,
+            f"{below}/{where}",
+            filesystem=fs,
+            format="parquet",
+            partitioning=["k"],
+            existing_data_behavior="delete_matching",
+            basename_template=f"{number}-{{i}}.parquet",
+        )
+    assert fs.find(below) == [f"{below}/t1/a/1-0.parquet", f"{below}/t[1]/a/2-0.parquet"]
+
+
 def test_duckdb_takes_the_filesystem(fs: Any, top: str, table: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:

@@ -13,7 +13,6 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.layout import InvalidInput
 from howdah.testing import MiniCluster
 from howdah.testing.trees import make_tree, read_tree
 
@@ -51,10 +50,22 @@ def test_any_name_is_a_source_when_its_pattern_is_escaped(bench: Any) -> None:
     assert bench.tree("dst") == {name: name.encode() for name in names}
 
 
-def test_source_that_is_no_pattern_by_intention_is_told_how_to_be_written(bench: Any) -> None:
-    bench.make("src", {"[x]{1}": b"1"})
-    with pytest.raises(InvalidInput, match=r"there is hdfs://.*/src/\\\[x\\\]\\{1\\}$"):
-        bench.copy("src/[x]{1}", "dst")
+def test_source_that_exists_is_no_pattern(bench: Any) -> None:
+    bench.make("src", {"[x]{1}": b"1", "x{1}": b"2", "a[b]/f": b"3", "ab/g": b"4"})
+    bench.copy("src/[x]{1}", "one")
+    bench.copy("src/a[b]", "tree")
+    with bench.fs.open(bench.path("one")) as stream:
+        assert stream.read() == b"1"
+    assert bench.tree("tree") == {"f": b"3"}
+    with verify(bench.spark, bench.uri("src/a[b]")) as found:
+        assert found.sums.files == 1
+
+
+def test_digests_may_be_kept_in_any_directory(bench: Any) -> None:
+    bench.make("src", {"a": b"1"})
+    for _ in range(2):
+        with verify(bench.spark, bench.uri("src"), manifest=bench.uri("digests[1]*")) as found:
+            assert found.sums.is_healthy
 
 
 def test_sources_in_a_file_are_parted_by_line_ends_alone(bench: Any) -> None:

@@ -7,6 +7,7 @@ import itertools
 import random
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -271,3 +272,163 @@ def test_files_that_are_there_already_are_not_moved(
     with pytest.raises(FileExistsError):
         fs.mv(source, target)
     assert fs.find("/a") == ["/a/d/e/g", "/a/d/f"]
+
+
+# --- names that could be patterns -----------------------------------------------------------
+
+NAMES = ("r[1]", "r?", "r*", "[!x]1", "r[1", "r]1[", "**", "[]", "[[]")
+NEIGHBOUR = "r1"
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of a file that could be a pattern for another one."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def beside(name: str) -> HowdahFileSystem:
+    """A filesystem with two files of each directory: one has the name, one it could match."""
+    fs = _view_of_two()
+    fs.pipe({f"/a/x/{name}": b"mine", f"/a/x/{NEIGHBOUR}": b"another's"})
+    fs.pipe({f"/a/t/{name}/part": b"mine", f"/a/t/{NEIGHBOUR}/part": b"another's"})
+    return fs
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_rm_of_a_name_removes_no_neighbour(
+    beside: HowdahFileSystem, name: str, as_list: bool
+) -> None:
+    for path, recursive in ((f"/a/x/{name}", False), (f"/a/t/{name}", True)):
+        beside.rm([path] if as_list else path, recursive=recursive)
+        assert not beside.exists(path)
+    assert beside.find("/a/x") == [f"/a/x/{NEIGHBOUR}"]
+    assert beside.find("/a/t") == [f"/a/t/{NEIGHBOUR}/part"]
+
+
+def test_rm_down_to_a_depth_removes_no_neighbour(beside: HowdahFileSystem, name: str) -> None:
+    beside.rm(f"/a/t/{name}", recursive=True, maxdepth=1)
+    assert beside.find("/a/t") == [f"/a/t/{NEIGHBOUR}/part"]
+
+
+@pytest.mark.parametrize("target", ["/a/new", "/b/new"])
+def test_mv_of_a_name_moves_no_neighbour(beside: HowdahFileSystem, name: str, target: str) -> None:
+    beside.mv(f"/a/x/{name}", target)
+    beside.mv(f"/a/t/{name}", f"{target}.tree", recursive=True)
+    assert beside.cat(target) == b"mine"
+    assert beside.find(f"{target}.tree") == [f"{target}.tree/part"]
+    assert beside.find("/a/x") == [f"/a/x/{NEIGHBOUR}"]
+    assert beside.find("/a/t") == [f"/a/t/{NEIGHBOUR}/part"]
+
+
+def test_mv_of_listed_names_moves_no_neighbour(beside: HowdahFileSystem, name: str) -> None:
+    beside.mv([f"/a/x/{name}"], "/b/all/")
+    assert beside.find("/b/all") == [f"/b/all/{name}"]
+    assert beside.find("/a/x") == [f"/a/x/{NEIGHBOUR}"]
+
+
+def test_cp_of_a_name_copies_that_file_to_the_target(beside: HowdahFileSystem, name: str) -> None:
+    beside.cp(f"/a/x/{name}", "/b/file")
+    beside.cp(f"/a/x/{name}", "/b/there")
+    beside.cp([f"/a/x/{name}"], "/b/listed/")
+    beside.cp(f"/a/t/{name}", "/b/tree", recursive=True)
+    assert beside.cat("/b/file") == b"mine"
+    assert beside.find("/b") == [
+        "/b/file", f"/b/listed/{name}", f"/b/there/{name}", "/b/tree/part"
+    ]  # fmt: skip
+
+
+def test_get_of_a_name_fetches_that_file(
+    beside: HowdahFileSystem, name: str, tmp_path: Path
+) -> None:
+    beside.get(f"/a/x/{name}", str(tmp_path / "file"))
+    (tmp_path / "there").mkdir()
+    beside.get(f"/a/x/{name}", str(tmp_path / "there"))
+    beside.get([f"/a/x/{name}"], f"{tmp_path}/listed/")
+    beside.get(f"/a/t/{name}", str(tmp_path / "tree"), recursive=True)
+    found = {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*") if each.is_file()}
+    assert found == {"file", f"there/{name}", f"listed/{name}", "tree/part"}
+    assert (tmp_path / "file").read_bytes() == b"mine"
+
+
+def test_put_of_a_name_sends_that_file(beside: HowdahFileSystem, name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"mine")
+    (tmp_path / NEIGHBOUR).write_bytes(b"another's")
+    (tmp_path / "tree" / name).mkdir(parents=True)
+    (tmp_path / "tree" / name / "part").write_bytes(b"mine")
+    beside.put(str(tmp_path / name), "/b/file")
+    beside.put(str(tmp_path / name), "/b/there")
+    beside.put([str(tmp_path / name)], "/b/listed/")
+    beside.put(str(tmp_path / "tree" / name), "/b/tree", recursive=True)
+    assert beside.find("/b") == [
+        "/b/file", f"/b/listed/{name}", f"/b/there/{name}", "/b/tree/part"
+    ]  # fmt: skip
+    assert beside.cat("/b/there/" + name) == b"mine"
+
+
+def test_what_is_asked_of_a_name_is_said_of_that_file(beside: HowdahFileSystem, name: str) -> None:
+    path, tree = f"/a/x/{name}", f"/a/t/{name}"
+    assert beside.cat(path) == b"mine"
+    assert beside.cat([path]) == {path: b"mine"}
+    assert beside.cat(tree, recursive=True, on_error="omit") == {f"{tree}/part": b"mine"}
+    assert beside.info(path)["size"] == beside.du(path) == beside.size(path) == 4
+    assert beside.find(tree) == [f"{tree}/part"]
+    assert beside.du(tree, total=False) == {f"{tree}/part": 4}
+    assert beside.expand_path(path) == [path]
+    assert beside.expand_path([path, tree], recursive=True) == sorted([path, tree, f"{tree}/part"])
+    assert path in beside.glob(path)
+    with beside.open(path) as stream:
+        assert stream.read() == b"mine"
+
+
+def test_patterns_of_names_that_are_not_there_still_match() -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/x/r1": b"1", "/a/x/r2": b"2", "/a/x/s": b"3"})
+    assert fs.expand_path("/a/x/r[12]") == ["/a/x/r1", "/a/x/r2"]
+    assert fs.cat("/a/x/r?") == {"/a/x/r1": b"1", "/a/x/r2": b"2"}
+    fs.cp("/a/x/r?", "/b/copies/")
+    fs.cp("/a/x/*1", "/b/one")
+    fs.rm("/a/x/r[12]")
+    assert fs.find("/a/x") == ["/a/x/s"]
+    assert fs.find("/b") == ["/b/copies/r1", "/b/copies/r2", "/b/one/r1"]
+    with pytest.raises(FileNotFoundError):
+        fs.rm("/a/x/[12]")
+
+
+def test_a_glob_that_matches_itself_is_a_pattern() -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/x/*": b"", "/a/x/y": b""})
+    assert fs.glob("/a/x/*") == ["/a/x/*", "/a/x/y"]
+    assert list(fs.glob("/a/x/*", detail=True)) == ["/a/x/*", "/a/x/y"]
+
+
+def test_pyarrow_takes_no_name_for_a_pattern_even_when_it_is_missing() -> None:
+    arrow = pytest.importorskip("pyarrow.fs")
+    fs = _view_of_two()
+    fs.pipe({"/a/r1": b"another's", "/a/run1/part": b"another's"})
+    theirs = arrow.PyFileSystem(arrow.FSSpecHandler(fs))
+    for call in (
+        lambda: theirs.delete_dir("/a/run[1]"),
+        lambda: theirs.delete_file("/a/r[1]"),
+        lambda: theirs.move("/a/run[1]", "/a/elsewhere"),
+        lambda: theirs.copy_file("/a/r[1]", "/a/copy"),
+    ):
+        with pytest.raises(FileNotFoundError):
+            call()
+    assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/r1", "/a/run1/part"]
+
+
+def test_keys_of_a_mapping_are_no_patterns() -> None:
+    fs = _view_of_two()
+    mapping = fs.get_mapper("/a/map")
+    mapping["r1"] = b"another's"
+    with pytest.raises(KeyError):
+        mapping["r[1]"]
+    with pytest.raises(KeyError):
+        del mapping["r[1]"]
+    mapping["r[1]"] = b"mine"
+    assert mapping["r[1]"] == b"mine"
+    assert mapping.getitems(["r[1]", "r[2]"], on_error="omit") == {"r[1]": b"mine"}
+    del mapping["r[1]"]
+    assert dict(mapping) == {"r1": b"another's"}

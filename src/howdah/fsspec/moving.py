@@ -1,6 +1,7 @@
 """Copies and moves of fsspec's: renames where the filesystem renames, and copies elsewhere.
 
 What a rename refuses is refused before anything is copied, and nobody copies a file onto itself.
+Which paths are patterns says `naming`.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsspec.core import has_magic
-from fsspec.spec import AbstractFileSystem
+from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.implementations.local import make_path_posix
 
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
+from howdah.fsspec.naming import LocalNames, NamingFileSystem, Paths, check_below
 from howdah.options import CopyCheck
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ log = logging.getLogger(__name__)
 _COPY_BYTES = 4 * 1024 * 1024
 
 
-class MovingFileSystem(AbstractFileSystem):  # type: ignore[misc]
+class MovingFileSystem(NamingFileSystem):
     """What of `HowdahFileSystem` copies and moves."""
 
     _hdfs: FileSystem
@@ -36,6 +38,55 @@ class MovingFileSystem(AbstractFileSystem):  # type: ignore[misc]
     @abstractmethod
     def _create(self, path: str) -> FSDataOutputStream:
         """A new file in the place of an old one."""
+
+    def copy(
+        self,
+        path1: Paths,
+        path2: Paths,
+        recursive: bool = False,
+        maxdepth: int | None = None,
+        on_error: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """As fsspec's."""
+        sources, targets = self.paired(
+            path1, path2, self.isdir, recursive=recursive, maxdepth=maxdepth
+        )
+        on_error = on_error or ("ignore" if recursive else "raise")
+        super().copy(sources, targets, on_error=on_error, **kwargs)
+
+    def get(
+        self,
+        rpath: Paths,
+        lpath: Paths,
+        recursive: bool = False,
+        callback: Any = DEFAULT_CALLBACK,
+        maxdepth: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """As fsspec's."""
+        target = lpath if isinstance(lpath, list) else make_path_posix(lpath)
+        sources, targets = self.paired(
+            rpath, target, LocalNames().isdir, recursive=recursive, maxdepth=maxdepth
+        )
+        check_below(target, targets)
+        super().get(sources, targets, callback=callback, **kwargs)
+
+    def put(
+        self,
+        lpath: Paths,
+        rpath: Paths,
+        recursive: bool = False,
+        callback: Any = DEFAULT_CALLBACK,
+        maxdepth: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """As fsspec's."""
+        source = lpath if isinstance(lpath, list) else make_path_posix(lpath)
+        sources, targets = LocalNames().paired(
+            source, rpath, self.isdir, recursive=recursive, maxdepth=maxdepth
+        )
+        super().put(sources, targets, callback=callback, **kwargs)
 
     def mv(
         self,
@@ -51,7 +102,7 @@ class MovingFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if (
             not (isinstance(path1, str) and isinstance(path2, str))
             or maxdepth is not None
-            or has_magic(path1)
+            or self.is_pattern(path1)
         ):
             if path1 != path2:
                 names = tops = self._strip_protocol(path1)

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import errno
 import os
+import warnings
+from collections.abc import Iterator
+from glob import escape, has_magic
+from typing import Any
 
 import fsspec
 from upath import UPath
@@ -42,6 +46,24 @@ class HowdahPath(UPath):  # type: ignore[misc, unused-ignore]  # may not be inst
         if not exist_ok and self.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
         super().mkdir(mode=mode, parents=parents, exist_ok=exist_ok)
+
+    def glob(self, pattern: str, **options: Any) -> Iterator[HowdahPath]:
+        """What matches below this path, whose own name is no pattern."""
+        return self._matching(pattern, options) or super().glob(pattern, **options)
+
+    def rglob(self, pattern: str, **options: Any) -> Iterator[HowdahPath]:
+        """What matches anywhere below this path, whose own name is no pattern."""
+        return self._matching(f"**/{pattern}", options) or super().rglob(pattern, **options)
+
+    def _matching(self, pattern: str, options: dict[str, Any]) -> Iterator[HowdahPath] | None:
+        """The matches below a path that could be a pattern itself; None for other paths."""
+        top = self if self._relative_base is None else self.absolute()
+        if not has_magic(top.path):
+            return None
+        for name in sorted(name for name, value in options.items() if value not in (None, False)):
+            warnings.warn(f"{name} is ignored", UserWarning, stacklevel=3)
+        found = top.fs.glob(f"{escape(top.path).rstrip('/')}/{pattern}")
+        return (top.joinpath(name.removeprefix(top.path).removeprefix("/")) for name in found)
 
 
 def take_over(*schemes: str) -> None:

@@ -9,6 +9,7 @@ from howdah.cli.arguments.words import check_count, take_value
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.errors import IllegalArgument, PathNotFound
 from howdah.fs import glob
+from howdah.fs.named import named
 
 _PREFIXES: Final = "kmgtpe"
 
@@ -43,7 +44,7 @@ def _matching(words: list[str], cluster: Cluster) -> Iterator[str]:
         if not glob.has_wildcard(word):
             yield word
             continue
-        matching = cluster.fs.glob_status(word)
+        matching = named(cluster.fs, word)
         if not matching:
             raise PathNotFound(f"`{word}': No such file or directory")
         for status in matching:

@@ -16,8 +16,9 @@ from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs import glob, paths
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.named import named
 from howdah.fs.registry import connect, is_laid_over, meant
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs.loading import SCHEME
@@ -129,15 +130,15 @@ def sources_behind_views(
             if fs.scheme != SCHEME:
                 found.append(name)
                 continue
-            matching = [status.path for status in fs.glob_status(name)]
+            matching = [status.path for status in named(fs, name)]
             if not matching:
                 found.append(name)  # whoever looks for it says that it is not there
             for path in matching:
                 where = paths.parse(_behind(fs, path, conf))
                 if where.scheme == SCHEME:
-                    found.append(fs.uri + glob.escape(path))
+                    found.append(fs.uri + path)
                 else:
-                    found.append(f"{where.scheme}://{where.authority}{glob.escape(where.path)}")
+                    found.append(f"{where.scheme}://{where.authority}{where.path}")
     return tuple(found)
 
 

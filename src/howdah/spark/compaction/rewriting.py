@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.fs import paths
+from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
 from howdah.spark.common.attempts import remove_unfinished
 from howdah.spark.common.failures import from_spark
@@ -266,7 +266,7 @@ class Rewriter:
         if footer.has_one_schema:
             # Not left to Spark: it would take the schema of a summary file, were there one.
             first = next(iter(data_files(self._fs, directory))).path
-            reader.schema(reader.load(self._uri(first)).schema)
+            reader.schema(reader.load(self._fs.uri + glob.escape(first)).schema)
         return reader.load(self._uri(directory))
 
     def _uri(self, path: str) -> str:

@@ -11,8 +11,9 @@ from typing import Final
 
 from howdah import keys
 from howdah.config import Configuration
-from howdah.fs import glob, paths
+from howdah.fs import paths
 from howdah.fs.api import FileSystem
+from howdah.fs.named import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import SourceGone
@@ -122,23 +123,15 @@ def _look_at_sources(
         location = paths.parse(name)
         number = numbers[location.scheme, location.authority]
         fs = listed[number].connect()
-        statuses = fs.glob_status(name)
+        statuses = named(fs, name)
         if not statuses:
-            raise InvalidInput(f"{name} doesn't exist{_hint(fs, name)}")
+            raise InvalidInput(f"{name} doesn't exist")
         return [
             (Source(number, status.path, fs.uri + status.path, status.is_directory), status)
             for status in statuses
         ]
 
     return listed, tuple(chain.from_iterable(for_each(look, names)))
-
-
-def _hint(fs: FileSystem, name: str) -> str:
-    """How to escape a path that was read as a pattern."""
-    path = fs.resolve(name)
-    if not glob.has_wildcard(path) or status_of(fs, path) is None:
-        return ""
-    return f", since sources are patterns; there is {fs.uri}{glob.escape(path)}"
 
 
 def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:

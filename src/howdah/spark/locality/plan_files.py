@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.fs import paths
+from howdah.fs import glob, paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
@@ -203,7 +203,9 @@ class PlanFiles:
         # The addresses of the namenodes, which Spark may not know.
         options = {name: value for name, value in own.items() if name.startswith(("fs.", "dfs."))}
         reader: Any = self._spark.read.format(FORMAT).options(**options)
-        frame: DataFrame = reader.load(f"{self._fs.uri}{self.directory}/marks").select("path")
+        frame: DataFrame = reader.load(f"{self._fs.uri}{glob.escape(self.directory)}/marks").select(
+            "path"
+        )
         return frame
 
     def forget(self) -> None:

@@ -23,6 +23,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.replicas import Replicas
+from howdah.fs.named import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.spark.common.failures import from_spark
@@ -205,13 +206,13 @@ def _look_at(
         fs = connect(located, conf=conf, user=user)
         Replicas(fs)  # refuses filesystems without replicas
         places[Place.of(located, conf, user)] = None
-        found = fs.glob_status(target)
+        found = named(fs, target)
         if not found:
             raise errors.PathNotFound(f"{target} does not exist")
         roots.update((status.path, status) for status in found)
     if len(places) != 1:
-        named = ", ".join(place.uri for place in places) or "none"
-        raise errors.IllegalArgument(f"one filesystem at a time, not {named}")
+        listed = ", ".join(place.uri for place in places) or "none"
+        raise errors.IllegalArgument(f"one filesystem at a time, not {listed}")
     (place,) = places
     return place, _outermost(roots)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs import paths
+from howdah.fs import glob, paths
 from howdah.fs.registry import connect
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Manifest:
 
     def read(self, run: str) -> DataFrame:
         """The digests of a run, by its URI."""
-        return self._spark.read.parquet(run)
+        # Spark reads patterns.
+        return self._spark.read.parquet(self._fs.uri + glob.escape(self._fs.resolve(run)))
 
     def write(self, digests: DataFrame) -> str:
         """Add a run; return its URI. It appears as a whole, by a rename."""

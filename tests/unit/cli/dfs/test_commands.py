@@ -444,3 +444,21 @@ def test_a_pipe_in_a_directory_is_named_and_one_that_is_named_is_read(
             written.result()
     assert dfs("-cat", "/to/file", "/pipe").out == "12"
     assert dfs("-test", "-e", "/to/pipe").code == 1
+
+
+# -- names that could be patterns ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["r[1]", "r?", "r*", "{r1,r2}"])
+def test_a_path_that_exists_is_no_pattern(dfs: Any, fs: Any, name: str, tmp_path: Path) -> None:
+    for each in (name, "r1", "r2"):
+        fs.write_bytes(f"/d/{each}", each.encode())
+    assert dfs("-cat", f"/d/{name}").out == name
+    assert dfs("-get", f"/d/{name}", f"{tmp_path}/got").code == 0
+    assert (tmp_path / "got").read_text() == name
+    assert dfs("-cp", f"/d/{name}", "/copy").code == 0
+    assert fs.read_bytes("/copy") == name.encode()
+    assert dfs("-rm", "-skipTrash", f"/d/{name}").out == f"Deleted /d/{name}\n"
+    assert [each.name for each in fs.list_status("/d")] == ["r1", "r2"]
+    if name != "{r1,r2}":
+        assert dfs("-rm", "-skipTrash", f"/d/{name}").out.startswith("Deleted /d/r1\n")

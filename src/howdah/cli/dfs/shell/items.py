@@ -15,6 +15,7 @@ from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
 from howdah.fs import glob, paths
+from howdah.fs.named import named
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -212,44 +213,49 @@ class Filesystems:
 
         return howdah.connect(uri, conf=self._conf)
 
-    def _resolve(self, text: str, *, local: bool) -> tuple[FileSystem, str, Style]:
-        """Filesystem, absolute path (or pattern) and style of an argument."""
+    def _resolve(self, text: str, *, local: bool) -> tuple[FileSystem, str, str, Style]:
+        """Filesystem, absolute path, the same as a pattern, and style of an argument."""
         if not text:
             raise UsageError("Can not create a Path from an empty string")
         location = paths.parse(text)
         if location.is_qualified:
             fs = self._of(location)
             names_no_path = text.removeprefix(f"{text.partition(':')[0]}://") == location.authority
-            path = fs.working_directory() if names_no_path else location.path
-            return fs, paths.normalize(path), Style(f"{location.scheme}://{location.authority}")
+            path = paths.normalize(fs.working_directory() if names_no_path else location.path)
+            return fs, path, path, Style(f"{location.scheme}://{location.authority}")
         fs = self.local() if local else self.default()
         if location.path.startswith("/"):
-            return fs, paths.normalize(location.path), Style()
+            path = paths.normalize(location.path)
+            return fs, path, path, Style()
         base = fs.working_directory()
-        start = glob.escape(base) if glob.has_wildcard(location.path) and not local else base
-        return fs, paths.normalize(location.path, start), Style(base=base)
+        path = paths.normalize(location.path, base)
+        pattern = paths.normalize(location.path, glob.escape(base))
+        return fs, path, pattern, Style(base=base)
 
     def item(self, text: str, *, local: bool = False) -> Item:
         """The one path that an argument names literally, there or not."""
-        fs, path, style = self._resolve(text, local=local)
+        fs, path, _, style = self._resolve(text, local=local)
         return Item(fs, path, style, status_or_none(fs, path), typed=text)
 
     def expand(self, text: str) -> list[Item]:
-        """The paths that an argument stands for; itself, there or not, if it is no pattern.
+        """The paths that an argument stands for: itself if it exists or is no pattern, else what
+        matches.
 
         Raises `PathProblem` for a pattern that nothing matches.
         """
-        fs, path, style = self._resolve(text, local=False)
-        if not glob.has_wildcard(path):
+        fs, path, pattern, style = self._resolve(text, local=False)
+        if not glob.has_wildcard(text):
             return [Item(fs, path, style, status_or_none(fs, path), typed=text)]
-        matching = fs.glob_status(path)
-        if not matching and glob.is_literal(path):
+        found = named(fs, path, pattern)
+        if not found and glob.is_literal(text):
             # Nothing but escapes: it names one path, which may yet be made.
-            name = glob.unescape(path)
+            name = glob.unescape(pattern)
             return [Item(fs, name, style, typed=glob.unescape(text))]
-        if not matching:
+        if not found:
             raise PathProblem.missing(text)
-        return [Item(fs, status.path, style, status) for status in matching]
+        if found[0].path == path:
+            return [Item(fs, path, style, found[0], typed=text)]
+        return [Item(fs, status.path, style, status) for status in found]
 
     def target(self, text: str) -> Item:
         """The one path to write to, there or not; a pattern must match one and no more.

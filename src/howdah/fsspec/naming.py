@@ -1,0 +1,153 @@
+"""Which paths of a call are names, and which are patterns; and where copies go.
+
+fsspec's calls take either: `rm("/d/*")`, `rm("/d/r[1].csv")`. Names may have `*`, `?` and `[` in
+them, so what a program found in a listing must not be taken for a pattern. A path is a name
+
+- if it exists as it is;
+- if the caller is a library whose own calls take names only (`NAMES_ONLY`). Such a name that does
+  not exist is missing, and is no pattern for its neighbours.
+
+`glob` is given patterns only. There a path that exists is a name if it would not match itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from glob import has_magic
+from types import FrameType
+from typing import Any, Final
+
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractFileSystem
+from fsspec.utils import other_paths
+
+from howdah import errors
+
+NAMES_ONLY: Final = ("fsspec.mapping", "pyarrow", "upath")
+"""Modules, with what is below them: fsspec's mappings (`get_mapper`), pyarrow's filesystems,
+paths of universal_pathlib."""
+_BETWEEN: Final = ("fsspec", "howdah.fsspec")
+
+Paths = str | list[str]
+
+
+class NamingFileSystem(AbstractFileSystem):  # type: ignore[misc]
+    """A filesystem on which a path that exists is a name, whatever its characters."""
+
+    def is_pattern(self, path: str) -> bool:
+        """Whether a path of a call stands for those that it matches, and not for itself."""
+        return has_magic(path) and not caller_gives_names() and not self.lexists(path)
+
+    def expand_path(
+        self,
+        path: Any,
+        recursive: bool = False,
+        maxdepth: int | None = None,
+        assume_literal: bool = False,
+        **kwargs: Any,
+    ) -> list[str]:
+        """The names that are meant: the matches of patterns, and if `recursive` what is below."""
+        if maxdepth is not None and maxdepth < 1:
+            raise ValueError("maxdepth must be at least 1")
+        found: set[str] = set()
+        for given in [path] if isinstance(path, str | os.PathLike) else path:
+            name = self._strip_protocol(given)
+            tops, depth = [name], maxdepth
+            if not assume_literal and self.is_pattern(name):
+                tops = self.glob(name, maxdepth=maxdepth, **kwargs)
+                found.update(tops)
+                # The matches are the first level.
+                depth = None if maxdepth is None else maxdepth - 1
+                if not recursive or depth == 0:
+                    continue
+            for top in tops:
+                if recursive:
+                    found.update(self.find(top, maxdepth=depth, withdirs=True, **kwargs))
+                if top not in found and (not recursive or self.exists(top)):
+                    found.add(top)
+        if not found:
+            raise errors.PathNotFound(f"{path} does not exist").about(str(path))
+        return sorted(found)
+
+    def glob(self, path: str, maxdepth: int | None = None, **kwargs: Any) -> Any:
+        """As fsspec's. A path that exists and does not match itself, as `/d/r[1].csv`, is
+        itself: dask and others pass every path to `glob`."""
+        name = self._strip_protocol(path)
+        if has_magic(name) and not fnmatchcase(name, name) and self.lexists(name):
+            return {name: self.info(name)} if kwargs.get("detail") else [name]
+        return super().glob(path, maxdepth=maxdepth, **kwargs)
+
+    def paired(
+        self,
+        sources: Paths,
+        target: Paths,
+        is_directory: Callable[[str], bool],
+        *,
+        recursive: bool,
+        maxdepth: int | None,
+    ) -> tuple[list[str], list[str]]:
+        """The files and directories to copy, and a target for each, by fsspec's rules.
+
+        One source goes into a target that is a directory; the sources of a list go below the
+        target by their last names; two lists are pairs already.
+        """
+        if isinstance(sources, list) and isinstance(target, list):
+            return sources, target
+        is_one = isinstance(sources, str | os.PathLike)
+        given = "" if isinstance(sources, list) else os.fspath(sources)
+        is_pattern = is_one and self.is_pattern(self._strip_protocol(given))
+        names = self.expand_path(sources, recursive=recursive, maxdepth=maxdepth)
+        if is_one and (not recursive or maxdepth is not None):
+            names = [name for name in names if not self.isdir(name)]
+        if not names:
+            return [], []
+        if is_pattern:
+            goes_into = len(names) == 1
+        else:
+            goes_into = (
+                is_one
+                and not given.endswith("/")
+                and isinstance(target, str)
+                and (target.endswith("/") or is_directory(target))
+            )
+        return names, other_paths(names, target, exists=goes_into, flatten=not is_one)
+
+
+class LocalNames(NamingFileSystem, LocalFileSystem):  # type: ignore[misc]
+    """The local disk, whose names are not taken for patterns either."""
+
+
+def caller_gives_names() -> bool:
+    """Whether the call comes from one of `NAMES_ONLY`, directly or by way of fsspec."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if is_below(module, NAMES_ONLY):
+            return True
+        if not is_below(module, _BETWEEN):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def is_below(module: str, packages: Sequence[str]) -> bool:
+    """Whether a module is one of the packages, or in one.
+
+    >>> is_below("pyarrow.fs", ["pyarrow"]), is_below("pyarrows", ["pyarrow"])
+    (True, False)
+    """
+    return any(module == each or module.startswith(f"{each}.") for each in packages)
+
+
+def check_below(target: Paths, names: Sequence[str]) -> None:
+    """Raises ValueError if a name that a server gave leads out of the target."""
+    if isinstance(target, list):
+        return
+    root = os.path.abspath(target)
+    for name in names:
+        place = os.path.abspath(name)
+        if place != root and not place.startswith(root.rstrip(os.sep) + os.sep):
+            raise ValueError(f"{name!r} would be copied to {place!r}, which is not in {target!r}")
