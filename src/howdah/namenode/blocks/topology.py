@@ -46,11 +46,16 @@ class RackMap:
     """Locations by address, then by host name, as a topology table gives them."""
 
     def __init__(self, table: dict[str, str] | None = None) -> None:
+        self._has_table = table is not None
         self._table = {name: normalise(rack) for name, rack in (table or {}).items()}
 
     def location(self, ip: str, hostname: str = "") -> str:
         found = self._table.get(ip) or self._table.get(hostname)
         return found if found is not None else DEFAULT_RACK
+
+    def lacks(self, ip: str, hostname: str = "") -> bool:
+        """Whether there is a table, and this datanode is not in it."""
+        return self._has_table and ip not in self._table and hostname not in self._table
 
     def known_location(self, ip: str, hostname: str = "") -> str | None:
         """None if it has to be looked up first."""

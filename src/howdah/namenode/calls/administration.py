@@ -41,6 +41,19 @@ class NodeFiles:
     racks: RackMap
 
 
+def warn_of_unknown(racks: RackMap, node: Datanode) -> None:
+    """Log that a datanode is not in the table of racks: what nobody placed may be on the rack of
+    any other replica."""
+    if racks.lacks(node.identity.ip, node.identity.hostname):
+        log.warning(
+            "datanode %s (%s) is not in the table of net.topology.table.file.name: it counts as "
+            "being on %s until its address is there and 'howdah dfsadmin -refreshNodes' was run",
+            node.name,
+            node.identity.hostname,
+            node.location,
+        )
+
+
 class AdministrationFiles(Protocol):
     """What waits for files and name servers, beside the loop."""
 
@@ -106,6 +119,7 @@ class Administration:
         core.racks = racks
         for node in core.datanodes.live():
             identity = node.identity
+            warn_of_unknown(racks, node)
             location = racks.known_location(identity.ip, identity.hostname)
             if location is not None:
                 self._relocate(node, location)

@@ -80,7 +80,7 @@ class BackgroundFiles:
         edits_directories: Callable[[], list[Path]],
         durable_txid: Callable[[], int],
         shared: SegmentSource | None = None,
-        read_racks: Callable[[], RackMap] = RackMap,
+        read_racks: Callable[[Configuration], RackMap] = lambda _: RackMap(),
     ) -> None:
         """`edits_directories` are those that work; `shared` is the log that other namenodes
         write as well; `read_racks` reads where datanodes are, and may raise
@@ -93,7 +93,12 @@ class BackgroundFiles:
         self._durable_txid = durable_txid
 
     def read_node_files(self, done: Callable[[NodeFiles | errors.HowdahError], None]) -> None:
-        run_in_background(lambda: NodeFiles(read_hosts(self._conf), self._read_racks()), done)
+        def read() -> NodeFiles:
+            # Which files these are may have changed as well.
+            conf = self._conf.reloaded()
+            return NodeFiles(read_hosts(conf), self._read_racks(conf))
+
+        run_in_background(read, done)
 
     def read_events(
         self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]

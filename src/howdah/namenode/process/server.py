@@ -239,7 +239,7 @@ class Namenode:
                 directories.edits,
                 lambda: self.log_writer.durable_txid,
                 None if loaded.shared is None else loaded.shared.source(),
-                lambda: rack_map(conf, outside),
+                lambda fresh: rack_map(fresh, outside),
             ),
             ha_state=lambda: self.context.state.name,
         )

@@ -226,6 +226,18 @@ def test_a_node_whose_rack_has_to_be_asked_for_moves_when_the_answer_comes() -> 
     assert [first.known.location, second.known.location] == ["/c", "/b"]
 
 
+def test_a_datanode_that_the_table_lacks_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(["/a", "/b", "/b"])
+    first, second, third = cluster.nodes
+    administration = Administration(cluster.namenode.core)
+    administration.apply_racks(RackMap({first.ip: "/a", third.known.identity.hostname: "/b"}))
+    warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [second.ip in each and "-refreshNodes" in each for each in warned] == [True]
+    caplog.clear()
+    administration.apply_racks(RackMap())  # no table at all was said at the start
+    assert not [each for each in caplog.records if "is not in the table" in each.getMessage()]
+
+
 class Asked(RackMap):
     """Knows nothing, and takes down who asks."""
 

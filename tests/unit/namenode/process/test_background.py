@@ -9,7 +9,9 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.namenode.calls.administration import NodeFiles
 from howdah.namenode.process.background import BackgroundFiles, read_hosts
+from howdah.namenode.process.racks import rack_map
 
 
 def test_both_files_are_read(tmp_path: Path) -> None:
@@ -83,3 +85,40 @@ def test_a_file_is_written_where_logs_are(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("HADOOP_LOG_DIR", str(tmp_path / "new"))
     assert outcome(BackgroundFiles(Configuration(), list, lambda: 0), "dump") is None
     assert (tmp_path / "new" / "dump").read_text() == "text"
+
+
+def test_a_refresh_goes_by_the_configuration_of_now(tmp_path: Path) -> None:
+    """Files of other names, too: whoever restarts a namenode gets those."""
+    conf_dir = tmp_path / "conf"
+    conf_dir.mkdir()
+
+    def configure(number: int) -> None:
+        (tmp_path / f"hosts{number}").write_text(f"127.0.0.{number}")
+        (tmp_path / f"racks{number}").write_text(f"127.0.0.{number} /r{number}")
+        values = {
+            "dfs.hosts": str(tmp_path / f"hosts{number}"),
+            "net.topology.table.file.name": str(tmp_path / f"racks{number}"),
+        }
+        (conf_dir / "hdfs-site.xml").write_text(Configuration(values).to_xml())
+
+    configure(1)
+
+    async def read() -> NodeFiles:
+        loop = asyncio.get_running_loop()
+        files = BackgroundFiles(
+            Configuration.load(conf_dir),
+            list,
+            lambda: 0,
+            read_racks=lambda fresh: rack_map(fresh, loop),
+        )
+        configure(2)
+        found: asyncio.Future[NodeFiles | errors.HowdahError] = loop.create_future()
+        files.read_node_files(found.set_result)
+        outcome = await found
+        assert isinstance(outcome, NodeFiles), outcome
+        return outcome
+
+    nodes = asyncio.run(read())
+    assert [str(entry) for entry in nodes.hosts.named] == ["127.0.0.2"]
+    assert nodes.racks.location("127.0.0.2") == "/r2"
+    assert nodes.racks.lacks("127.0.0.1")

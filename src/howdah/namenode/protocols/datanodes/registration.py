@@ -8,6 +8,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.blocks.datanode_claims import Claim, Rivals, address_of, check_sound
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
+from howdah.namenode.calls.administration import warn_of_unknown
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.rarely import RarelyEach
@@ -78,6 +79,7 @@ class Registrations:
         before = None if known is None else (known.alive, now_ms - known.last_heartbeat_ms)
         node, displaced = core.datanodes.register(identity, location, now_ms)
         _log_registration(node, before)
+        warn_of_unknown(core.racks, node)
         core.blocks.registered(node)
         core.reconstruction.registered(node)
         core.caching.registered(node)
