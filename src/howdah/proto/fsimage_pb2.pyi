@@ -52,16 +52,20 @@ class NameSystemSection(_message.Message):
 class INodeSection(_message.Message):
     __slots__ = ("lastInodeId", "numInodes")
     class FileUnderConstructionFeature(_message.Message):
-        __slots__ = ("clientName", "clientMachine", "truncating", "source")
+        __slots__ = ("clientName", "clientMachine", "truncating", "source", "completeBlocks", "lastCommitted")
         CLIENTNAME_FIELD_NUMBER: _ClassVar[int]
         CLIENTMACHINE_FIELD_NUMBER: _ClassVar[int]
         TRUNCATING_FIELD_NUMBER: _ClassVar[int]
         SOURCE_FIELD_NUMBER: _ClassVar[int]
+        COMPLETEBLOCKS_FIELD_NUMBER: _ClassVar[int]
+        LASTCOMMITTED_FIELD_NUMBER: _ClassVar[int]
         clientName: str
         clientMachine: str
         truncating: bool
         source: _types_pb2.BlockProto
-        def __init__(self, clientName: _Optional[str] = ..., clientMachine: _Optional[str] = ..., truncating: bool = ..., source: _Optional[_Union[_types_pb2.BlockProto, _Mapping]] = ...) -> None: ...
+        completeBlocks: int
+        lastCommitted: bool
+        def __init__(self, clientName: _Optional[str] = ..., clientMachine: _Optional[str] = ..., truncating: bool = ..., source: _Optional[_Union[_types_pb2.BlockProto, _Mapping]] = ..., completeBlocks: _Optional[int] = ..., lastCommitted: bool = ...) -> None: ...
     class AclFeatureProto(_message.Message):
         __slots__ = ("entries",)
         ENTRIES_FIELD_NUMBER: _ClassVar[int]
@@ -119,7 +123,7 @@ class INodeSection(_message.Message):
         quotas: _containers.RepeatedCompositeFieldContainer[INodeSection.QuotaByStorageTypeEntryProto]
         def __init__(self, quotas: _Optional[_Iterable[_Union[INodeSection.QuotaByStorageTypeEntryProto, _Mapping]]] = ...) -> None: ...
     class INodeDirectory(_message.Message):
-        __slots__ = ("modificationTime", "nsQuota", "dsQuota", "permission", "acl", "xAttrs", "typeQuotas")
+        __slots__ = ("modificationTime", "nsQuota", "dsQuota", "permission", "acl", "xAttrs", "typeQuotas", "accessTime")
         MODIFICATIONTIME_FIELD_NUMBER: _ClassVar[int]
         NSQUOTA_FIELD_NUMBER: _ClassVar[int]
         DSQUOTA_FIELD_NUMBER: _ClassVar[int]
@@ -127,6 +131,7 @@ class INodeSection(_message.Message):
         ACL_FIELD_NUMBER: _ClassVar[int]
         XATTRS_FIELD_NUMBER: _ClassVar[int]
         TYPEQUOTAS_FIELD_NUMBER: _ClassVar[int]
+        ACCESSTIME_FIELD_NUMBER: _ClassVar[int]
         modificationTime: int
         nsQuota: int
         dsQuota: int
@@ -134,7 +139,8 @@ class INodeSection(_message.Message):
         acl: INodeSection.AclFeatureProto
         xAttrs: INodeSection.XAttrFeatureProto
         typeQuotas: INodeSection.QuotaByStorageTypeFeatureProto
-        def __init__(self, modificationTime: _Optional[int] = ..., nsQuota: _Optional[int] = ..., dsQuota: _Optional[int] = ..., permission: _Optional[int] = ..., acl: _Optional[_Union[INodeSection.AclFeatureProto, _Mapping]] = ..., xAttrs: _Optional[_Union[INodeSection.XAttrFeatureProto, _Mapping]] = ..., typeQuotas: _Optional[_Union[INodeSection.QuotaByStorageTypeFeatureProto, _Mapping]] = ...) -> None: ...
+        accessTime: int
+        def __init__(self, modificationTime: _Optional[int] = ..., nsQuota: _Optional[int] = ..., dsQuota: _Optional[int] = ..., permission: _Optional[int] = ..., acl: _Optional[_Union[INodeSection.AclFeatureProto, _Mapping]] = ..., xAttrs: _Optional[_Union[INodeSection.XAttrFeatureProto, _Mapping]] = ..., typeQuotas: _Optional[_Union[INodeSection.QuotaByStorageTypeFeatureProto, _Mapping]] = ..., accessTime: _Optional[int] = ...) -> None: ...
     class INodeSymlink(_message.Message):
         __slots__ = ("permission", "target", "modificationTime", "accessTime")
         PERMISSION_FIELD_NUMBER: _ClassVar[int]
@@ -258,18 +264,20 @@ class SnapshotDiffSection(_message.Message):
         deletedINodeRef: _containers.RepeatedScalarFieldContainer[int]
         def __init__(self, snapshotId: _Optional[int] = ..., childrenSize: _Optional[int] = ..., isSnapshotRoot: bool = ..., name: _Optional[bytes] = ..., snapshotCopy: _Optional[_Union[INodeSection.INodeDirectory, _Mapping]] = ..., createdListSize: _Optional[int] = ..., deletedINode: _Optional[_Iterable[int]] = ..., deletedINodeRef: _Optional[_Iterable[int]] = ...) -> None: ...
     class FileDiff(_message.Message):
-        __slots__ = ("snapshotId", "fileSize", "name", "snapshotCopy", "blocks")
+        __slots__ = ("snapshotId", "fileSize", "name", "snapshotCopy", "blocks", "blockStates")
         SNAPSHOTID_FIELD_NUMBER: _ClassVar[int]
         FILESIZE_FIELD_NUMBER: _ClassVar[int]
         NAME_FIELD_NUMBER: _ClassVar[int]
         SNAPSHOTCOPY_FIELD_NUMBER: _ClassVar[int]
         BLOCKS_FIELD_NUMBER: _ClassVar[int]
+        BLOCKSTATES_FIELD_NUMBER: _ClassVar[int]
         snapshotId: int
         fileSize: int
         name: bytes
         snapshotCopy: INodeSection.INodeFile
         blocks: _containers.RepeatedCompositeFieldContainer[_types_pb2.BlockProto]
-        def __init__(self, snapshotId: _Optional[int] = ..., fileSize: _Optional[int] = ..., name: _Optional[bytes] = ..., snapshotCopy: _Optional[_Union[INodeSection.INodeFile, _Mapping]] = ..., blocks: _Optional[_Iterable[_Union[_types_pb2.BlockProto, _Mapping]]] = ...) -> None: ...
+        blockStates: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, snapshotId: _Optional[int] = ..., fileSize: _Optional[int] = ..., name: _Optional[bytes] = ..., snapshotCopy: _Optional[_Union[INodeSection.INodeFile, _Mapping]] = ..., blocks: _Optional[_Iterable[_Union[_types_pb2.BlockProto, _Mapping]]] = ..., blockStates: _Optional[_Iterable[int]] = ...) -> None: ...
     class DiffEntry(_message.Message):
         __slots__ = ("type", "inodeId", "numOfDiff")
         class Type(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):

@@ -8,9 +8,9 @@ A report of a replica is judged by these rules, in this order:
 
 1. The namespace has no such block: the replica is orphaned, and is invalidated.
 2. The replica has an order to be deleted: it does not count, whatever the report says.
-3. Its generation stamp is older than the block's, or its length differs from that of a
-   complete block: the replica is corrupt. It is kept out of `replicas`, and is invalidated
-   once there are enough good ones.
+3. Its generation stamp is older than the block's, or newer than that of a block of final
+   length, or its length differs from that of a complete block: the replica is corrupt. It is
+   kept out of `replicas`, and is invalidated once there are enough good ones.
 4. The replica is being written: its storage is among the places where readers may look.
 5. The replica is finalized: it counts, unless a reader found it corrupt.
 
@@ -280,6 +280,12 @@ class BlockMap(KnownReplicas):
             # report follows. A standby may also have to read that the block was opened again.
             if block.state is BlockState.UNDER_CONSTRUCTION or not self._is_active:
                 self._postpone(storage, replica)
+                return
+            # No edit names that stamp any more: who gave it out never logged what came of it.
+            # The bytes may be good, and the only ones: others must be there before it goes.
+            self.lost(storage, block.block_id)
+            self._add_corrupt(storage, block, CorruptReplica(replica.generation_stamp))
+            self.note_change(block)
             return
         self.lost(storage, block.block_id)
         self.note_change(block)
@@ -372,8 +378,6 @@ class BlockMap(KnownReplicas):
         another length are corrupt; with enough good ones the block is complete."""
         block_id = block.block_id
         self._known_pipelines.discard(block_id)
-        if self._is_active:
-            self.postponed.take(block_id)  # No edit follows that names their stamps.
         early = self._open_reports.pop(block_id, None)
         replicas = block.replicas
         if early is not None:
@@ -396,6 +400,8 @@ class BlockMap(KnownReplicas):
         else:
             block.expected = tuple(replicas)
             self._complete_if_safe(block)
+        if self._is_active:
+            self._judge_postponed(block_id)
 
     def _removed(self, block: Block) -> None:
         """The block no longer belongs to any file."""

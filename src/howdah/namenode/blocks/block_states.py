@@ -4,8 +4,9 @@ Hadoop's `BlockUCState`. The code keeps a block's state in two places: in its ro
 (`BlockState`), and, while its length is being recovered, in `writing.block_recovery`.
 This module has the table of both. Most events are edits, so that a restart and a
 standby find the same states; only the report of the last replica that a committed block
-needs, and the attempts of a recovery, are not in the log. An image has a COMMITTED block
-for each block of an open file except the last one.
+needs, and the attempts of a recovery, are not in the log. A start from an image finds the
+states that the log has made until then. An image of Hadoop's does not say them: there the
+last block of an open file is under construction, and those before it are committed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ REMOVED: Final = "removed"
 
 _P: Final = BlockPhase
 _LISTED: Final = "replay of a log of Hadoop that names the block in this edit first"
+_FOLLOWED: Final = "replay of a log of Hadoop that names another block behind it in this edit"
 
 BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
     Transition(_P.NONE, "OP_ADD_BLOCK", _P.UNDER_CONSTRUCTION, "client: `addBlock`"),
@@ -60,6 +62,8 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
         _P.COMMITTED,
         "client: `addBlock` gives the final length of the block before",
     ),
+    Transition(_P.UNDER_CONSTRUCTION, "OP_ADD", _P.COMMITTED, _FOLLOWED),
+    Transition(_P.UNDER_CONSTRUCTION, "OP_UPDATE_BLOCKS", _P.COMMITTED, _FOLLOWED),
     Transition(
         _P.COMMITTED,
         REPORTED,

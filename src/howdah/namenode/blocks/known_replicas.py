@@ -319,7 +319,7 @@ class KnownReplicas:
 
     def _complete_if_safe(self, block: Block) -> None:
         if block.state is BlockState.COMMITTED and len(block.replicas) >= self.min_replication:
-            block.state = BlockState.COMPLETE
+            block.complete_by_reports()
             block.expected = ()
             self.safe_count += 1
             self.note_change(block)

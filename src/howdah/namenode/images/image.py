@@ -1,9 +1,11 @@
 """The namespace to the records of an image and back (pure).
 
 Hadoop's `FSImageFormatProtobuf` and `FSImageFormatPBINode`. An image with content that
-the namespace does not support is refused by name; see `_refuse_…`. The blocks of an open
-file get the states that a replay of the log gives them: the last one is under
-construction, those before it wait for replicas.
+the namespace does not support is refused by name; see `_refuse_…`. Blocks get the states
+that a replay of the log gives them (`Block.logged_state`). Hadoop's image does not say
+them: where the state of a block is not the usual one of its place, fields of our own do,
+which Hadoop skips. Usual are, in an open file, a last block under construction and committed
+ones before it, and complete blocks everywhere else.
 
 Deleted inodes that `Namespace.reap` has not freed yet are in no image.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
 from typing import Final
 
 from howdah import errors
@@ -156,6 +159,7 @@ def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
             inode.writer_machine,
             last is not None and last.truncating,
             None if source is None else edit_blocks([namespace.blocks[source]])[0],
+            *_states(inode),
             inode.acl,
             inode.xattrs,
         )
@@ -177,6 +181,7 @@ def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
             quotas_by_kind=tuple(sorted(quota.by_kind_bytes.items())),
             acl=inode.acl,
             xattrs=inode.xattrs,
+            atime_ms=inode.atime_ms,
         )
     assert isinstance(inode, Symlink), inode
     return rec.SymlinkRecord(
@@ -189,6 +194,16 @@ def _record(namespace: Namespace, inode: INode) -> rec.InodeRecord:
         inode.atime_ms,
         inode.target,
     )
+
+
+def _states(file: File) -> tuple[int, bool]:
+    """How many of an open file's first blocks are complete, and whether the last one is
+    committed."""
+    if file.writer is None:
+        return 0, False
+    states = [block.logged_state for block in file.blocks]
+    complete = sum(1 for _ in takewhile(BlockState.COMPLETE.__eq__, states))
+    return complete, bool(states) and states[-1] is BlockState.COMMITTED
 
 
 # Reading.
@@ -270,6 +285,7 @@ def _set_root(namespace: Namespace, record: rec.InodeRecord) -> None:
     root.group = record.group
     root.mode = record.mode
     root.mtime_ms = record.mtime_ms
+    root.atime_ms = record.atime_ms
     _set_features(root, record)
 
 
@@ -285,6 +301,7 @@ def _inode(namespace: Namespace, record: rec.InodeRecord) -> INode:
             record.mode,
             record.mtime_ms,
         )
+        directory.atime_ms = record.atime_ms
         _set_features(directory, record)
         return directory
     assert isinstance(record, rec.SymlinkRecord), record
@@ -332,11 +349,12 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     if record.xattrs:
         file.xattrs = record.xattrs
     is_open = record.writer is not None
-    state = BlockState.COMMITTED if is_open else BlockState.COMPLETE
+    complete = record.complete_blocks if is_open else len(record.blocks)
     blocks = namespace.blocks
-    for listed in record.blocks:
+    for place, listed in enumerate(record.blocks):
         if listed.block_id in blocks:
             raise Impossible(f"block {listed.block_id} is in two files")
+        state = BlockState.COMPLETE if place < complete else BlockState.COMMITTED
         block = blocks.new(
             listed.block_id, listed.length_bytes, listed.generation_stamp, file.inode_id, state
         )
@@ -345,8 +363,9 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
         file.writer = record.writer
         file.writer_machine = record.writer_machine
         namespace.leases.grant(record.writer, file.inode_id)
-        if file.blocks:
-            file.blocks[-1].state = BlockState.UNDER_CONSTRUCTION
+        if complete < len(record.blocks):
+            if not record.last_committed:
+                file.blocks[-1].state = BlockState.UNDER_CONSTRUCTION
             file.blocks[-1].truncating = record.truncating
             if record.truncating and record.source is not None:
                 _add_source(namespace, file, record.source)

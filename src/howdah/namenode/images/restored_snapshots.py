@@ -95,14 +95,15 @@ class RestoredSnapshots:
         versions = []
         for diff in diffs.diffs:
             assert isinstance(diff, rec.FileDiffRecord), diff
-            for listed in diff.blocks:
+            states = diff.block_states or [BlockState.COMPLETE] * len(diff.blocks)
+            for listed, number in zip(diff.blocks, states, strict=True):
                 if listed.block_id not in blocks:
                     blocks.new(
                         listed.block_id,
                         listed.length_bytes,
                         listed.generation_stamp,
                         file.inode_id,
-                        BlockState.COMPLETE,
+                        _block_state(number),
                     )
             if diff.blocks:
                 later = tuple(listed.block_id for listed in diff.blocks)
@@ -110,7 +111,6 @@ class RestoredSnapshots:
             copy = diff.copy
             if copy is not None:
                 _set_attributes(version, copy)
-                version.atime_ms = copy.atime_ms
                 version.replication = copy.replication
                 version.storage_policy_id = copy.storage_policy_id
             elif state is not None:
@@ -206,8 +206,16 @@ def _set_attributes(version: Version, copy: rec.FileRecord | rec.DirectoryRecord
     version.group = copy.group
     version.mode = copy.mode
     version.mtime_ms = copy.mtime_ms
+    version.atime_ms = copy.atime_ms
     version.acl = copy.acl
     version.xattrs = copy.xattrs
+
+
+def _block_state(number: int) -> BlockState:
+    try:
+        return BlockState(number)
+    except ValueError:
+        raise Impossible(f"no block has the state {number}") from None
 
 
 def _text(name: bytes) -> str:

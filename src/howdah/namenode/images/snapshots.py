@@ -20,11 +20,11 @@ from itertools import chain
 from typing import Final
 
 from howdah.namenode.inodes.features import Quota
-from howdah.namenode.inodes.inodes import Directory, File, INode
+from howdah.namenode.inodes.file_blocks import edit_blocks
+from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.snapshots.snapshots import NONE, NOW, DeadLink, Snapshot, Version
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.snapshot_views import quota_then
-from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image import records as rec
 from howdah.storage.image.name_order import in_order
 
@@ -114,6 +114,7 @@ class SnapshotRecords:
             quotas_by_kind=tuple(sorted(quota.by_kind_bytes.items())),
             acl=state.acl,
             xattrs=state.xattrs,
+            atime_ms=state.atime_ms,
         )
 
     def diffs(self, found: Iterable[INode | array[int]]) -> Iterator[rec.InodeDiffsRecord]:
@@ -140,14 +141,11 @@ class SnapshotRecords:
     def _file_diffs(self, file: File) -> Iterator[rec.FileDiffRecord]:
         later = tuple(file.block_ids)
         for version in reversed(self._snapshots.versions[file.inode_id]):
-            blocks: tuple[EditBlock, ...] = ()
+            blocks: list[Block] = []
             if version.block_ids != later[: len(version.block_ids)]:
                 later = version.block_ids
-                known = self._namespace.blocks
-                blocks = tuple(
-                    EditBlock(block.block_id, block.length_bytes, block.generation_stamp)
-                    for block in map(known.__getitem__, later)
-                )
+                blocks = list(map(self._namespace.blocks.__getitem__, later))
+            states = tuple(block.logged_state for block in blocks)
             yield rec.FileDiffRecord(
                 version.last,
                 version.length_bytes,
@@ -166,7 +164,8 @@ class SnapshotRecords:
                     acl=version.acl,
                     xattrs=version.xattrs,
                 ),
-                blocks,
+                edit_blocks(blocks),
+                () if all(state is BlockState.COMPLETE for state in states) else states,
             )
 
     def _directory_diffs(self, directory: Directory) -> Iterator[rec.DirectoryDiffRecord]:

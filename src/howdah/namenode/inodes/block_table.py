@@ -130,8 +130,24 @@ class Block:
         self._page[self._at + STAMP] = self._page[self._at + STAMP] & ~6 | state << 1
         if state is BlockState.COMPLETE:
             self._table.unfinished.discard(self.block_id)
+            self._table.reported.discard(self.block_id)
         elif self._page[self._at + STAMP] & 1:
             self._table.unfinished.add(self.block_id)
+            self._table.reported.discard(self.block_id)
+
+    @property
+    def logged_state(self) -> BlockState:
+        """What the edits alone make of it: without the reports that completed a committed block
+        of an open file."""
+        state = self.state
+        return BlockState.COMMITTED if self.block_id in self._table.reported else state
+
+    def complete_by_reports(self) -> None:
+        """The block was committed, and enough replicas were reported."""
+        assert self.state is BlockState.COMMITTED, self
+        self.state = BlockState.COMPLETE
+        if self._page[self._at + STAMP] & 1:
+            self._table.reported.add(self.block_id)
 
     # Replicas.
 
@@ -265,7 +281,7 @@ class Block:
 class BlockTable(Mapping[int, Block]):
     """The blocks of a namespace by id, to be used like a dictionary."""
 
-    __slots__ = ("_numbers", "extras", "rows", "scattered", "storages", "unfinished")
+    __slots__ = ("_numbers", "extras", "reported", "rows", "scattered", "storages", "unfinished")
 
     def __init__(self) -> None:
         self.rows: Final = Table(WIDTH, STAMP)
@@ -274,6 +290,8 @@ class BlockTable(Mapping[int, Block]):
         """The replicas of blocks that have more than fit in a row."""
         self.unfinished: Final[set[int]] = set()
         """The ids of blocks that are not complete."""
+        self.reported: Final[set[int]] = set()
+        """The ids of blocks that are complete by reports, and committed by the edits."""
         self.storages: Final[list[Storage]] = []
         self._numbers: Final[dict[Storage, int]] = {}
 
@@ -361,6 +379,7 @@ class BlockTable(Mapping[int, Block]):
             return None
         self.rows.remove(block_id)
         self.unfinished.discard(block_id)
+        self.reported.discard(block_id)
         extras = self.extras.pop(block_id, None)
         scattered = self.scattered.pop(block_id, None)
         if extras is not None or scattered is not None:

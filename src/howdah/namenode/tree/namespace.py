@@ -366,8 +366,8 @@ class Namespace:
                 raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
             was_open = last.state is BlockState.UNDER_CONSTRUCTION
             self._change_block(last, before)
-            last.state = max(last.state, BlockState.COMMITTED)
             if was_open:
+                last.state = BlockState.COMMITTED
                 self._tell(BlockSettled(last))
         elif last is not None:
             raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: it has blocks already")
@@ -598,6 +598,12 @@ class Namespace:
         while len(known) > len(wanted):
             known.pop()
             self._drop_last_block(file)
+        if new_state is BlockState.UNDER_CONSTRUCTION:
+            # One block at most is being written.
+            for block in known[:-1]:
+                if block.state is BlockState.UNDER_CONSTRUCTION:
+                    block.state = BlockState.COMMITTED
+                    self._tell(BlockSettled(block))
         return known
 
     def _change_block(self, block: Block, want: edits.EditBlock) -> None:

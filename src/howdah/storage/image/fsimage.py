@@ -158,6 +158,7 @@ class ImageWriter:
             fileSize=diff.size_bytes,
             name=diff.name,
             blocks=blocks_to_messages(diff.blocks),
+            blockStates=diff.block_states,
         )
         if diff.copy is not None:
             message.snapshotCopy.CopyFrom(self._inodes.file(diff.copy))
@@ -352,12 +353,18 @@ class ImageReader:
         copy = None
         if message.HasField("snapshotCopy"):
             copy = self._decoder.file(0, "", message.snapshotCopy)
+        states = tuple(message.blockStates)
+        if states and len(states) != len(message.blocks):
+            raise self._in.fail(
+                f"a file of a snapshot has {len(message.blocks)} blocks and {len(states)} states"
+            )
         return rec.FileDiffRecord(
             signed(message.snapshotId, 32),
             message.fileSize,
             name,
             copy,
             tuple(map(block_of, message.blocks)),
+            states,
         )
 
     def _directory_diff(self, messages: Iterator[bytes]) -> rec.DirectoryDiffRecord:

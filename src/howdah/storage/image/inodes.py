@@ -179,6 +179,10 @@ class InodeEncoder:
                 message.fileUC.truncating = True
             if record.source is not None:
                 message.fileUC.source.CopyFrom(*blocks_to_messages((record.source,)))
+            if record.complete_blocks:
+                message.fileUC.completeBlocks = record.complete_blocks
+            if record.last_committed:
+                message.fileUC.lastCommitted = True
         self._features(record, message)
         return message
 
@@ -191,6 +195,8 @@ class InodeEncoder:
         )
         for kind, quota in record.quotas_by_kind:
             message.typeQuotas.quotas.add(storageType=_KIND_TO_WIRE[kind], quota=quota & _MASK)
+        if record.atime_ms:
+            message.accessTime = record.atime_ms & _MASK
         self._features(record, message)
         return message
 
@@ -280,6 +286,13 @@ class InodeDecoder:
             record.truncating = writer.truncating
             if writer.HasField("source"):
                 record.source = block_of(writer.source)
+            record.complete_blocks = writer.completeBlocks
+            record.last_committed = writer.lastCommitted
+            if record.complete_blocks > len(record.blocks):
+                raise errors.CorruptImage(
+                    f"file {inode_id} has {record.complete_blocks} complete blocks "
+                    f"of {len(record.blocks)}"
+                )
         if message.HasField("erasureCodingPolicyID"):
             record.erasure_coding_policy_id = message.erasureCodingPolicyID
         if message.HasField("acl"):
@@ -304,6 +317,7 @@ class InodeDecoder:
                 (_storage_kind(told.storageType), signed(told.quota, 64))
                 for told in message.typeQuotas.quotas
             )
+        record.atime_ms = signed(message.accessTime, 64)
         if message.HasField("acl"):
             record.acl = self._acl(message.acl)
         if message.HasField("xAttrs"):

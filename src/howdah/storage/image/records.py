@@ -49,7 +49,9 @@ class FileRecord(InodeRecord):
     """A file. `writer` is None unless it is under construction.
 
     `truncating`: its last block is being cut to its length; if it is to be a copy of the
-    beginning of another block, that is `source`. Of a striped file
+    beginning of another block, that is `source`. While it is under construction, so many of
+    its first blocks as `complete_blocks` are complete, and the others are committed, but for
+    the last one, which is being written unless `last_committed`. Of a striped file
     `erasure_coding_policy_id` is set, and `replication` means nothing.
     """
 
@@ -62,6 +64,8 @@ class FileRecord(InodeRecord):
     writer_machine: str = ""
     truncating: bool = False
     source: EditBlock | None = None
+    complete_blocks: int = 0
+    last_committed: bool = False
     acl: tuple[AclEntry, ...] = ()
     xattrs: tuple[XAttr, ...] = ()
     erasure_coding_policy_id: int | None = None
@@ -76,6 +80,7 @@ class DirectoryRecord(InodeRecord):
     quotas_by_kind: tuple[tuple[StorageKind, int], ...] = ()
     acl: tuple[AclEntry, ...] = ()
     xattrs: tuple[XAttr, ...] = ()
+    atime_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -152,13 +157,17 @@ class SnapshotsRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileDiffRecord:
-    """A file as it was in a snapshot; `copy` has its attributes then."""
+    """A file as it was in a snapshot; `copy` has its attributes then.
+
+    `block_states` are those of `blocks`, as numbers; without any, all are complete.
+    """
 
     snapshot_id: int
     size_bytes: int
     name: bytes | None = None
     copy: FileRecord | None = None
     blocks: tuple[EditBlock, ...] = ()
+    block_states: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,8 @@ def file(element: Element, inode_id: int, name: str) -> FileRecord:
         if source is not None:
             (record.source,) = map(block, source.want("blocks").all("block"))
             source.done()
+        record.complete_blocks = writer.find_integer("complete-blocks") or 0
+        record.last_committed = writer.has("last-committed")
         writer.done()
     coding = record.erasure_coding_policy_id = element.find_integer("erasureCodingPolicyId")
     block_type = element.find_text("blockType") or _CONTIGUOUS
@@ -94,6 +96,7 @@ def directory(element: Element, inode_id: int, name: str) -> DirectoryRecord:
         NO_QUOTA if names is None else names,
         NO_QUOTA if space_bytes is None else space_bytes,
         tuple([_quota(each) for each in element.all("typeQuota")]),
+        atime_ms=element.find_long("atime") or 0,
     )
     record.acl = _acl(element)
     record.xattrs = _xattrs(element)

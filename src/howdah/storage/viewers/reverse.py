@@ -319,6 +319,7 @@ def _file_diff(element: Element) -> rec.FileDiffRecord:
         element.want_data("name") or None,
         copy,
         () if blocks is None else tuple([block(each) for each in blocks.all("block")]),
+        tuple(element.all_integer("block-state")),
     )
     element.done()
     return diff

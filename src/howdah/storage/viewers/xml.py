@@ -5,9 +5,11 @@ escapes are Hadoop's to the byte. A message is shown as it stands, without becom
 a record: what it does not have is left out, or is shown with its default value.
 
 Three things differ from what Hadoop's tool prints of the same image. `oivRevision`
-names this software. A last block that is being cut is `<truncating/>`, and has a
-`<source>` if it is to be a copy, which Hadoop has no place for. And a text that refers
-to a string which is not there is refused.
+names this software. A text that refers to a string which is not there is refused. And
+there is what Hadoop has no place for: a last block that is being cut is `<truncating/>`,
+and has a `<source>` if it is to be a copy; blocks that are not in the usual state of their
+place have `<complete-blocks>`, `<last-committed/>` or `<block-state>`; and a directory has
+an `<atime>` if somebody set one.
 """
 
 from __future__ import annotations
@@ -204,7 +206,8 @@ class _Shown:
         # its names are those of number 0, which is no name.
         copy = found.snapshotCopy
         yield f"<snapshotCopy>{self._file(copy)}</snapshotCopy>\n"
-        yield f"{_blocks(found.blocks)}</fileDiff>\n"
+        states = "".join(_field("block-state", state) for state in found.blockStates)
+        yield f"{_blocks(found.blocks)}{states}</fileDiff>\n"
 
     def _directory_diff(self, messages: Iterator[bytes]) -> Iterator[str]:
         found = self._message(messages, _Diffs.DirectoryDiff)
@@ -308,13 +311,14 @@ class _Shown:
                 f"<file-under-construction>{_field('clientName', text_of(writer.clientName))}"
                 f"{_field('clientMachine', text_of(writer.clientMachine))}"
                 f"{_flag('truncating', writer.truncating)}"
-                f"{_source(writer)}</file-under-construction>\n"
+                f"{_source(writer)}{_states(writer)}</file-under-construction>\n"
             )
         return "".join(parts)
 
     def _directory(self, directory: pb.INodeSection.INodeDirectory) -> str:
         parts = [
             f"<mtime>{signed(directory.modificationTime, 64)}</mtime>"
+            f"{_atime(directory)}"
             f"<permission>{self._permission(directory.permission)}</permission>"
         ]
         if directory.HasField("xAttrs"):
@@ -409,6 +413,18 @@ def _source(writer: pb.INodeSection.FileUnderConstructionFeature) -> str:
     if not writer.HasField("source"):
         return ""
     return f"<source>{_blocks([writer.source])}</source>"
+
+
+def _states(writer: pb.INodeSection.FileUnderConstructionFeature) -> str:
+    count = writer.completeBlocks
+    complete = _field("complete-blocks", count) if count else ""
+    return f"{complete}{_flag('last-committed', writer.lastCommitted)}"
+
+
+def _atime(directory: pb.INodeSection.INodeDirectory) -> str:
+    if not directory.HasField("accessTime"):
+        return ""
+    return f"<atime>{signed(directory.accessTime, 64)}</atime>"
 
 
 def _token(token: pb.SecretManagerSection.PersistToken) -> str:

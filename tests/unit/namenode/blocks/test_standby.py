@@ -14,6 +14,7 @@ from howdah.namenode.blocks.replica_reports import (
     ReportedReplica,
 )
 from howdah.namenode.calls.settings import Settings
+from howdah.namenode.inodes.file_blocks import close_edit
 from howdah.namenode.inodes.inodes import Block, BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -183,6 +184,32 @@ def test_a_complete_block_is_appended_to_ahead_of_the_log(nameservice: Nameservi
     assert nameservice.known(block).generation_stamp == stamp
     assert len(nameservice.known(block).replicas) == 3
     assert not nameservice.known(block).corrupt
+
+
+@pytest.mark.parametrize("at", ["closed", "open"])
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_stamp_that_no_edit_has_named_is_told_of(
+    nameservice: Nameservice, lost: int, at: str
+) -> None:
+    """Who gave it out ended before it logged what came of it. The replica does not count under
+    the old stamp, and it stays: it may be the last one."""
+    active = nameservice.active
+    block = nameservice.write("/f", closes=at == "closed")
+    stamp = block.generation_stamp + 1
+    active.core.commit(edits.SetGenstampV2Op(stamp))
+    for face, _ in nameservice.nodes[:lost]:
+        face.store(block.block_id, stamp, LENGTH)
+    if at == "open":
+        assert len(active.core.blocks.postponed) == lost
+        file: Any = active.core.namespace.find("/f")
+        blocks = (edits.EditBlock(block.block_id, LENGTH, block.generation_stamp),)
+        active.core.commit(close_edit(file, blocks, active.clock.wall_ms()))
+        assert not len(active.core.blocks.postponed)
+    assert len(block.corrupt) == lost
+    assert len(block.replicas) == 3 - lost
+    for face, _ in nameservice.nodes:
+        ordered = [order for order in face.heartbeat() if order.HasField("blkCmd")]
+        assert not [o for o in ordered if o.blkCmd.action == dn.BlockCommandProto.INVALIDATE]
 
 
 def test_a_replica_that_is_deleted_again_waits_no_longer(nameservice: Nameservice) -> None:

@@ -15,13 +15,14 @@ from howdah import errors
 from howdah.namenode.images import rows
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.inodes import columns
-from howdah.namenode.inodes.inodes import Directory, File, Symlink
+from howdah.namenode.inodes.inodes import BlockState, Directory, File, Symlink
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image import columns as image_columns
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
+from howdah.testing.internal.namespaces.fingerprint import fingerprint
 
 GOLDEN = Path(__file__).parents[2] / "storage" / "golden"
 ACL = (
@@ -151,6 +152,144 @@ def test_a_cut_that_is_not_done_is_remembered() -> None:
     file = loaded(saved(namespace)).find("/f")
     assert isinstance(file, File)
     assert file.blocks[-1].truncating
+
+
+FIRST, SECOND, THIRD = (EditBlock(1073741825 + n, 1024, 1001 + n) for n in range(3))
+HALF = EditBlock(FIRST.block_id, 512, FIRST.generation_stamp)
+
+
+def opened(*blocks: EditBlock) -> list[ed.Edit]:
+    """A new file gets these blocks, one after the other."""
+    made = file_edits(16386, "/f", (), closed=False)
+    for before, new in zip((None, *blocks), blocks, strict=False):
+        made.append(ed.AddBlockOp("/f", before, EditBlock(new.block_id, 0, new.generation_stamp)))
+    return made
+
+
+def closed(*blocks: EditBlock) -> list[ed.Edit]:
+    return [*opened(*blocks), ed.CloseOp(16386, "/f", 3, 6, 5, 1024, OWNED, blocks)]
+
+
+APPENDED = ed.AppendOp("/f", "DFSClient_2", "10.0.0.2")
+AS_NEW_BLOCK = ed.AppendOp("/f", "DFSClient_2", "10.0.0.2", True)
+IN_A_SNAPSHOT: list[ed.Edit] = [ed.AllowSnapshotOp("/"), ed.CreateSnapshotOp("/", "s", 7)]
+
+
+@pytest.mark.req("FS-023")
+@pytest.mark.parametrize(
+    ("log", "states"),
+    [
+        ([*closed(FIRST), APPENDED], "COMPLETE"),
+        ([*closed(HALF), AS_NEW_BLOCK], "COMPLETE"),
+        ([*closed(HALF), APPENDED], "UNDER_CONSTRUCTION"),
+        ([*closed(FIRST, SECOND, THIRD), APPENDED], "COMPLETE COMPLETE COMPLETE"),
+        (
+            [*closed(FIRST), APPENDED, ed.AddBlockOp("/f", FIRST, SECOND)],
+            "COMPLETE UNDER_CONSTRUCTION",
+        ),
+        (
+            [
+                *closed(FIRST),
+                APPENDED,
+                ed.AddBlockOp("/f", FIRST, SECOND),
+                ed.AddBlockOp("/f", SECOND, THIRD),
+            ],
+            "COMPLETE COMMITTED UNDER_CONSTRUCTION",
+        ),
+        (
+            [
+                *closed(FIRST),
+                APPENDED,
+                ed.AddBlockOp("/f", FIRST, SECOND),
+                ed.AddBlockOp("/f", SECOND, THIRD),
+                ed.UpdateBlocksOp("/f", (FIRST, SECOND)),
+            ],
+            "COMPLETE COMMITTED",
+        ),
+        ([*opened(FIRST, SECOND), ed.UpdateBlocksOp("/f", (FIRST,))], "COMMITTED"),
+        ([*opened(FIRST), ed.UpdateBlocksOp("/f", (FIRST,))], "UNDER_CONSTRUCTION"),
+        (
+            [*opened(FIRST), ed.UpdateBlocksOp("/f", (FIRST, SECOND))],
+            "COMMITTED UNDER_CONSTRUCTION",
+        ),
+        (file_edits(16386, "/f", (FIRST, SECOND), closed=False), "COMMITTED UNDER_CONSTRUCTION"),
+        (
+            [*closed(FIRST, SECOND), ed.TruncateOp("/f", "DFSClient_2", "", 1600, 7, SECOND)],
+            "COMPLETE UNDER_CONSTRUCTION",
+        ),
+        (
+            [
+                *opened(FIRST),
+                ed.UpdateBlocksOp("/f", (HALF,)),
+                *IN_A_SNAPSHOT,
+                ed.UpdateBlocksOp("/f", ()),
+            ],
+            "UNDER_CONSTRUCTION",
+        ),
+        (
+            [
+                *opened(FIRST, SECOND),
+                ed.UpdateBlocksOp("/f", (FIRST,)),
+                *IN_A_SNAPSHOT,
+                ed.DeleteOp("/f", 8),
+            ],
+            "COMMITTED",
+        ),
+        ([*closed(FIRST), *IN_A_SNAPSHOT, APPENDED, ed.DeleteOp("/f", 8)], "COMPLETE"),
+    ],
+)
+def test_blocks_have_the_states_after_an_image_that_they_have_after_the_log(
+    log: list[ed.Edit], states: str
+) -> None:
+    namespace = replayed(log)
+    again = loaded(saved(namespace))
+    for each in (namespace, again, loaded(saved(again))):
+        assert [block.state.name for block in each.blocks.values()] == states.split()
+
+
+def test_block_that_reports_completed_comes_back_as_the_log_has_it() -> None:
+    """The image of a namenode that heard of replicas, and one of a replay, are the same."""
+    namespace = replayed(opened(FIRST, SECOND))
+    before = saved(namespace)
+    namespace.blocks[FIRST.block_id].complete_by_reports()
+    assert saved(namespace) == before
+    assert loaded(before).blocks[FIRST.block_id].state is BlockState.COMMITTED
+
+
+def test_states_of_blocks_in_an_image_that_has_none_are_those_of_hadoops_loader() -> None:
+    record = rec.FileRecord(16386, "f", "root", "staff", 0o644, 5, 5, 3, 1024, (FIRST, SECOND))
+    record.writer = "DFSClient_1"
+    children = rec.ChildrenRecord(16385, [16386])
+    namespace = loaded(
+        image_of([rec.DirectoryRecord(16385, "", "r", "g", 0o755, 1), record], [children])
+    )
+    assert [block.state for block in namespace.blocks.values()] == [
+        BlockState.COMMITTED,
+        BlockState.UNDER_CONSTRUCTION,
+    ]
+
+
+def test_more_complete_blocks_than_there_are_make_a_damaged_image() -> None:
+    record = rec.FileRecord(16386, "f", "root", "staff", 0o644, 5, 5, 3, 1024, (FIRST,))
+    record.writer, record.complete_blocks = "DFSClient_1", 2
+    with pytest.raises(errors.CorruptImage, match="2 complete blocks of 1"):
+        loaded(image_of([record], []))
+
+
+@pytest.mark.parametrize("path", ["/", "/d"])
+def test_access_time_of_a_directory_comes_back(path: str) -> None:
+    log: list[ed.Edit] = [
+        ed.MkdirOp(16386, "/d", 4, OWNED),
+        *IN_A_SNAPSHOT,
+        ed.TimesOp(path, -1, 1234),
+        ed.CreateSnapshotOp("/", "t", 9),
+        ed.TimesOp(path, -1, 5678),
+    ]
+    namespace = replayed(log)
+    assert fingerprint(loaded(saved(namespace))) == fingerprint(namespace)
+    found = loaded(saved(namespace)).find(path)
+    assert isinstance(found, Directory)
+    assert found.atime_ms == 5678
 
 
 def test_deleted_inodes_that_are_not_reaped_are_in_no_image() -> None:

@@ -129,11 +129,15 @@ def lease_of_an_image_is_recovered(client: Any, nodes: Nodes) -> None:
 def log_names_blocks_in_other_edits(client: Any, nodes: Nodes) -> None:
     owned = edits.Permission("root", "supergroup", 0o644)
     first, second, third = (edits.EditBlock(1 << 30 | number, 10, 1001) for number in range(3))
+    several = [edits.EditBlock(1 << 31 | number, 10, 1001) for number in range(2)]
     add = edits.AddOp(20000, "/h", 3, 5, 5, 1024, owned, "writer", "10.0.0.1", blocks=(first,))
     update = edits.UpdateBlocksOp("/h", (first, second))
     close = edits.CloseOp(20000, "/h", 3, 6, 5, 1024, owned, (first, second, third))
+    other = edits.AddOp(
+        20001, "/i", 3, 5, 5, 1024, owned, "writer", "10.0.0.1", blocks=tuple(several)
+    )
     namespace = Namespace()
-    for edit in (add, update, close):
+    for edit in (add, update, close, other):
         namespace.apply(edit)
 
 

@@ -210,6 +210,7 @@ FILES = st.builds(
     writer_machine=NAMES,
     truncating=st.booleans(),
     source=st.none() | BLOCKS,
+    last_committed=st.booleans(),
 )
 DIRECTORIES = st.builds(
     rec.DirectoryRecord,
@@ -219,6 +220,7 @@ DIRECTORIES = st.builds(
     quotas_by_kind=tuples(st.tuples(st.sampled_from(StorageKind), I64)),
     acl=tuples(ENTRIES),
     xattrs=tuples(XATTRS),
+    atime_ms=I64,
 )
 LINKS = st.builds(rec.SymlinkRecord, **COMMON, atime_ms=I64, target=NAMES)
 CHILDREN = st.builds(

@@ -162,6 +162,7 @@ EVERYTHING = image(
             (
                 rec.FileDiffRecord(2, 11),
                 rec.FileDiffRecord(2, 5, b"old", file(0, ""), (EditBlock(1, 2, 3),)),
+                rec.FileDiffRecord(1, 5, b"old", file(0, ""), (EditBlock(2, 2, 3),), (1,)),
             ),
         ),
     ),
@@ -213,6 +214,24 @@ def test_what_a_file_that_is_cut_is_copied_from_is_shown_and_comes_back() -> Non
     cut.writer, cut.truncating, cut.source = "writer", True, EditBlock(1073741830, 9, 1007)
     data = image(ROOT, cut)
     assert "<source><blocks><block><id>1073741830</id>" in xml(opened(data))
+    assert from_xml(xml(opened(data))) == data
+
+
+def test_states_of_blocks_are_shown_and_come_back() -> None:
+    appended = file(16386, "f", 5)
+    appended.blocks = (EditBlock(1073741830, 9, 1007), EditBlock(1073741831, 9, 1008))
+    appended.writer, appended.complete_blocks, appended.last_committed = "writer", 1, True
+    data = image(ROOT, appended)
+    shown = xml(opened(data))
+    assert "<complete-blocks>1</complete-blocks><last-committed/>" in shown
+    assert from_xml(shown) == data
+
+
+def test_access_time_of_a_directory_is_shown_and_comes_back() -> None:
+    touched = directory(16386, "d")
+    touched.atime_ms = 77
+    data = image(ROOT, touched)
+    assert "<atime>77</atime>" in xml(opened(data))
     assert from_xml(xml(opened(data))) == data
 
 

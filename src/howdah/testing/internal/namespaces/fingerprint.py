@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from howdah.namenode.inodes.inodes import BlockState, Directory, File, INode, Symlink
+from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
 from howdah.namenode.inodes.xattrs import is_marked
-from howdah.namenode.snapshots.snapshots import Snapshot
+from howdah.namenode.snapshots.snapshots import DeadLink, Snapshot, Version
 from howdah.namenode.tree.namespace import Namespace
 from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
 
@@ -33,6 +33,7 @@ def fingerprint(namespace: Namespace) -> Fingerprint:
             namespace.last_inode_id,
             namespace.last_block_id,
             namespace.generation_stamp,
+            namespace.rolling_upgrade.start_ms,
         ),
         "leases": {inode_id: leases.holder_of(inode_id) for inode_id in leases.held()},
         "caching": namespace.caching.record(),
@@ -63,23 +64,66 @@ def _add_snapshots(namespace: Namespace, found: Fingerprint) -> None:
         copies[block_id] = source_id, source.length_bytes, source.generation_stamp
     found["snapshots"] = (namespace.snapshots.next_id, there, copies)
     found["versions"] = {
-        inode_id: [(v.last, v.replication, v.length_bytes, v.block_ids) for v in versions]
-        for inode_id, versions in namespace.snapshots.versions.items()
+        inode_id: kept
+        for inode_id in namespace.snapshots.versions
+        if (kept := _versions(namespace, inode_id))
     }
     found["kept"] = {
-        inode_id: (
-            [(link.name, link.birth, link.death, link.last, link.moved) for link in links],
-            _kept(links[-1].inode),
-        )
+        inode_id: ([_link(namespace, link) for link in links], _kept(links[-1].inode))
         for inode_id, links in namespace.snapshots.dead_of.items()
     }
-    found["births"] = dict(namespace.snapshots.births)
+    found["births"] = {
+        inode_id: first
+        for inode_id, birth in namespace.snapshots.births.items()
+        if (first := _first_shown(namespace, namespace.inodes[inode_id].parent, birth))
+    }
     for snapshot in namespace.snapshots.all():
         found[f"snapshot {snapshot.snapshot_id}"] = (
             snapshot.name,
             snapshot.directory.inode_id,
             {below: _facts_then(inode) for below, inode in shown_by(namespace, snapshot).items()},
         )
+
+
+def _versions(namespace: Namespace, inode_id: int) -> list[tuple[Any, ...]]:
+    """Those versions of an inode that differ from the following one. That of a snapshot's
+    directory may not: an image always has one."""
+    inode = namespace.inodes[inode_id]
+    versions = namespace.snapshots.versions[inode_id]
+    if isinstance(inode, File):
+        return [(v.last, v.replication, v.length_bytes, v.block_ids) for v in versions]
+    following = _directory_facts(inode)
+    found = []
+    for version in reversed(versions):
+        facts = _directory_facts(version)
+        if facts != following:
+            found.append((version.last, facts))
+        following = facts
+    return found
+
+
+def _directory_facts(state: INode | Version) -> tuple[Any, ...]:
+    quota = state.quota if isinstance(state, Directory | Version) else None
+    bounds = (
+        None
+        if quota is None or not quota.is_set
+        else (quota.namespace, quota.space_bytes, quota.by_kind_bytes)
+    )
+    return (
+        *(state.owner, state.group, state.mode, state.mtime_ms, state.atime_ms),
+        *(state.acl, state.xattrs, bounds),
+    )
+
+
+def _link(namespace: Namespace, link: DeadLink) -> tuple[Any, ...]:
+    return link.name, _first_shown(namespace, link.parent, link.birth), link.last, link.moved
+
+
+def _first_shown(namespace: Namespace, parent: Directory | None, birth: int) -> int:
+    """The lowest id that a snapshot can have that shows a link of that birth. No snapshot
+    tells the epochs apart in which none was made that shows the directory."""
+    assert parent is not None, "a link is in a directory"
+    return namespace.snapshots.newest(parent, birth) + 1
 
 
 def _kept(inode: INode) -> tuple[Any, ...]:
@@ -97,12 +141,12 @@ def _facts_then(inode: INode) -> tuple[Any, ...]:
         inode.group,
         inode.mode,
         inode.mtime_ms,
-        0 if isinstance(inode, Directory) else inode.atime_ms,
+        inode.atime_ms,
         inode.acl,
         inode.xattrs,
     )
     if isinstance(inode, File):
-        blocks = [block.block_id for block in inode.blocks]
+        blocks = [(block.block_id, block.logged_state.name) for block in inode.blocks]
         return *facts, inode.replication, inode.length_bytes, blocks
     return facts
 
@@ -145,29 +189,12 @@ def _own(inode: INode) -> tuple[Any, ...]:
                 block.block_id,
                 block.generation_stamp,
                 block.length_bytes,
-                block.state is BlockState.UNDER_CONSTRUCTION,
+                block.logged_state.name,
                 block.truncating,
             )
             for block in inode.blocks
         ],
     )
-
-
-def as_imaged(found: Fingerprint) -> Fingerprint:
-    """What an image keeps of it. As Hadoop's, it has no place for a directory's access
-    time, and takes the last block of an open file for one that is being written, which
-    counts as a full one for quotas; of what snapshots have it keeps what they show."""
-    kept: Fingerprint = {}
-    for path, facts in found.items():
-        if path in ("versions", "kept", "births"):
-            continue
-        if path.startswith("/") and facts[0] == "Directory":
-            facts = (*facts[:6], 0, *facts[7:12])
-        elif path.startswith("/") and facts[0] == "File" and facts[12] is not None and facts[14]:
-            *blocks, last = facts[14]
-            facts = (*facts[:14], [*blocks, (*last[:3], True, last[4])])
-        kept[path] = facts
-    return kept
 
 
 def check_consistent(namespace: Namespace) -> None:

@@ -31,7 +31,6 @@ from howdah.storage.layout import StorageDirectory
 from howdah.testing.in_memory import InMemoryNamenode
 from howdah.testing.internal.namespaces.fingerprint import (
     Fingerprint,
-    as_imaged,
     check_consistent,
     fingerprint,
 )
@@ -64,24 +63,22 @@ class Survival:
 
     def check_prefixes(self) -> None:
         """A replay goes through every state that there was."""
-        self._replay_on(Namespace(), 0, imaged=False)
+        self._replay_on(Namespace(), 0)
 
-    def _replay_on(self, namespace: Namespace, done: int, *, imaged: bool) -> None:
+    def _replay_on(self, namespace: Namespace, done: int) -> None:
         for txid, record in enumerate(self._log[done:], done + 1):
             logged = decode_record(record)
             assert logged.txid == txid
             namespace.apply(logged.edit)
-            self._compare(namespace, txid, imaged=imaged)
+            self._compare(namespace, txid)
             # Nobody can tell how much of what was deleted is freed by now.
             namespace.reap(self._dice.choice((0, 1, 3)))
         reap(namespace)
         check_consistent(namespace)
 
-    def _compare(self, namespace: Namespace, txid: int, *, imaged: bool) -> None:
-        found, expected = fingerprint(namespace), self._states[txid]
-        if imaged:
-            found, expected = as_imaged(found), as_imaged(expected)
-        assert found == expected, f"after transaction {txid} of {len(self._log)}"
+    def _compare(self, namespace: Namespace, txid: int) -> None:
+        found = fingerprint(namespace)
+        assert found == self._states[txid], f"after transaction {txid} of {len(self._log)}"
 
     def check_tears(self, *, thorough: bool) -> None:
         """Of a log that ends in the middle of a record all before it is left, and no more."""
@@ -107,9 +104,9 @@ class Survival:
             image.seek(0)
             namespace, counters = read_image(image, "fsimage")
             assert counters.txid == at
-            self._compare(namespace, at, imaged=True)
+            self._compare(namespace, at)
             check_consistent(namespace)
-            self._replay_on(namespace, at, imaged=True)
+            self._replay_on(namespace, at)
 
     def _replayed(self, count: int) -> Namespace:
         namespace = Namespace()
@@ -130,7 +127,7 @@ class Survival:
             loaded = load([root], [root])
             try:
                 assert (loaded.last_txid, loaded.image_txid) == (whole, imaged)
-                self._compare(loaded.namespace, whole, imaged=imaged > 0)
+                self._compare(loaded.namespace, whole)
                 check_consistent(loaded.namespace)
             finally:
                 for lock in loaded.locks:
