@@ -10,6 +10,9 @@ from howdah import errors
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.storage.edits import edits
 
+MAX_BLOCK_SIZE_BYTES: Final = (1 << 48) - 1
+"""The block size that a file may ask for: Hadoop's namenode keeps it in 48 bits, and reads neither
+a log nor an image with a larger one."""
 MAX_BLOCK_BYTES: Final = 1 << 46
 """No block is longer than 64 TiB: the sums of many such lengths, with all replicas, still
 fit the 64 bits that messages and images have for them."""

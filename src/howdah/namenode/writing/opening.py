@@ -15,6 +15,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
 from howdah.namenode.calls.tree import check_names, require_parent
 from howdah.namenode.inodes import paths, storage_policies
+from howdah.namenode.inodes.file_blocks import MAX_BLOCK_SIZE_BYTES
 from howdah.namenode.inodes.inodes import MODE_MASK, Block, BlockState, Directory, File
 from howdah.namenode.inodes.storage_policies import UNSPECIFIED
 from howdah.namenode.tree.leases import check_client_name
@@ -120,6 +121,11 @@ class Opening:
                 f"Specified block size {block_size_bytes} of {path} is less than configured "
                 f"minimum value (dfs.namenode.fs-limits.min-block-size): "
                 f"{settings.min_block_size_bytes}"
+            )
+        if block_size_bytes > MAX_BLOCK_SIZE_BYTES:
+            raise errors.IllegalArgument(
+                f"Specified block size {block_size_bytes} of {path} is more than "
+                f"{MAX_BLOCK_SIZE_BYTES}, the most that an image keeps"
             )
 
     def append(

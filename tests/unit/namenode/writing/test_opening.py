@@ -121,6 +121,13 @@ def test_block_size_below_the_minimum_is_refused(client: Any, size: int) -> None
     assert not client.exists("/a")
 
 
+def test_a_block_size_that_an_image_cannot_keep_is_refused(client: Any) -> None:
+    """Hadoop's namenode has 48 bits for it, and does not start from a log with a larger one."""
+    client.create("/largest", block_size=(1 << 48) - 1)
+    with pytest.raises(errors.IllegalArgument, match="281474976710656 of /a is more than"):
+        client.create("/a", block_size=1 << 48)
+
+
 @pytest.mark.parametrize("size", [16, 17, 1000])
 @pytest.mark.parametrize("settings", [Settings("", min_block_size_bytes=16)])
 def test_block_size_need_be_no_multiple_of_anything(client: Any, size: int) -> None:
