@@ -86,7 +86,7 @@ def with_running_cluster(conf: Configuration) -> Configuration:
     """The configuration itself if it names a namenode or a default filesystem; else over that of
     the cluster of `howdah up`, while one runs. Raises InvalidConfiguration."""
     if _names_one(conf):
-        return conf
+        return _beside_its_address(conf)
     if conf.directory is None and os.environ.get("HADOOP_CONF_DIR"):
         # Made by a program, which set something else.
         installed = Configuration.load()
@@ -94,6 +94,24 @@ def with_running_cluster(conf: Configuration) -> Configuration:
             return conf.laid_over(installed)
     cluster = default_cluster_conf()
     return conf if cluster is None else conf.laid_over(cluster)
+
+
+def _beside_its_address(conf: Configuration) -> Configuration:
+    """A configuration that has nothing but the address of the running cluster (`-fs`, `-D`) gets
+    the rest from it: where its web pages are, and its nameservices."""
+    if conf.directory is not None or any(map(conf.is_set, _OF_NAMENODES)):
+        return conf
+    scheme, _, authority = conf.get(keys.FS_DEFAULTFS).partition("://")
+    authority = authority.partition("/")[0]
+    if scheme != "hdfs" or not authority:
+        return conf
+    cluster = default_cluster_conf()
+    return conf.laid_over(cluster) if cluster and authority in _authorities(cluster) else conf
+
+
+def _authorities(cluster: Configuration) -> set[str]:
+    own = cluster.get(keys.FS_DEFAULTFS).partition("://")[2].rstrip("/")
+    return {own, *nameservices(cluster)}
 
 
 def _names_one(conf: Configuration) -> bool:
@@ -112,8 +130,7 @@ def of_authority(conf: Configuration, scheme: str, authority: str) -> Configurat
     found = with_running_cluster(conf)
     if not found.is_borrowed:
         return found
-    own = found.get(keys.FS_DEFAULTFS).partition("://")[2].rstrip("/")
-    return found if authority in (own, *nameservices(found)) else found.without_borrowed()
+    return found if authority in _authorities(found) else found.without_borrowed()
 
 
 def default_filesystem(conf: Configuration) -> str:
@@ -131,6 +148,7 @@ def default_filesystem(conf: Configuration) -> str:
 
 
 _OVER_HTTP: Final = ("webhdfs", "swebhdfs")
+_OF_NAMENODES: Final[tuple[Key[Any], ...]] = (keys.DFS_NAMESERVICES, keys.DFS_NAMENODE_RPC_ADDRESS)
 _NAMING: Final[tuple[Key[Any], ...]] = (
     keys.FS_DEFAULTFS,
     keys.DFS_NAMESERVICES,

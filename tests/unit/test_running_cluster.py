@@ -162,6 +162,19 @@ def test_a_nameservice_of_it_is_known_by_name(home: Path) -> None:
     assert found.raw("dfs.nameservices") == "howdah"
 
 
+def test_who_names_it_by_its_address_gets_the_rest(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where its pages are, above all."""
+    http = {"dfs__namenode__http_address".replace("http_", "http-"): "127.0.0.1:2"}
+    leave_cluster(home, fs__defaultFS="hdfs://127.0.0.1:1", **http)
+    found = running_cluster.with_running_cluster(Configuration({"fs.defaultFS": "hdfs://other:1"}))
+    assert found.raw("dfs.namenode.http-address") == "127.0.0.1:9870"
+    same = Configuration({"fs.defaultFS": "hdfs://127.0.0.1:1/"})
+    found = running_cluster.with_running_cluster(same)
+    assert found.raw("dfs.namenode.http-address") == "127.0.0.1:2"
+
+
 def test_what_is_configured_besides_lies_above_it(home: Path) -> None:
     leave_cluster(home)
     found = running_cluster.with_running_cluster(Configuration({"dfs.replication": "5"}))

@@ -192,9 +192,9 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     command = COMMANDS.get(name)
     if command is None:
-        if name.startswith("-"):
-            return _complain(f"howdah: there is no option {name}")
-        return _complain(f"howdah: there is no command {name!r}")
+        what = f"option {name}" if name.startswith("-") else f"command {name!r}"
+        print(f"howdah: there is no {what}{_hint(name)}", file=sys.stderr)
+        return EXIT_FAILURE
     if command.target is None:
         print(f"howdah: {name} is not available yet", file=sys.stderr)
         return EXIT_USAGE
@@ -241,9 +241,25 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
         return EXIT_FAILURE
 
 
-def _complain(message: str) -> int:
-    print(f"{message}\n\n{usage()}", file=sys.stderr)
-    return EXIT_FAILURE
+def _hint(name: str) -> str:
+    """What may have been meant by a word that is neither a command nor an option, in a line."""
+    from difflib import get_close_matches
+
+    from howdah.cli.dfs.shell import registry
+
+    more = "\n`howdah help` lists all commands"
+    bare = name.removeprefix("-")
+    if name.startswith("-") and bare in registry.COMMANDS:
+        return f": did you mean howdah dfs -{bare}?{more}"
+    lower = {each.lower(): each for each in COMMANDS}
+    options = {f"-{each}" for each in ("-conf", "conf", "D", "fs", "-version", "-help")}
+    if name.startswith("-"):
+        near = get_close_matches(name, options, 1, 0.6)
+    else:
+        near = [lower[each] for each in get_close_matches(bare.lower(), lower, 3, 0.6)]
+    if not near and bare in registry.COMMANDS:
+        near = [f"dfs -{bare}"]
+    return (f": did you mean {' or '.join(near)}?" if near else "") + more
 
 
 def version(*, detailed: bool) -> list[str]:

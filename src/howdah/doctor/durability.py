@@ -49,7 +49,7 @@ def _name_directories(facts: Facts) -> Iterator[Finding]:
         return
     key = keys.DFS_NAMENODE_NAME_DIR
     here = [each for each in facts.directories if each.key == key.name]
-    if len(facts.conf.get(key)) == 1:
+    if (len(here) or len(facts.conf.get(key))) == 1:
         yield warning(
             "one name directory",
             f"{key.name} is a single directory, and its loss is the loss of all files",

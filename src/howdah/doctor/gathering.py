@@ -7,6 +7,8 @@ installation with several that are silent takes as long as with one.
 from __future__ import annotations
 
 import contextlib
+import http.client
+import json
 import os
 import resource
 import socket
@@ -58,6 +60,8 @@ R = TypeVar("R")
 
 TIMEOUT_S: Final = 5.0
 _THREADS: Final = 16
+_NAME_DIRECTORIES: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
+_MOST_BEAN_BYTES: Final = 16 << 20
 _WILDCARDS: Final = ("0.0.0.0", "::", "")
 _IMPATIENT: Final = {
     "ipc.client.connect.timeout": "3000",
@@ -95,7 +99,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         shared_edits=places.shared_edits,
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
-        directories=tuple(_directories(conf, mine, own)),
+        directories=tuple(_directories(conf, mine, own, _used_ones(places, own) if asks else {})),
         limits=_limits(),
         certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
         clock_is_kept=clock.is_kept(),
@@ -235,6 +239,21 @@ class _Places:
             for (name, namenode), (host, _) in self._rpc.items()
             if (host in here or host in _WILDCARDS) and wanted in (None, "", namenode)
         ]
+
+    def name_directories(self, whose: tuple[str, str]) -> tuple[Path, ...]:
+        """What a namenode says of its directories on its web port; nothing if it does not."""
+        place = self._http.get(whose)
+        if place is None:
+            return ()
+        connection = ClientTls(self._conf).http(place, TIMEOUT_S)
+        try:
+            connection.request("GET", _NAME_DIRECTORIES)
+            [bean] = json.loads(connection.getresponse().read(_MOST_BEAN_BYTES))["beans"]
+            return tuple(map(Path, json.loads(bean["NameDirStatuses"])["active"]))
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            return ()  # then the configuration's are looked at
+        finally:
+            connection.close()
 
     def ask(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
         """What each namenode says of itself, and the active ones of the racks of datanodes."""
@@ -418,11 +437,27 @@ def _looked_at(given: Listener) -> Listener:
 # -- this machine -------------------------------------------------------------------------
 
 
+def _used_ones(
+    places: _Places, own: list[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[Path, ...]]:
+    """The directories that each namenode of this machine says it uses. One that runs may have
+    them from files of its own, which are not those that were read here."""
+    found = zip(own, _each(places.name_directories, own), strict=True)
+    return {whose: directories for whose, directories in found if directories}
+
+
 def _directories(
-    conf: Configuration, roles: frozenset[str], own: list[tuple[str, str]]
+    conf: Configuration,
+    roles: frozenset[str],
+    own: list[tuple[str, str]],
+    used: dict[tuple[str, str], tuple[Path, ...]],
 ) -> Iterator[Directory]:
     for name, namenode in own:
         mine = specialise(conf, name or None, namenode or None)
+        if (name, namenode) in used and not mine.is_set(keys.DFS_NAMENODE_NAME_DIR):
+            for path in used[name, namenode]:
+                yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+            continue
         images = mine.get(keys.DFS_NAMENODE_NAME_DIR)
         for path in images:
             yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)

@@ -98,6 +98,32 @@ def test_unknown_command_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no command 'nonsense'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("dsf", "did you mean dfs?"),
+        ("DFSAdmin", "did you mean dfsadmin"),
+        ("balacner", "did you mean balancer"),
+        ("ls", "did you mean dfs -ls?"),
+        ("-ls", "did you mean howdah dfs -ls?"),
+        ("-mkdir", "did you mean howdah dfs -mkdir?"),
+        ("--cnf", "did you mean --conf?"),
+        ("zzz", ""),
+    ],
+)
+def test_a_mistyped_command_gets_two_lines_and_a_guess(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([typed, "/"]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    first, second = told.err.splitlines()
+    assert typed in first
+    assert meant in first
+    assert ("did you mean" in first) == bool(meant)
+    assert second == "`howdah help` lists all commands"
+
+
 def test_unknown_option_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--nonsense"]) == 1
     assert "there is no option --nonsense" in capsys.readouterr().err

@@ -6,8 +6,11 @@ import json
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -78,6 +81,44 @@ def test_a_directory_that_is_not_there_is_judged_by_the_one_above(tmp_path: Path
     assert seen.device == tmp_path.stat().st_dev
     (tmp_path / "file").touch()
     assert not disks.look("k", DATANODE, tmp_path / "file").is_directory
+
+
+class NamenodePage(BaseHTTPRequestHandler):
+    """Says which directories its namenode uses."""
+
+    directories: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        active = dict.fromkeys(self.directories, "IMAGE_AND_EDITS")
+        bean = {"NameDirStatuses": json.dumps({"active": active, "failed": {}})}
+        body = json.dumps({"beans": [bean]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_a_client_sees_the_directories_that_the_namenode_uses(
+    is_configured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not those that a namenode would have by a client's configuration."""
+    monkeypatch.setattr(NamenodePage, "directories", [str(tmp_path / "used")])
+    with HTTPServer(("127.0.0.1", 0), NamenodePage) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        values = {
+            "fs.defaultFS": "hdfs://127.0.0.1:1",
+            "dfs.namenode.http-address": f"127.0.0.1:{server.server_address[1]}",
+        }
+        if is_configured:
+            values["dfs.namenode.name.dir"] = str(tmp_path / "configured")
+        facts = gather(Configuration(values))
+        server.shutdown()
+    seen = [each.path for each in facts.directories if each.key == "dfs.namenode.name.dir"]
+    assert seen == [str(tmp_path / ("configured" if is_configured else "used"))]
 
 
 def test_roles_follow_from_the_configuration() -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
-from howdah.fs.hdfs.pages import pages_of_active
+from howdah.fs.hdfs.pages import pages_of_active, unreachable
 from howdah.namenode.checkpoints.primary import Primary
 from howdah.storage.atomic import replace_file, replacing
 from howdah.storage.image.files import md5_path
@@ -52,7 +52,8 @@ def _fetch_image(words: list[str], cluster: Cluster) -> None:
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, errors.HowdahError):
             raise
-        raise errors.Unreachable(f"{place}{_TARGET}: {error}") from error
+        hint = unreachable(place, cluster.conf)
+        raise errors.Unreachable(f"{place}{_TARGET}: {error}{hint}") from error
     finally:
         connection.close()
     if target.is_dir():

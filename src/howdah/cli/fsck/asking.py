@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import http.client
-import socket
 import sys
 from typing import Final
 
@@ -13,7 +12,7 @@ from howdah.cli.fsck.words import Wanted
 from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.fs.hdfs.pages import pages_of_active
+from howdah.fs.hdfs.pages import pages_of_active, unreachable
 from howdah.tls.client import ClientTls
 
 _PIECE_BYTES: Final = 1 << 16
@@ -51,9 +50,11 @@ class Namenode:
                 raise errors.RemoteError(f"{url}: {answer.status} {reason or answer.reason}")
             return _read(answer, is_shown=is_shown)
         except TimeoutError as error:
-            raise errors.CallTimeout(f"{url}: no answer in time") from error
-        except (ConnectionError, socket.gaierror, http.client.HTTPException) as error:
-            raise errors.Unreachable(f"{url}: {error or repr(error)}") from error
+            hint = unreachable(self._place, self._conf)
+            raise errors.CallTimeout(f"{url}: no answer in time{hint}") from error
+        except (OSError, http.client.HTTPException) as error:
+            hint = unreachable(self._place, self._conf)
+            raise errors.Unreachable(f"{url}: {error or repr(error)}{hint}") from error
         finally:
             connection.close()
 
