@@ -37,6 +37,7 @@ from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
 from howdah.local.servers import Detached
+from howdah.native import loading
 from howdah.processes import AskedToEnd, start_time
 from howdah.running_cluster import default_dir, processes_path, running_servers
 
@@ -80,6 +81,8 @@ def up(argv: list[str], conf: Configuration) -> int:
         layout.save()
         cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
         _start(cluster, options.timeout)
+    if slow := loading.warning():
+        print(f"howdah up: {slow}", file=sys.stderr)
     # Whoever reads the report may end us at once.
     asked = _end_asked_for() if options.foreground else None
     _report(cluster, options.json)

@@ -78,9 +78,12 @@ def log_to_stderr(level: str, form: str = "text") -> None:
 def begin(options: Namespace) -> None:
     """What each server does first: log as its `server_arguments` say, and open as many files as
     the system lets it."""
+    from howdah.native import loading
     from howdah.processes import raise_descriptor_limit
 
     log_to_stderr(options.log_level, options.log)
+    if slow := loading.warning():
+        _log.warning("%s", slow)
     try:
         before, now = raise_descriptor_limit()
     except (OSError, ValueError) as error:

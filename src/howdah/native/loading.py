@@ -36,6 +36,19 @@ def why_none() -> str:
     return f"it was built of other sources (its revision is {was}, and not {REVISION})"
 
 
+def warning() -> str:
+    """What a server, or who starts a cluster, says where a kernel is missed; pip builds without
+    one in silence. Empty where one runs, or was switched off."""
+    why = why_none()
+    if not why or why == SWITCHED_OFF:
+        return ""
+    return (
+        f"howdah's native kernel does not run here ({why}): its twins in Python do the same, and "
+        "take a server about twice the time. Install a C compiler and Python's headers, and then "
+        "howdah anew (pip install --force-reinstall --no-cache-dir)"
+    )
+
+
 def _is_off() -> bool:
     return os.environ.get("HOWDAH_KERNEL", "").lower() == "off"
 

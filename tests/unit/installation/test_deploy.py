@@ -143,6 +143,10 @@ def test_units_run_commands_that_exist(unit: Path) -> None:
     assert unit.name == f"howdah-{command}.service"
 
 
+def test_units_name_no_page_that_pip_does_not_install() -> None:
+    assert [unit.name for unit in UNITS if "man:" in unit.read_text()] == []
+
+
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     if analyze is None:

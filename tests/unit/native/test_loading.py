@@ -40,6 +40,8 @@ def test_a_kernel_that_cannot_be_used_is_none_with_a_reason(
     monkeypatch.setattr(loading, "_built", lambda: found)
     assert loading.kernel() is None
     assert why in loading.why_none()
+    assert why in loading.warning()
+    assert "C compiler" in loading.warning()
 
 
 def test_a_kernel_of_these_sources_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,9 +49,11 @@ def test_a_kernel_of_these_sources_is_used(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(loading, "_built", lambda: module)
     assert loading.kernel() is module
     assert loading.why_none() == ""
+    assert loading.warning() == ""
 
 
 def test_a_kernel_that_is_switched_off_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOWDAH_KERNEL", "off")
     assert loading.kernel() is None
     assert loading.why_none() == loading.SWITCHED_OFF
+    assert loading.warning() == ""

@@ -91,9 +91,14 @@ def facts(
                 state.volume.path,
                 state.volume.storage_type.name,
                 *(
-                    (usage.capacity_bytes, usage.used_bytes, usage.remaining_bytes)
+                    (
+                        usage.capacity_bytes,
+                        usage.used_bytes,
+                        usage.remaining_bytes,
+                        usage.non_dfs_used_bytes,
+                    )
                     if (usage := state.usage) is not None
-                    else (0, 0, 0)
+                    else (0, 0, 0, 0)
                 ),
                 reserved_bytes=state.volume.reserved_bytes,
                 failure=state.failure or "",

@@ -36,6 +36,8 @@ class Member:
     live: int = 0
     dead: int = 0
     capacity_bytes: int = 0
+    used_bytes: int = 0
+    """By blocks and by others."""
     remaining_bytes: int = 0
     cluster_id: str = ""
     scheme: str = "http"
@@ -137,7 +139,7 @@ def _row(member: Member) -> list[Child]:
     label = tag("a", member.name or member.address, href=f"{member.scheme}://{member.address}/")
     if member.trouble:
         return [label, [badge("bad", "does not answer"), " ", member.trouble], *[""] * 7]
-    taken = words.percent(member.capacity_bytes - member.remaining_bytes, member.capacity_bytes)
+    taken = words.full(member.used_bytes, member.remaining_bytes)
     state: list[Child] = [badge("ok" if member.state == "active" else "idle", member.state)]
     if member.safe_mode:
         state += [" ", badge("warn", "safe mode")]

@@ -124,6 +124,7 @@ def member_of(member: Member, beans: Mapping[str, Any]) -> Member:
         live=number("NumLiveDataNodes"),
         dead=number("NumDeadDataNodes"),
         capacity_bytes=number("CapacityTotal"),
+        used_bytes=number("CapacityUsed") + number("CapacityUsedNonDFS"),
         remaining_bytes=number("CapacityRemaining"),
         cluster_id=str(info.get("ClusterId", ""))[:100],
         numbers={name: value for name, value in names.items() if type(value) is int},

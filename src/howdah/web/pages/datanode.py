@@ -32,6 +32,7 @@ class VolumeFacts:
     capacity_bytes: int = 0
     used_bytes: int = 0
     remaining_bytes: int = 0
+    non_dfs_used_bytes: int = 0
     reserved_bytes: int = 0
     failure: str = ""
     hangs: bool = False
@@ -134,7 +135,7 @@ def _volumes(volumes: Sequence[VolumeFacts]) -> Html:
             state = badge("bad", "failed")
         elif volume.hangs:
             state = badge("warn", "hangs")
-        full = words.percent(volume.capacity_bytes - volume.remaining_bytes, volume.capacity_bytes)
+        full = words.full(volume.used_bytes + volume.non_dfs_used_bytes, volume.remaining_bytes)
         return [
             volume.path,
             volume.storage_type,

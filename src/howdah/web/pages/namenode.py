@@ -206,7 +206,9 @@ def _room(status: NamenodeStatus) -> Html:
     nodes = [node for node in status.datanodes if node.live]
     capacity = sum(node.capacity_bytes for node in nodes)
     left = sum(node.remaining_bytes for node in nodes)
-    taken = words.percent(capacity - left, capacity)
+    used = sum(node.used_bytes for node in nodes)
+    used_by_others = sum(node.non_dfs_used_bytes for node in nodes)
+    taken = words.full(used + used_by_others, left)
     return section(
         "room",
         "Room",
@@ -214,9 +216,10 @@ def _room(status: NamenodeStatus) -> Html:
             [
                 ("Full", bar(taken, fill_level(taken), f"{taken:.0f} %") if capacity else "—"),
                 ("Capacity", words.size(capacity)),
-                ("Used by blocks", words.size(sum(node.used_bytes for node in nodes))),
-                ("Used by others", words.size(sum(node.non_dfs_used_bytes for node in nodes))),
+                ("Used by blocks", words.size(used)),
+                ("Used by others", words.size(used_by_others)),
                 ("Left", words.size(left)),
+                ("Kept back", words.size(max(0, capacity - used - used_by_others - left))),
                 ("Volumes failed", f"{sum(node.failed_volumes for node in nodes):,}"),
             ]
         ),

@@ -61,7 +61,7 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
 
 def full(node: NodeStatus) -> float:
     """Percent of a node that is taken, by whatever."""
-    return words.percent(node.capacity_bytes - node.remaining_bytes, node.capacity_bytes)
+    return words.full(node.used_bytes + node.non_dfs_used_bytes, node.remaining_bytes)
 
 
 def _trouble(node: NodeStatus) -> int:

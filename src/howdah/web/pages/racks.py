@@ -42,8 +42,11 @@ class Rack:
 
     @property
     def full(self) -> float:
-        left = sum(node.remaining_bytes for node in self.nodes if node.live)
-        return words.percent(self.capacity_bytes - left, self.capacity_bytes)
+        live = [node for node in self.nodes if node.live]
+        return words.full(
+            sum(node.used_bytes + node.non_dfs_used_bytes for node in live),
+            sum(node.remaining_bytes for node in live),
+        )
 
 
 def racks_of(nodes: Sequence[NodeStatus]) -> list[Rack]:

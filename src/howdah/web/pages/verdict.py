@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.web.pages.words import count, percent
+from howdah.web.pages.words import count
+from howdah.web.pages.words import full as full_percent
 from howdah.web.status import NamenodeStatus
 
 _WORSE: Final = {"ok": 0, "warn": 1, "bad": 2}
@@ -143,7 +144,8 @@ def _nodes(status: NamenodeStatus) -> Iterator[Finding]:
             "warn", f"{count(failed, 'volume')} failed on live datanodes", "/nodes?state=volumes"
         )
     capacity = sum(node.capacity_bytes for node in live)
-    full = percent(capacity - sum(node.remaining_bytes for node in live), capacity)
+    taken = sum(node.used_bytes + node.non_dfs_used_bytes for node in live)
+    full = full_percent(taken, sum(node.remaining_bytes for node in live))
     if capacity and full >= 85:
         yield Finding(
             "bad" if full >= 97 else "warn", f"the datanodes are {full:.0f} % full", "/nodes"

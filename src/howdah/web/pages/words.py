@@ -43,6 +43,11 @@ def moment(unix_ms: int) -> str:
         return f"{unix_ms} ms after 1970"
 
 
+def full(used_bytes: float, left_bytes: float) -> float:
+    """Percent, as `df` counts it: of what can be used, without what the filesystem keeps back."""
+    return percent(used_bytes, used_bytes + left_bytes)
+
+
 def percent(part: float, whole: float) -> float:
     """0 to 100; 0 of nothing."""
     return max(0.0, min(100.0, 100 * part / whole)) if whole > 0 else 0.0

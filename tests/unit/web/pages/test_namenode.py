@@ -91,7 +91,17 @@ QUORUM = EditsDirectoryStatus(
         ({"datanodes": [node(live=False), node(2)]}, "warn", "needs attention"),
         ({"datanodes": [node(live=False, admin_state="DECOMMISSIONED"), node(2)]}, "ok", "safe"),
         ({"datanodes": [node(failed_volumes=1)]}, "warn", "needs attention"),
-        ({"datanodes": [node(remaining_bytes=GIB)]}, "bad", "99 % full"),
+        (
+            {
+                "datanodes": [
+                    node(remaining_bytes=GIB, used_bytes=9 * GIB, non_dfs_used_bytes=90 * GIB)
+                ]
+            },
+            "bad",
+            "99 % full",
+        ),
+        # What the filesystem keeps back is not taken: `df` counts so, too.
+        ({"datanodes": [node(remaining_bytes=30 * GIB, used_bytes=10 * GIB)]}, "ok", "safe"),
         (
             {"edits_directories": [EditsDirectoryStatus("/m", required=True, failure="EIO")]},
             "bad",
