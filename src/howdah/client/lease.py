@@ -11,9 +11,10 @@ the last file is closed; where files come and go, a second after the last one, f
 thread and to end it costs more than the rest of a small file's close. A client that is closed
 does not leave it behind, nor does one of which the process forks while no file is open.
 
-A renewal that fails is tried again a second later, then after two, and so on. Once the
-hard limit has passed since the last one that succeeded, the files are not this client's
-any more: it is told, and gives them up, so that writers hear of it at their next call.
+A renewal that fails, for whatever reason, is tried again a second later, then after two, and
+so on: a system that has no memory or no thread left may have some then. Once the hard limit has
+passed since the last one that succeeded, the files are not this client's any more: it is told,
+and gives them up, so that writers hear of it at their next call.
 """
 
 from __future__ import annotations
@@ -136,29 +137,52 @@ class LeaseRenewer:
             return self._thread is not None
 
     def _run(self) -> None:
+        try:
+            self._go_on()
+        finally:
+            with self._changed:
+                if self._thread is threading.current_thread():
+                    # It ended by what nobody foresees: the next file begins another one.
+                    self._thread = None
+
+    def _go_on(self) -> None:
         pause_s = self._interval_s
         while self._is_due(pause_s):
             # The namenode counts from when it got the call, which is not before it was sent.
             asked_s = time.monotonic()
             try:
                 self._renew()
-            except (errors.HowdahError, OSError) as error:
-                overdue_s = time.monotonic() - self._renewed_s
-                _log.warning("cannot renew the lease for %.0f s now: %s", overdue_s, error)
-                if overdue_s >= self._hard_limit_s:
-                    self._give_up(overdue_s, error)
-                    self._renewed_s = time.monotonic()
+            except Exception as error:  # noqa: BLE001 - the only thread: who writes would lose all
+                self._failed(error)
                 retry_s = FIRST_RETRY_S if pause_s == self._interval_s else 2 * pause_s
                 pause_s = min(retry_s, self._interval_s)
             else:
                 self._renewed_s, pause_s = max(asked_s, self._renewed_s), self._interval_s
+
+    def _failed(self, error: Exception) -> None:
+        overdue_s = time.monotonic() - self._renewed_s
+        is_expected = isinstance(error, errors.HowdahError | OSError)
+        _log.warning(
+            "cannot renew the lease for %.0f s now: %s",
+            overdue_s,
+            error if is_expected else repr(error),
+            exc_info=None if is_expected else error,
+        )
+        if overdue_s < self._hard_limit_s:
+            return
+        self._renewed_s = time.monotonic()
+        try:
+            self._give_up(overdue_s, error)
+        except Exception:  # noqa: BLE001 - it is in the log
+            # Files that are opened later need this thread, too.
+            _log.exception("giving up the files whose lease is lost failed on a defect")
 
     def _give_up(self, overdue_s: float, error: Exception) -> None:
         if self._lost is not None:
             self._lost(
                 f"its lease could not be renewed for {overdue_s:.0f} s, and the namenode takes "
                 f"files back after {self._hard_limit_s:.0f} s "
-                f"(dfs.namenode.lease-hard-limit-sec): {error}"
+                f"(dfs.namenode.lease-hard-limit-sec): {str(error) or repr(error)}"
             )
 
 

@@ -98,7 +98,14 @@ class Workers:
                         continue
                     crew.threads -= 1
                     return
-            task()
+            try:
+                task()
+            except BaseException:
+                # What it raised is its future's; this is the system's, or a callback's.
+                with crew.lock:
+                    crew.outstanding -= 1
+                    crew.threads -= 1
+                raise
             del task  # and with it what it gave, which may be large
             with crew.lock:
                 crew.outstanding -= 1

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.failover.service import ServingProcess
 from howdah.journal_uri import JournalUri
 from howdah.kinds import Address
@@ -33,7 +33,8 @@ class DeathWatch:
     """Watches the process that the namenode last said that it is."""
 
     def __init__(self, died: Callable[[ServingProcess], None]) -> None:
-        """`died` is called on a thread of its own, once for a process."""
+        """`died` is called on a thread of its own, once for a process that is the namenode's last
+        one."""
         self._died = died
         self._lock = threading.Lock()
         self._last: ServingProcess | None = None
@@ -53,19 +54,37 @@ class DeathWatch:
             if living is None:
                 return
             self._watched = identity
-        threading.Thread(
-            target=self._watch, args=(process, living), name="death watch", daemon=True
-        ).start()
+        watching = threading.Thread(
+            target=self._watch, args=(identity, living), name="death watch", daemon=True
+        )
+        try:
+            watching.start()
+        except RuntimeError as error:
+            # The next answer of the namenode tries again.
+            log.error("process %d is not watched now: %s", process.pid, error)
+            living.close()
+            with self._lock:
+                if self._watched == identity:
+                    self._watched = None
 
-    def _watch(self, process: ServingProcess, living: LivingProcess) -> None:
-        living.wait_for_death()
-        living.close()
+    def _watch(self, identity: ProcessIdentity, living: LivingProcess) -> None:
+        try:
+            living.wait_for_death()
+        except Exception as error:  # noqa: BLE001 - health checks notice the death later
+            defects.note("the death watch", error, "the process is watched anew")
+            with self._lock:
+                if self._watched == identity:
+                    self._watched = None
+            return
+        finally:
+            living.close()
         with self._lock:
             last = self._last
-        # What it said last counts; a process that came after it says nothing of its epoch.
-        if last is not None and _identity(last) == _identity(process):
-            process = last
-        self._died(process)
+        # A process that came after it is the namenode now, and lives.
+        if last is None or _identity(last) != identity:
+            log.info("process %d is gone, and was the namenode no more", identity.pid)
+            return
+        self._died(last)
 
 
 def _identity(process: ServingProcess) -> ProcessIdentity:

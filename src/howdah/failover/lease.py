@@ -395,7 +395,10 @@ class _Node:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job()
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001 - the only thread: the node would be deaf
+                defects.note(f"a question at {self._name}", error, "the next one is asked")
         self._client.close()
 
 

@@ -383,7 +383,10 @@ class RunningController:
         if self._stopped.is_set():
             return
         log.warning("%s has died: process %d is gone", self._around.own, process.pid)
-        self._around.on_death(process)
+        try:
+            self._around.on_death(process)
+        except Exception as error:  # noqa: BLE001 - its lease ends without that, a little later
+            defects.note("what follows from a death", error, "the election is left")
 
         def event() -> list[Action]:
             self._died_ms = now_ms()

@@ -7,19 +7,24 @@ more than `MOST`.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from howdah import defects, errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+
+log = logging.getLogger(__name__)
 
 MOST: Final = 256
 
 
 class _Client:
-    def __init__(self, fs: HdfsFileSystem) -> None:
+    def __init__(self, user: str, fs: HdfsFileSystem) -> None:
+        self.user = user
         self.fs = fs
         self.users = 0
         self.idle_since_s = 0.0
@@ -48,12 +53,11 @@ class Clients:
         with self._lock:
             client = self._clients.get(user)
             if client is None:
-                client = self._clients[user] = _Client(self._make(user))
+                client = self._clients[user] = _Client(user, self._make(user))
             client.users += 1
             gone = self._too_old()
-        for each in gone:
-            each.fs.close()
         try:
+            _close_all(gone)
             yield client.fs
         finally:
             with self._lock:
@@ -76,13 +80,13 @@ class Clients:
     def close(self) -> None:
         with self._lock:
             gone = [self._taken_out(user) for user in list(self._clients)]
-        for each in gone:
-            each.fs.close()
+        _close_all(gone)
 
     def _taken_out(self, user: str) -> _Client:
         """With the lock held, so that what it has moved is always counted."""
-        client = self._clients.pop(user)
+        client = self._clients[user]
         found = client.fs.statistics()
+        del self._clients[user]
         self._moved[0] += found.bytes_read
         self._moved[1] += found.bytes_written
         return client
@@ -99,3 +103,15 @@ class Clients:
             read_bytes + sum(each.bytes_read for each in found),
             written_bytes + sum(each.bytes_written for each in found),
         )
+
+
+def _close_all(clients: Iterable[_Client]) -> None:
+    """Close them all. What one of them cannot end in order is its user's, not of whoever happens
+    to ask next."""
+    for client in clients:
+        try:
+            client.fs.close()
+        except (errors.HowdahError, OSError) as error:
+            log.warning("the idle client of %s is not closed in order: %s", client.user, error)
+        except Exception as error:  # noqa: BLE001 - the others are to be closed
+            defects.note("closing an idle client", error, "it is left as it is")

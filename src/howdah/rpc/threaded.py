@@ -148,10 +148,10 @@ class ThreadedRpcServer:
         while not self._closing:
             try:
                 sock, address = self._listener.accept()
-            except OSError as error:
+            except (OSError, MemoryError) as error:
                 if self._closing:
                     return
-                log.error("cannot accept an RPC connection: %s", error)
+                log.error("cannot accept an RPC connection: %s", error or repr(error))
                 time.sleep(0.1)  # out of descriptors: only waiting helps
                 continue
             connection = _Connection(sock, str(address[0]), time.monotonic())

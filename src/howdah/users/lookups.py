@@ -100,7 +100,7 @@ class Lookups(Generic[T]):
         if done is None:
             return
         if refused:
-            why = f"too many wait for {self._what} already: try again"
+            why = f"too many wait for {self._what} already, or there is no thread: try again"
             self._loop.post(functools.partial(done, errors.RetriableError(why)))
         else:
             self._loop.later(self._timeout_s, lambda: self._give_up(key, done))
@@ -119,15 +119,26 @@ class Lookups(Generic[T]):
         if waiting is None:
             if len(self._asked) >= self._max_waiting:
                 return False
+            if not self._has_thread():
+                return False
             waiting = self._asked[key] = []
             self._queue.put(key)
-            if self._threads < self._max_threads:
-                self._threads += 1
-                threading.Thread(target=self._work, name=self._what, daemon=True).start()
         if done is not None:
             waiting.append(done)
             self._waiting += 1
         return True
+
+    def _has_thread(self) -> bool:
+        """Whether there is a thread to ask, a new one if there may be more."""
+        if self._threads < self._max_threads:
+            thread = threading.Thread(target=self._work, name=self._what, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                log.error("no more threads for %s: %s", self._what, error)
+            else:
+                self._threads += 1
+        return self._threads > 0
 
     def _give_up(self, key: str, done: Done[T]) -> None:
         with self._lock:

@@ -201,3 +201,75 @@ def test_a_renewal_in_time_keeps_the_files() -> None:
     renewer.add("a")
     assert enough.wait(30)
     renewer.remove("a")
+
+
+# --- what nobody foresees ---
+
+
+@pytest.mark.req("OS-066")
+@pytest.mark.parametrize(
+    "error", [RuntimeError("can't start new thread"), MemoryError(), AttributeError("a defect")]
+)
+def test_a_renewal_that_fails_for_no_reason_of_the_network_is_tried_again(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("howdah.client.lease.FIRST_RETRY_S", 0.01)
+    calls: list[int] = []
+
+    def renew() -> None:
+        calls.append(1)
+        if len(calls) < 3:
+            raise error
+
+    renewer = LeaseRenewer(renew, interval_s=0.01)
+    renewer.add("file")
+    wait_until(lambda: len(calls) > 3)
+    renewer.remove("file")
+    assert repr(error) in caplog.text
+
+
+def test_files_are_given_up_when_renewals_fail_for_no_reason_of_the_network_for_too_long() -> None:
+    lost: list[str] = []
+
+    def renew() -> None:
+        raise MemoryError
+
+    renewer = LeaseRenewer(renew, interval_s=0.01, hard_limit_s=0.02, lost=lost.append)
+    renewer.add("file")
+    wait_until(lambda: bool(lost))
+    renewer.remove("file")
+    assert "MemoryError" in lost[0]
+
+
+def test_renewals_go_on_when_giving_up_meets_a_defect() -> None:
+    calls: list[int] = []
+
+    def renew() -> None:
+        calls.append(1)
+        raise errors.Unreachable("nobody is there")
+
+    def lost(reason: str) -> None:
+        raise AttributeError("a defect of this test")
+
+    renewer = LeaseRenewer(renew, interval_s=0.01, hard_limit_s=0.0, lost=lost)
+    renewer.add("file")
+    wait_until(lambda: len(calls) > 2)
+    renewer.remove("file")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ended_all_the_same_is_replaced_by_the_next_file() -> None:
+    calls: list[int] = []
+
+    def renew() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise SystemExit
+
+    renewer = LeaseRenewer(renew, interval_s=0.01)
+    renewer.add("a")
+    wait_until(lambda: not renewer.is_running)
+    renewer.add("b")
+    wait_until(lambda: len(calls) > 2)
+    renewer.remove("a")
+    renewer.remove("b")

@@ -6,6 +6,7 @@ import queue
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from howdah.failover.deaths import DeathWatch, resign_for
 from howdah.failover.service import ServingProcess
 from howdah.processes import identity_of
 from howdah.testing.internal.journals.quorum import VERSION, Quorum
+from howdah.testing.waiting import wait_until
 
 WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 LEASE = {"howdah.ha.lease.ms": "600s"}
@@ -96,3 +98,42 @@ def test_a_journal_node_that_says_nothing_is_not_waited_for(quorum: Quorum) -> N
         nodes = (*quorum.uri.nodes[:2], ("127.0.0.1", silent.getsockname()[1]))
         assert resign_for(replace(quorum.uri, nodes=nodes), "ns", epoch) == 2
     assert quorum.log(**LEASE).take_over().serve_from_ms() == 0
+
+
+def test_the_death_of_a_process_that_was_followed_by_another_is_not_the_namenodes(
+    child: subprocess.Popen[bytes],
+) -> None:
+    told: queue.SimpleQueue[ServingProcess] = queue.SimpleQueue()
+    watch = DeathWatch(told.put)
+    with subprocess.Popen(WAITS, stdin=subprocess.PIPE) as former:
+        try:
+            watch.seen(serving(former, 7))
+            watch.seen(serving(child, None))
+        finally:
+            former.kill()
+    wait_until(lambda: len(watchers()) == 1, what="the first watch ends")
+    assert told.empty()
+    present = serving(child, None)
+    child.kill()
+    assert told.get(timeout=TIMEOUT_S) == present
+
+
+def watchers() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "death watch"]
+
+
+def test_a_process_that_no_thread_could_watch_is_watched_after_its_next_answer(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    told: queue.SimpleQueue[ServingProcess] = queue.SimpleQueue()
+    watch = DeathWatch(told.put)
+    last = serving(child, 7)
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        watch.seen(last)
+    watch.seen(last)
+    child.kill()
+    assert told.get(timeout=TIMEOUT_S) == last

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from howdah.failover import lease
+from howdah.failover.candidate import Answer
 from howdah.proto import election_pb2
 
 
@@ -35,3 +36,24 @@ def test_a_node_that_hangs_does_not_heap_up_what_it_is_to_be_told() -> None:
     assert closed.wait(30)
     assert waiting <= lease._MAX_WAITING
     assert called == ["release"] * (lease._MAX_WAITING + 1)
+
+
+def test_a_node_is_asked_again_after_a_defect_in_a_question() -> None:
+    answers: list[object] = []
+    heard = threading.Event()
+
+    def reply(number: int, answer: object) -> None:
+        answers.append(answer)
+        if len(answers) == 2:
+            heard.set()
+
+    def defect(client: Any) -> Any:
+        raise RuntimeError("can't start new thread")
+
+    node = lease._Node(0, ("127.0.0.1", 1), 1.0)
+    answer = Answer()
+    assert node.ask(defect, reply, may_wait=True)
+    assert node.ask(lambda client: answer, reply, may_wait=True)
+    assert heard.wait(30)
+    node.close()
+    assert answers == [None, answer]

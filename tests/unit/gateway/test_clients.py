@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from howdah import errors
 from howdah.fs.status import FsStatistics
 from howdah.gateway import clients
 from howdah.gateway.clients import Clients
@@ -60,3 +63,32 @@ def test_there_are_no_more_than_may_be(monkeypatch: Any) -> None:
         with kept.of(user):
             pass
     assert [each.is_closed for each in made.values()] == [True, False, False]
+
+
+@pytest.mark.parametrize("error", [errors.RemoteError("lease lost"), OSError(5, "EIO"), KeyError()])
+def test_a_client_that_cannot_be_closed_fails_nobody_else(error: Exception) -> None:
+    class Stuck(Made):
+        def close(self) -> None:
+            super().close()
+            raise error
+
+    now = [0.0]
+    made: dict[str, Any] = {}
+
+    def make(user: str) -> Any:
+        made[user] = Stuck(user) if user == "a" else Made(user)
+        return made[user]
+
+    kept = Clients(make, 60.0, lambda: now[0])
+    for user in ("a", "b"):
+        with kept.of(user):
+            pass
+    now[0] = 100.0
+    with kept.of("c"):
+        assert made["a"].is_closed
+        assert made["b"].is_closed
+    now[0] = 200.0
+    with kept.of("d"):
+        assert made["c"].is_closed, "nobody uses it"
+    kept.close()
+    assert made["d"].is_closed

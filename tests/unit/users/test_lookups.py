@@ -162,3 +162,22 @@ def test_one_user_whose_groups_hang_holds_up_nobody_else(world: World) -> None:
     assert known.is_known("quick")
     assert known("quick") == ("quicks",)
     assert not known.is_known("slow")
+
+
+def test_without_a_thread_whoever_asks_is_told_and_the_next_one_is_answered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    found = lookups(world)
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        found.look_up("a", world.told.append)
+    world.turn(1)
+    assert isinstance(world.told.pop(), errors.RetriableError)
+    world.answers.set()
+    found.look_up("a", world.told.append)
+    while not world.told:
+        world.turn(1)
+    assert world.told == ["A"]

@@ -167,7 +167,12 @@ def first_answer(
     else:
         for namenode in namenodes:
             name = f"howdah-hedged-{namenode}"
-            threading.Thread(target=work, args=(namenode,), name=name, daemon=True).start()
+            asking = threading.Thread(target=work, args=(namenode,), name=name, daemon=True)
+            try:
+                asking.start()
+            except RuntimeError:
+                # The system has no thread for it: its turn comes here.
+                work(namenode)
     failures: dict[str, errors.HowdahError] = {}
     while len(failures) < len(namenodes):
         outcome = outcomes.get()

@@ -13,6 +13,7 @@ parent's, and descriptors that the child has inherited are only closed there.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -25,6 +26,8 @@ from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
 from howdah.client.shortcircuit.ways import LocalWay, UnixSockets
 from howdah.forks import PerProcess, process_id
 from howdah.transfer.blocks import DatanodeAddress
+
+_log = logging.getLogger(__name__)
 
 _SWEEP_S = 5.0
 _SHORTEST_SWEEP_S = 0.05
@@ -199,9 +202,23 @@ class ShortCircuitCache:
     def _watch(self) -> None:
         if not self._sweeping and not self._closed:
             self._sweeping = True
-            threading.Thread(target=self._sweep, name="short-circuit cache", daemon=True).start()
+            sweeper = threading.Thread(target=self._sweep, name="short-circuit cache", daemon=True)
+            try:
+                sweeper.start()
+            except RuntimeError as error:
+                # Whoever gives a replica back next tries again.
+                self._sweeping = False
+                _log.info("nobody lets go of idle replicas now: %s", error)
 
     def _sweep(self) -> None:
+        try:
+            self._sweep_until_empty()
+        except BaseException:
+            with self._changed:
+                self._sweeping = False
+            raise
+
+    def _sweep_until_empty(self) -> None:
         pause_s = min(max(self.settings.cache_expiry_s / 4, _SHORTEST_SWEEP_S), _SWEEP_S)
         while True:
             with self._changed:
@@ -212,11 +229,18 @@ class ShortCircuitCache:
                 if done:
                     self._sweeping = False
             for one in gone:
-                one.let_go()
+                self._let_go(one)
             if done:
                 for datanode in datanodes:
                     datanode.end_unused()
                 return
+
+    def _let_go(self, replica: LocalReplica) -> None:
+        try:
+            replica.let_go()
+        except Exception:  # noqa: BLE001 - it is in the log
+            # The only thread for these: a file that stays open keeps its room on the disk.
+            _log.exception("letting go of %s failed on a defect", replica.key)
 
     def _expired(self, limit_s: float) -> list[LocalReplica]:
         gone = [

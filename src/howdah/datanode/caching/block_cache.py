@@ -145,9 +145,15 @@ class BlockCache:
                 why = f"it is in memory, on {volume.path}"
             else:
                 held = self._hold((pool_id, block_id), replica.length_bytes)
-                if held is not None:
+                if held is None:
+                    return
+                try:
                     self._queue_of(volume).put((held, volume))
-                return
+                    return
+                except RuntimeError as error:
+                    self._loaded(
+                        held, None, why := f"there is no thread for {volume.path}: {error}"
+                    )
         log.warning("block %d of %s is not cached: %s", block_id, pool_id, why)
 
     def _hold(self, key: Key, length_bytes: int) -> _Entry | None:
@@ -176,10 +182,11 @@ class BlockCache:
         with self._lock:
             queue = self._queues.get(volume.storage_id)
             if queue is None:
-                queue = self._queues[volume.storage_id] = SimpleQueue()
+                queue = SimpleQueue()
                 threading.Thread(
                     target=self._work, args=(queue,), name=f"caching of {volume.path}", daemon=True
                 ).start()
+                self._queues[volume.storage_id] = queue
             return queue
 
     # --- caching ---
@@ -199,7 +206,10 @@ class BlockCache:
                 # The only thread for this volume.
                 log.exception("caching block %d failed on a defect", entry.key[1])
                 why = "of a defect"
-            self._loaded(entry, memory, why)
+            try:
+                self._loaded(entry, memory, why)
+            except Exception:
+                log.exception("the end of caching block %d failed on a defect", entry.key[1])
 
     def _load(self, entry: _Entry) -> _Memory | None:
         """Map, lock and verify it; None for a replica without a byte."""
@@ -255,9 +265,11 @@ class BlockCache:
         if is_wanted:
             log.info("block %d of %s is cached: %d bytes", block_id, pool_id, entry.held_bytes)
             return
-        if memory is not None:
-            memory.release()
-        self._store.in_memory.free_cached(entry.held_bytes)
+        try:
+            if memory is not None:
+                memory.release()
+        finally:
+            self._store.in_memory.free_cached(entry.held_bytes)
         if why is not None and entry.stage is Stage.CACHING:
             log.warning("block %d of %s is not cached: %s", block_id, pool_id, why)
 
@@ -291,8 +303,13 @@ class BlockCache:
         whoever changes a replica."""
         self._news.append(news)
         if self._janitor is None:
-            self._janitor = threading.Thread(target=self._run, name="uncaching", daemon=True)
-            self._janitor.start()
+            janitor = threading.Thread(target=self._run, name="uncaching", daemon=True)
+            try:
+                janitor.start()
+                self._janitor = janitor
+            except RuntimeError as error:
+                # With the next news there may be one.
+                log.error("the namenode is told later of what is cached: %s", error)
         self._changed.notify()
 
     def _run(self) -> None:
@@ -300,9 +317,14 @@ class BlockCache:
             with self._changed:
                 if not self._news:
                     self._changed.wait(self._polling_s if self._leaving else None)
-            while self._news:
-                self._store.tell(self._news.popleft())
-            self.let_go()
+            try:
+                while self._news:
+                    self._store.tell(self._news.popleft())
+                self.let_go()
+            except Exception:
+                # The only thread for these: memory would never be given back again.
+                log.exception("uncaching failed on a defect")
+                time.sleep(self._polling_s)
 
     def let_go(self) -> None:
         """Give back the memory of those that nobody is in the middle of. Who sends one over the
@@ -320,10 +342,17 @@ class BlockCache:
                 self._entries.pop(entry.key, None)
             self._leaving = staying
         for entry in gone:
+            self._give_back(entry)
+
+    def _give_back(self, entry: _Entry) -> None:
+        try:
             if entry.memory is not None:
                 entry.memory.release()
-            self._store.in_memory.free_cached(entry.held_bytes)
-            log.info("block %d of %s is uncached", entry.key[1], entry.key[0])
+        except Exception:
+            # Those behind it have their turn.
+            log.exception("unlocking block %d failed on a defect", entry.key[1])
+        self._store.in_memory.free_cached(entry.held_bytes)
+        log.info("block %d of %s is uncached", entry.key[1], entry.key[0])
 
 
 def _mapped(opened: OpenReplica, locked: LockedFile) -> _Memory:

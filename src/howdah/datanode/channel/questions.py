@@ -26,12 +26,20 @@ TIMEOUT_S: Final = 10.0
 def answer(link: Link, tell: Callable[[What], str]) -> None:
     """In the data process: answer on a thread, until the keeper is gone."""
 
+    def told(what: What) -> str:
+        try:
+            return tell(what)
+        except Exception as error:
+            # The only thread for these; the next question may have an answer.
+            log.exception("a question of the keeper met a defect")
+            return f"it cannot say: {error!r}\n"
+
     def run() -> None:
         try:
             while True:
                 for message in link.receive():
                     if isinstance(message, Ask):
-                        link.send(Told(message.number, tell(message.what)))
+                        link.send(Told(message.number, told(message.what)))
         except LinkClosed:
             log.debug("the keeper asks nothing any more")
 

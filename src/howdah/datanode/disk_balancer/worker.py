@@ -90,14 +90,22 @@ class DiskBalancer:
             except errors.DiskBalancerError as error:
                 log.error("plan %s is refused as %s: %s", plan_file, error.result, error)
                 raise
-            self._works = works
-            self._plan_id, self._plan_file = submitted.plan_id, plan_file
-            self._result = WorkResult.PLAN_UNDER_PROGRESS
-            self._cancelled = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(works, self._cancelled), name="disk balancer", daemon=True
+            cancelled = threading.Event()
+            thread = threading.Thread(
+                target=self._run, args=(works, cancelled), name="disk balancer", daemon=True
             )
-            self._thread.start()
+            before = self._plan_id, self._plan_file
+            # Its thread names them.
+            self._plan_id, self._plan_file = submitted.plan_id, plan_file
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self._plan_id, self._plan_file = before
+                raise errors.RetriableError(
+                    f"there is no thread for plan {plan_file}: {error}"
+                ) from error
+            self._works, self._cancelled, self._thread = works, cancelled, thread
+            self._result = WorkResult.PLAN_UNDER_PROGRESS
 
     def cancel(self, plan_id: str) -> None:
         """End this plan, if it is at work; what was moved stays moved. Raises

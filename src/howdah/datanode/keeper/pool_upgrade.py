@@ -154,7 +154,14 @@ def finalize(pool: StorageDirectory) -> None:
         except OSError as error:
             # What is left of it is deleted at the next start.
             log.error("%s cannot be deleted: %s", pool.root / PREVIOUS_NAME, error)
+        except Exception:
+            log.exception("deleting %s failed on a defect", pool.root / PREVIOUS_NAME)
         finally:
             _deleting.discard(pool.root)
 
-    threading.Thread(target=delete, name="finalize-upgrade", daemon=True).start()
+    try:
+        threading.Thread(target=delete, name="finalize-upgrade", daemon=True).start()
+    except RuntimeError as error:
+        # The namenode says in each heartbeat that the upgrade is final.
+        _deleting.discard(pool.root)
+        log.error("%s stays for now: %s", pool.root / PREVIOUS_NAME, error)

@@ -105,12 +105,19 @@ def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> No
     store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
     store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
     store.in_memory.left(record.key, turn)
-    store.delete_left_behind(pool_id, replica)
+    behind: OSError | None = None
+    try:
+        store.delete_left_behind(pool_id, replica)
+    except OSError as error:
+        behind = error
+    # The copy has taken its place, whatever becomes of the old files.
     store.in_memory.freed(record.locked_bytes)
     _count(store, record)
     log.info("%r of %s is on %s now, and has left the memory", moved, pool_id, target)
     if unsynced is not None:
         store.disk_failed(target, unsynced)
+    if behind is not None:
+        store.disk_failed(store.volumes[replica.volume_id], behind)
 
 
 def rescue(store: BlockStore, records: list[Record]) -> None:

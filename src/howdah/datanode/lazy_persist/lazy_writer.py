@@ -44,9 +44,15 @@ class LazyWriter:
 
     def _rescue(self, records: list[Record]) -> None:
         # Whoever met the failure may hold what a rescue waits for.
-        threading.Thread(
+        thread = threading.Thread(
             target=evicting.rescue, args=(self._store, records), name="rescue", daemon=True
-        ).start()
+        )
+        try:
+            thread.start()
+        except RuntimeError as error:
+            log.error(
+                "the copies of %d replicas stay until the next start: %s", len(records), error
+            )
 
     def _run(self) -> None:
         pause = threading.Event()
@@ -71,9 +77,7 @@ class LazyWriter:
                 break
             turn = record.turn
             try:
-                volume = self._store.volumes.choose(
-                    StorageType.DISK, record.length_bytes, self._store.disk_failed
-                )
+                given += self._give(record, turn)
             except errors.DiskOutOfSpace as error:
                 log.error(
                     "block %d of %s stays in memory alone, and is tried again in %g s: %s",
@@ -83,13 +87,25 @@ class LazyWriter:
                     error,
                 )
                 self._fail(record, turn)
-                continue
-            with memory.lock:
-                is_on = memory.tracker.aim(record.key, turn, volume.storage_id)
-            if is_on:
-                self._queue_of(volume).put((record, turn, volume))
-                given += 1
+            except BaseException:
+                # Or else it would wait for ever, and its memory would never be free.
+                self._fail(record, turn)
+                raise
         return given
+
+    def _give(self, record: Record, turn: int) -> bool:
+        """Whether it waits at a volume now. Raises what `VolumeSet.choose` does, and RuntimeError
+        where there is no thread for that volume."""
+        memory = self._store.in_memory
+        volume = self._store.volumes.choose(
+            StorageType.DISK, record.length_bytes, self._store.disk_failed
+        )
+        queue = self._queue_of(volume)
+        with memory.lock:
+            is_on = memory.tracker.aim(record.key, turn, volume.storage_id)
+        if is_on:
+            queue.put((record, turn, volume))
+        return is_on
 
     def _fail(self, record: Record, turn: int) -> None:
         with self._store.in_memory.lock:
@@ -99,20 +115,25 @@ class LazyWriter:
         with self._lock:
             queue = self._queues.get(volume.storage_id)
             if queue is None:
-                queue = self._queues[volume.storage_id] = SimpleQueue()
+                queue = SimpleQueue()
                 threading.Thread(
                     target=self._work,
                     args=(queue,),
                     name=f"saving to {volume.path}",
                     daemon=True,
                 ).start()
+                self._queues[volume.storage_id] = queue
             return queue
 
     def _work(self, queue: SimpleQueue[tuple[Record, int, Volume]]) -> None:
         while True:
             # The volume may have been taken out since the last one, and be back as another.
             record, turn, volume = queue.get()
-            self.attempt(record, turn, volume)
+            try:
+                self.attempt(record, turn, volume)
+            except Exception:
+                # The only thread of this volume.
+                log.exception("the end of saving block %d failed on a defect", record.key[1])
 
     def attempt(self, record: Record, turn: int, volume: Volume) -> bool:
         """Whether it is saved now."""
@@ -124,9 +145,10 @@ class LazyWriter:
             log.error("block %d of %s is not saved: %s", block_id, pool_id, error)
         except OSError as error:
             log.error("block %d of %s is not saved to %s: %s", block_id, pool_id, volume, error)
+            self._fail(record, turn)
             self._store.disk_failed(volume, error)
+            return False
         except Exception:
-            # The only thread of this volume.
             log.exception("saving block %d of %s failed on a defect", block_id, pool_id)
         self._fail(record, turn)
         return False

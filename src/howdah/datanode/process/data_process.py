@@ -216,9 +216,19 @@ class DataProcess:
         try:
             while True:
                 for message in self._link.receive():
-                    self._obey(message)
+                    self._try_to_obey(message)
         except LinkClosed:
             self._orphaned()
+
+    def _try_to_obey(self, message: Message) -> None:
+        try:
+            self._obey(message)
+        except LinkClosed:
+            raise
+        except Exception:
+            # This is the only thread that obeys. A system that has no thread left for one order
+            # is no reason to serve nothing any more, nor is one order's defect.
+            log.exception("the keeper's %s is not carried out", type(message).__name__)
 
     def _obey(self, message: Message) -> None:
         command: Command | Event = message
@@ -264,9 +274,11 @@ class DataProcess:
             case PlansTaken(enabled, valid_s):
                 self._disk_balancer.configure(enabled=enabled, plan_valid_s=valid_s)
             case Stop(for_restart):
-                if for_restart:
-                    announce_restart(self._store, self._settings)
-                self._stop()
+                try:
+                    if for_restart:
+                        announce_restart(self._store, self._settings)
+                finally:
+                    self._stop()
             case _:
                 log.error("the keeper sent %s, which is no command", type(command).__name__)
 

@@ -241,8 +241,7 @@ class VolumeWorkers:
                 except OSError as error:
                     # Or else the next comparison finds it again.
                     log.error("block %d of %s: %s", block_id, order.pool_id, error)
-                    volume = self._store.volumes[order.storage_id]
-                    self._store.disk_failed(volume, error)
+                    self._disk_failed(order.storage_id, error)
                 except Exception:
                     # The only thread for these, and the next comparison finds it again.
                     log.exception("block %d of %s: a defect", block_id, order.pool_id)
@@ -252,6 +251,12 @@ class VolumeWorkers:
                 len(order.differences),
                 order.pool_id,
             )
+
+    def _disk_failed(self, storage_id: str, error: OSError) -> None:
+        try:
+            self._store.disk_failed(self._store.volumes[storage_id], error)
+        except Exception:
+            log.exception("what follows from %s failed on a defect", error)
 
     # --- checks ---
 
@@ -297,10 +302,14 @@ class VolumeWorkers:
             done.set()
 
     def _watch(self, volume: Volume, done: threading.Event) -> None:
-        if not done.wait(self._check_timeout_s):
+        if done.wait(self._check_timeout_s):
+            return
+        try:
             self._store.trouble.leave(
                 volume, f"it does not answer a check within {self._check_timeout_s:g} s"
             )
+        except Exception:
+            log.exception("leaving %s, which hangs, failed on a defect", volume)
 
 
 def _key(block: ExtendedBlock) -> _Key:

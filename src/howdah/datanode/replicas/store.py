@@ -128,7 +128,10 @@ class BlockStore:
             (self._with_trash.add if keeps else self._with_trash.discard)(pool_id)
         for volume in self.volumes.working():
             settle = functools.partial(settle_trash, volume, pool_id, keeps=keeps)
-            threading.Thread(target=settle, name="trash", daemon=True).start()
+            try:
+                threading.Thread(target=settle, name="trash", daemon=True).start()
+            except RuntimeError as error:
+                log.error("the trash of %s on %s stays for now: %s", pool_id, volume, error)
 
     def served_pools(self) -> list[str]:
         return sorted(self._served)

@@ -146,10 +146,15 @@ class Trouble:
                 self._replicas.remove(pool_id, replica.block_id)
                 self._short_circuit.revoke(pool_id, replica.block_id)
                 self._writers.lost(pool_id, replica.block_id)
-        self._in_memory.lose_volume(volume)
-        for told in self.on_leave:
-            told(volume)
         level = logging.ERROR if tell else logging.INFO
         log.log(level, "volume %s is left with %d replicas: %s", volume, len(lost), reason)
-        if tell:
-            self._notify(VolumeFailed(volume.storage_id, reason))
+        try:
+            self._in_memory.lose_volume(volume)
+        finally:
+            try:
+                for told in self.on_leave:
+                    told(volume)
+            finally:
+                # Whatever went wrong here: the namenode has to hear of it.
+                if tell:
+                    self._notify(VolumeFailed(volume.storage_id, reason))

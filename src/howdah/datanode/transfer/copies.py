@@ -74,6 +74,8 @@ class Copies:
             self._store.activity.count(Count.BlocksReplicated)
         except (errors.HowdahError, OSError) as error:
             log.warning("cannot copy %s to %s: %s", command.block, names, error)
+        except Exception:
+            log.exception("copying %s to %s failed on a defect", command.block, names)
         finally:
             self._count(-1)
 

@@ -96,11 +96,11 @@ class DataServer:
         while not self._closing:
             try:
                 sock, _ = self._listener.accept()
-            except OSError as error:
+            except (OSError, MemoryError) as error:
                 if self._closing:
                     return
-                log.error("cannot accept a data connection: %s", error)
-                if error.errno in _OUT_OF_DESCRIPTORS:
+                log.error("cannot accept a data connection: %s", error or repr(error))
+                if isinstance(error, MemoryError) or error.errno in _OUT_OF_DESCRIPTORS:
                     # Waiting is all that helps: each operation that ends frees some.
                     time.sleep(0.1)
                 continue

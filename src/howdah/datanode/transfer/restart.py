@@ -46,10 +46,15 @@ def announce_restart(store: BlockStore, settings: DataSettings) -> int:
         for writer in store.writers.all()
         if isinstance(writer, BlockReceiver)
     ]
+    begun = []
     for thread in threads:
-        thread.start()
+        try:
+            thread.start()
+            begun.append(thread)
+        except RuntimeError as error:
+            log.warning("a client is not told of the restart: %s", error)
     deadline_s = time.monotonic() + settings.restart_notice_s
-    for thread in threads:
+    for thread in begun:
         # One whose client doesn't read is left behind.
         thread.join(max(deadline_s - time.monotonic(), 0.0))
     if told and not store.writers.wait_until_idle(HANG_UP_S):

@@ -6,12 +6,15 @@ the volume prove itself.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from howdah.datanode.volumes.volumes import Usage
+
+log = logging.getLogger(__name__)
 
 PATIENCE_S = 1.0
 """How long a heartbeat waits for all volumes together."""
@@ -43,8 +46,13 @@ class UsageAsker:
         with self._changed:
             if self._thread is None:
                 # Not before: the process may have forked until now.
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                try:
+                    thread.start()
+                    self._thread = thread
+                except RuntimeError as error:
+                    # Who asks next tries again; until then it is as if the volume were slow.
+                    log.error("no thread for the %s: %s", self._name, error)
             self._asked += 1
             self._changed.notify_all()
             return self._asked
@@ -64,11 +72,15 @@ class UsageAsker:
             with self._changed:
                 self._changed.wait_for(lambda: self._asked > self._answered)
                 question = self._asked
-            answer: Usage | OSError
+            answer: Usage | OSError | None
             try:
                 answer = self._ask()
             except OSError as error:
                 answer = error
+            except Exception:
+                # The only thread for these. It says nothing of the volume, which is as it was.
+                log.exception("the %s cannot be had, on a defect", self._name)
+                answer = self._last
             with self._changed:
                 self._last, self._answered = answer, question
                 self._changed.notify_all()

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 from google.protobuf.message import Message
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.namenode.audit.calls import RULES, Subject
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
@@ -145,7 +145,7 @@ class AuditLog:
                 if record is None:
                     ends = True
                     break
-                line = self._form.line(record, self._stamp(record.wall_ms))
+                line = self._line(record)
                 if line is not None:
                     lines.append(line)
                 if len(lines) >= MOST_AT_ONCE:
@@ -155,10 +155,25 @@ class AuditLog:
                 except queue.Empty:
                     break
             if lines:
-                self._write(lines)
+                self._try_to_write(lines)
         if self._lost:
             log.error("%d lines of the audit log are lost", self._lost)
         self._output.close()
+
+    def _line(self, record: Record) -> str | None:
+        try:
+            return self._form.line(record, self._stamp(record.wall_ms))
+        except Exception as error:  # noqa: BLE001 - the only thread: no call would be in the log
+            defects.note(f"a line of the audit log for {record.method}", error, "it is lost")
+            self._lost += 1
+            return None
+
+    def _try_to_write(self, lines: list[str]) -> None:
+        try:
+            self._write(lines)
+        except Exception as error:  # noqa: BLE001 - the only thread: no call would be in the log
+            defects.note("the audit log", error, f"{len(lines)} lines of it are lost")
+            self._lost += len(lines)
 
     def _stamp(self, wall_ms: int) -> str:
         """As log4j's ISO8601: the local time, with a comma before the milliseconds."""

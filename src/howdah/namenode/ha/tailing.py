@@ -138,6 +138,8 @@ class Tailing:
         try:
             await self._read_on(unfinished=self._settings.unfinished, stopping=stopping)
             figures.turns.add(time.perf_counter_ns() - began_ns)
+            if not stopping.is_set():
+                self._roll_if_long()
         except (OSError, errors.HowdahError) as error:
             if str(error) != self._failure:
                 log.error("the shared log %s is read again later: %s", self._shared.name, error)
@@ -152,8 +154,6 @@ class Tailing:
         if self._failure:
             log.info("the shared log %s is read again", self._shared.name)
             self._failure = ""
-        if not stopping.is_set():
-            self._roll_if_long()
 
     async def _read_on(self, *, unfinished: bool, stopping: asyncio.Event) -> None:
         """From the last edit that was applied to the end that is known now (1, 2)."""

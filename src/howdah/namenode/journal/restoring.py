@@ -149,7 +149,14 @@ class Restorations:
                 then()
 
         log.info("edits directory %s is restored from %s", journal.name, source.name)
-        threading.Thread(target=run, name=f"restore {journal.name}", daemon=True).start()
+        try:
+            threading.Thread(target=run, name=f"restore {journal.name}", daemon=True).start()
+        except RuntimeError as error:
+            log.error("edits directory %s is not restored now: %s", journal.name, error)
+            with self._changed:
+                self._busy.discard(journal)
+                failed(str(error))
+                self._changed.notify_all()
 
     def wait(self, timeout_s: float) -> bool:
         """Until no thread is at work; False if one still is."""

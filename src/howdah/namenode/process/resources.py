@@ -84,8 +84,8 @@ class Resources:
         """Look again when it is time. A look that hangs is not joined by a second one."""
         if self._looking or self._now_ms() < self._next_ms:
             return
-        self._looking = True
         looking = asyncio.get_running_loop().run_in_executor(None, self._timed_look)
+        self._looking = True
         looking.add_done_callback(self._looked)
 
     def _timed_look(self) -> str:

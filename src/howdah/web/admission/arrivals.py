@@ -23,6 +23,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
+from howdah import defects
 from howdah.tls.server import ServerTls, shut_down
 from howdah.web.admission.company import Visit
 from howdah.web.admission.pace import Turns
@@ -137,7 +138,12 @@ class Entrance:
         self._worked_s = time.thread_time()
         with self._listening, self._selector, self._waking, self._woken:
             while not self._is_closed:
-                self._turn()
+                try:
+                    self._turn()
+                except Exception as error:  # noqa: BLE001 - nobody else takes connections
+                    if not self._is_closed:
+                        defects.note("taking HTTP connections", error, "it goes on")
+                        time.sleep(_PAUSE_S)
         for arrival in itertools.chain(self._waiting, (each for _, _, each in self._held)):
             self._drop(arrival)
 

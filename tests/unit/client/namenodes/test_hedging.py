@@ -13,6 +13,7 @@ from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.failover import NoActiveNamenode
+from howdah.client.namenodes.hedging import first_answer
 from howdah.rpc.session import Call
 
 FakeNameservice = Any  # of conftest.py
@@ -88,3 +89,26 @@ def test_a_call_that_nobody_answers_names_every_namenode(nameservice: Make) -> N
         pytest.raises(NoActiveNamenode, match=r"10 attempts.*nn1 \(.*nn2 \(|nn2 \(.*nn1 \("),
     ):
         delete(namenode)
+
+
+def test_without_threads_the_namenodes_are_asked_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def ask(namenode: str) -> str:
+        asked.append(namenode)
+        if namenode == "nn1":
+            raise errors.StandbyError("not me")
+        return "done"
+
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    answer, failures = first_answer(ask, ("nn1", "nn2"))
+    assert answer is not None
+    assert (answer.namenode, answer.result()) == ("nn2", "done")
+    assert set(failures) == {"nn1"}
+    assert asked == ["nn1", "nn2"]
+
+
+def no_thread(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

@@ -811,3 +811,49 @@ def test_ordinary_reads_go_over_the_socket_too(node: LocalNode, block: LocatedBl
     with connect_local(node.path, timeout_s=5) as connection:
         connection.send_all(encode_request(ReadBlock(block.block, "c", 0, 10)))
         assert read_response(connection).is_success
+
+
+# --- the thread that lets go ---
+
+
+def test_a_reader_is_closed_though_there_is_no_thread_and_the_next_one_begins_it(
+    node: LocalNode, block: LocatedBlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def no_thread(thread: threading.Thread) -> None:
+        if thread.name == "short-circuit cache":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with closing(Client(node, cache_expiry_s=0.01)) as client:
+        with monkeypatch.context() as without:
+            without.setattr(threading.Thread, "start", no_thread)
+            client.cache.release(acquired(client, block))
+        assert len(client.cache) == 1
+        client.cache.release(acquired(client, block))
+        wait_until(lambda: len(client.cache) == 0)
+
+
+def acquired(client: Client, block: LocatedBlock) -> LocalReplica:
+    replica = client.cache.acquire(block, block.nodes[0])
+    assert replica is not None
+    return replica
+
+
+def test_a_replica_that_cannot_be_let_go_keeps_no_other_open(
+    node: LocalNode, block: LocatedBlock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_go = LocalReplica.let_go
+
+    def fails_once(replica: LocalReplica) -> None:
+        monkeypatch.setattr(LocalReplica, "let_go", let_go)
+        raise RuntimeError("a defect of this test")
+
+    monkeypatch.setattr(LocalReplica, "let_go", fails_once)
+    with closing(Client(node, cache_expiry_s=0.01)) as client:
+        client.cache.release(acquired(client, block))
+        wait_until(lambda: len(client.cache) == 0)
+        client.cache.release(acquired(client, block))
+        wait_until(lambda: len(client.cache) == 0)
+        wait_until(lambda: len(node.store.short_circuit) <= 1)

@@ -589,3 +589,67 @@ def test_readers_beside_caching_uncaching_and_deletion_get_all_or_an_error(lab: 
         for thread in readers:
             thread.join(60)
     assert wrong == []
+
+
+# --- threads ---
+
+
+def no_thread(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_block_that_no_thread_could_cache_is_cached_by_the_next_order(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = Lab(lab)
+    cached.write()
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        cached.cache.cache(POOL, [1])
+    assert cached.locked_bytes == 0
+    cached.cache.cache(POOL, [1])
+    cached.wait_until_cached()
+
+
+def test_what_is_cached_is_told_once_there_is_a_thread_for_it(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = Lab(lab)
+    start = threading.Thread.start
+
+    def only_others(thread: threading.Thread) -> None:
+        if thread.name == "uncaching":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    cached.write()
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", only_others)
+        cached.cache.cache(POOL, [1])
+        cached.wait_until_cached()
+    cached.cache.uncache(POOL, [1])
+    wait_until(lambda: len(cached.told()) == 2)
+
+
+def test_memory_is_given_back_after_a_defect_in_giving_it_back(
+    lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = Lab(lab)
+
+    def fails(file: MappedFile) -> None:
+        raise RuntimeError("a defect of this test")
+
+    for block_id in (1, 2):
+        cached.write(block_id)
+    cached.cache.cache(POOL, [1, 2])
+    for block_id in (1, 2):
+        cached.wait_until_cached(block_id)
+    with monkeypatch.context() as failing:
+        failing.setattr(MappedFile, "release", fails)
+        cached.cache.uncache(POOL, [1])
+        wait_until(lambda: not cached.cache.is_cached(POOL, 1))
+        wait_until(
+            lambda: cached.locked_bytes == cached.store.in_memory.tracker.round_up(len(DATA))
+        )
+    cached.cache.uncache(POOL, [2])
+    cached.wait_until_free()

@@ -66,3 +66,18 @@ def test_who_asks_hears_that_the_process_is_gone(pair: tuple[Questions, Link]) -
     asking, link = pair
     link.close()
     assert "the other process of this datanode is gone" in asking.ask(What.STACKS)
+
+
+def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
+    pair: tuple[Questions, Link],
+) -> None:
+    asking, link = pair
+
+    def tell(what: What) -> str:
+        if what is What.STACKS:
+            raise RuntimeError("a defect of this test")
+        return "a line\n"
+
+    questions.answer(link, tell)
+    assert "a defect of this test" in asking.ask(What.STACKS)
+    assert asking.ask(What.LOG) == "a line\n"

@@ -281,3 +281,19 @@ def test_where_it_is_not_enabled_everything_is_refused(lab: Lab) -> None:
         with pytest.raises(errors.DiskBalancerError, match="not enabled") as refused:
             ask()
         assert refused.value.result == "DISK_BALANCER_NOT_ENABLED"
+
+
+def test_a_plan_that_no_thread_carries_out_is_not_said_to_be_done(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    bench = Bench(lab)
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(errors.RetriableError, match="there is no thread for plan"):
+            bench.submit()
+    assert bench.balancer.status().result is WorkResult.NO_PLAN
+    bench.submit()
+    wait_until(lambda: bench.balancer.status().result is WorkResult.PLAN_DONE)

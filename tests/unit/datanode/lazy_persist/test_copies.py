@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import resource
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -571,3 +572,35 @@ def test_a_volume_that_was_taken_out_and_comes_back_gets_copies_as_what_it_is_no
     assert node.lazy_writer.deal() == 2
     wait_until(lambda: [node.stage(each) for each in (1, 2)] == [Stage.SAVED] * 2)
     assert new.pool_used_bytes(node.lab.POOL) > used + len(DATA)
+
+
+def test_a_replica_that_no_thread_could_save_is_saved_in_the_next_round(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    node = Node(lab)
+    node.write()
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(RuntimeError):
+            node.lazy_writer.deal()
+    assert node.memory.tracker.unsaved == 1
+    assert node.lazy_writer.deal() == 1
+    wait_until(lambda: node.memory.tracker.unsaved == 0)
+
+
+def test_the_memory_of_a_replica_that_left_is_free_though_its_old_files_stay(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(pool_id: str, replica: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    node = Node(lab)
+    node.write()
+    assert node.save() == [True]
+    monkeypatch.setattr(node.store, "delete_left_behind", fails)
+    evicting.make_room(node.store, LIMIT)
+    assert node.memory.tracker.locked_bytes == 0
+    assert node.store.find_id(lab.POOL, 1).volume_id != node.ram.storage_id

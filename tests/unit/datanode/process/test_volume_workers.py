@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import DeletionEnded, Reconcile, ReplicaDeleted
+from howdah.datanode.channel.messages import (
+    CheckVolumes,
+    DeletionEnded,
+    Reconcile,
+    ReplicaDeleted,
+    VolumeFailed,
+)
+from howdah.datanode.process.data_process import DataProcess
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import store
 from howdah.datanode.replicas.files import delete_files as real_delete_files
 from howdah.datanode.replicas.moving import move_to_volume
+from howdah.datanode.volumes.usage import UsageAsker, ask_all
+from howdah.datanode.volumes.volumes import Usage
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 
@@ -218,3 +228,80 @@ def test_a_replica_that_comes_after_an_order_for_nothing_stays(node: Any, lab: L
     workers.start()
     wait_until(lambda: ended(node) == [1])
     assert node.replicas.find(lab.POOL, 1) is not None
+
+
+# --- threads that meet a defect ---
+
+
+def test_differences_are_settled_after_a_disk_failure_that_met_a_defect(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> bool:
+        raise OSError(5, "Input/output error")
+
+    def defect(*_: object) -> None:
+        raise Defect("a defect of this test")
+
+    workers = VolumeWorkers(node.store)
+    workers.start()
+    with monkeypatch.context() as failing, caplog.at_level("INFO"):
+        failing.setattr(node.store.reconciler, "settle", fails)
+        failing.setattr(node.store, "disk_failed", defect)
+        workers.reconcile(Reconcile(lab.POOL, "DS-0", ((7, ()),)))
+        wait_until(lambda: "1 of 1 differences" in caplog.text)
+        failing.setattr(node.store.reconciler, "settle", lambda *_: True)
+        workers.reconcile(Reconcile(lab.POOL, "DS-0", ((8, ()),)))
+        wait_until(lambda: "0 of 1 differences" in caplog.text)
+
+
+def test_the_namenode_hears_of_a_lost_volume_whatever_follows_from_it_here(
+    two_disks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(volume: object) -> None:
+        raise Defect("a defect of this test")
+
+    first, _ = two_disks.volumes.all
+    monkeypatch.setattr(two_disks.store.in_memory, "lose_volume", defect)
+    with pytest.raises(Defect):
+        two_disks.store.trouble.leave(first, "it is sick")
+    assert any(isinstance(each, VolumeFailed) for each in two_disks.events)
+
+
+def test_an_order_that_meets_a_defect_does_not_end_the_data_process(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def obey(message: object) -> None:
+        raise Defect("a defect of this test")
+
+    process: Any = SimpleNamespace(_obey=obey)
+    DataProcess._try_to_obey(process, CheckVolumes())
+    assert "the keeper's CheckVolumes is not carried out" in caplog.text
+
+
+def test_how_full_a_volume_is_is_asked_again_after_a_defect() -> None:
+    answers: list[Any] = [Defect("a defect of this test"), Usage(1, 2, 3, 4)]
+
+    def ask() -> Usage:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    asker = UsageAsker("usage of a disk", ask)
+    (first,) = ask_all([asker], 30)
+    assert (first.usage, first.error, first.is_late) == (None, None, False)
+    (second,) = ask_all([asker], 30)
+    assert second.usage == Usage(1, 2, 3, 4)
+
+
+def test_a_volume_that_no_thread_could_ask_is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    asker = UsageAsker("usage of a disk", lambda: Usage(1, 2, 3, 4))
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", no_thread)
+        (first,) = ask_all([asker], 0.01)
+    assert first.is_late
+    (second,) = ask_all([asker], 30)
+    assert second.usage == Usage(1, 2, 3, 4)

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.audit.files import RotatedFile
-from howdah.namenode.audit.lines import LineFormat, Shown
+from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.namenode.audit.log import AuditLog
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
@@ -224,3 +224,21 @@ def test_file_that_somebody_took_away_is_made_anew(tmp_path: Path, moved: bool) 
 def test_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidConfiguration, match=r"nowhere/a\.log cannot be written"):
         RotatedFile(tmp_path / "nowhere" / "a.log", 100, 1)
+
+
+def test_a_line_that_meets_a_defect_is_lost_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = Kept()
+    log = audit(output)
+    real = LineFormat.line
+
+    def line(form: LineFormat, record: Record, stamp: str) -> str | None:
+        if getattr(record.request, "src", "") == "/bad":
+            raise RuntimeError("a defect of this test")
+        return real(form, record, stamp)
+
+    monkeypatch.setattr(LineFormat, "line", line)
+    log.start()
+    for path in ("/a", "/bad", "/b"):
+        mkdirs(log, path)
+    log.close()
+    assert output.paths == ["/a", "/b"]

@@ -219,3 +219,24 @@ def test_an_active_that_hangs_on_a_roll_holds_up_no_takeover_and_no_end() -> Non
     run(scenario)
     assert not gave_up.is_set(), "the loop has ended while the other one hangs"
     hangs.set()
+
+
+def test_the_log_is_followed_on_after_a_roll_that_met_a_defect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        world = World()
+
+        def defect() -> None:
+            world.rolls.append(0)
+            raise RuntimeError("a defect of this test")
+
+        monkeypatch.setattr(world.tailing, "_roll_if_long", defect)
+        world.tailing.start()
+        while not world.rolls:
+            await asyncio.sleep(0.001)
+        world.log.end += 1
+        await world.until(world.log.end)
+        await world.tailing.stop()
+
+    run(scenario)

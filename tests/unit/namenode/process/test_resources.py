@@ -68,3 +68,26 @@ def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture
 def test_a_directory_that_is_gone_has_no_room(tmp_path: Path) -> None:
     assert free_bytes(tmp_path / "gone") is None
     assert (free_bytes(tmp_path) or 0) > 0
+
+
+def test_a_look_that_no_thread_could_take_is_taken_at_the_next_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = resources({A: 0, B: 0})
+
+    async def look() -> None:
+        loop = asyncio.get_running_loop()
+        with monkeypatch.context() as without:
+            without.setattr(type(loop), "run_in_executor", no_thread)
+            with pytest.raises(RuntimeError):
+                found.tick()
+        found.tick()
+        while found._looking:
+            await asyncio.sleep(0)
+
+    asyncio.run(look())
+    assert found.trouble
+
+
+def no_thread(*_: object) -> None:
+    raise RuntimeError("can't start new thread")

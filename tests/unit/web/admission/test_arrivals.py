@@ -168,3 +168,19 @@ def test_stop_needs_no_help_of_the_system(monkeypatch: pytest.MonkeyPatch) -> No
         server.stop()
         assert not thread.is_alive()
         server.stop()
+
+
+def test_connections_are_taken_after_a_defect_in_taking_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    admit = HttpServer.admit
+
+    def fails_once(server: HttpServer, arrival: arrivals.Arrival) -> bool:
+        monkeypatch.setattr(HttpServer, "admit", admit)
+        raise RuntimeError("a defect of this test")
+
+    with serving() as (_, port):
+        monkeypatch.setattr(HttpServer, "admit", fails_once)
+        with dial(port), dial(port) as second:
+            second.sendall(LAST)
+            assert b" 200 " in all_of(second)
