@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
+from howdah import errors
 from howdah.fs import paths
 from howdah.fs.hdfs.attributes import HdfsAttributes
 from howdah.fs.hdfs.links import follow_links
 from howdah.fs.hdfs.snapshot_records import (
+    SnapshotDiffEntry,
     SnapshotDiffReport,
     SnapshotStatus,
     SnapshottableDirectory,
@@ -17,6 +20,8 @@ from howdah.fs.hdfs.snapshot_records import (
 from howdah.fs.hdfs.status import file_status, name_of
 from howdah.fs.paths import PathLike
 from howdah.proto import types_pb2 as pb
+
+log = logging.getLogger(__name__)
 
 
 class HdfsSnapshots(HdfsAttributes):
@@ -85,12 +90,20 @@ class HdfsSnapshots(HdfsAttributes):
         An empty name is the directory as it is now.
         """
         resolved = self.resolve(path)
-        if old and new:
-            entries = entries_of_pages(self._pages(resolved, old, new))
-        else:
-            # What is there now may change from page to page.
+        # What is there now may change from page to page.
+        entries = self._diff_of_pages(resolved, old, new) if old and new else None
+        if entries is None:
             entries = entries_of(self._namenode.snapshot_diff(resolved, old, new))
         return SnapshotDiffReport(resolved, old, new, entries)
+
+    def _diff_of_pages(self, path: str, old: str, new: str) -> tuple[SnapshotDiffEntry, ...] | None:
+        """None from a server that gives no pages, as old ones do, and a router of what is in
+        several nameservices."""
+        try:
+            return entries_of_pages(self._pages(path, old, new))
+        except errors.RpcNoSuchMethod as error:
+            log.debug("the whole difference is asked for: %s", error)
+            return None
 
     def _pages(self, path: str, old: str, new: str) -> Iterator[pb.SnapshotDiffReportListingProto]:
         cursor = pb.SnapshotDiffReportCursorProto(startPath=b"", index=-1)

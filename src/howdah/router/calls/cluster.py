@@ -183,10 +183,12 @@ class ClusterCalls(_Asking):
     async def get_snapshottable_dir_listing(
         self, request: pb.GetSnapshottableDirListingRequestProto, caller: Caller
     ) -> Message:
-        """Those that are mounted, as the router's paths."""
+        """Those that are mounted, as the router's paths: each once, though it is in several
+        destinations."""
         done = await self._every("getSnapshottableDirListing", request, caller)
         answer = pb.GetSnapshottableDirListingResponseProto()
         found: Sequence[types_pb2.SnapshottableDirectoryStatusProto]
+        sources: set[str] = set()
         for name, each in done:
             found = each.snapshottableDirList.snapshottableDirListing
             for directory in found:
@@ -194,8 +196,9 @@ class ClusterCalls(_Asking):
                 own = directory.dirStatus.path.decode("utf-8", "surrogateescape")
                 path = f"{parent.rstrip('/')}/{own}".rstrip("/") or "/"
                 source = self._core.table.source_of(name, path)
-                if source is None:
+                if source is None or source in sources:
                     continue
+                sources.add(source)
                 above, _, last = source.rpartition("/")
                 copy = answer.snapshottableDirList.snapshottableDirListing.add()
                 copy.CopyFrom(directory)

@@ -23,7 +23,14 @@ from howdah.router.namenodes.identity import identity_of, user_of
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.table import quotas
 from howdah.router.table.hosts import Hosts
-from howdah.router.table.mount_table import Location, MountEntry, MountTable, Resolution
+from howdah.router.table.mount_table import (
+    Location,
+    MountEntry,
+    MountTable,
+    Resolution,
+    is_at_or_below,
+    normalised,
+)
 from howdah.router.table.ordering import Surroundings, ordered
 from howdah.router.table.translation import translate_error
 from howdah.rpc.service import Caller
@@ -88,7 +95,7 @@ class Core:
         return found
 
     def find(self, path: str, caller: Caller) -> Resolution | None:
-        if path == RESERVED or path.startswith(f"{RESERVED}/"):
+        if is_at_or_below(normalised(path), RESERVED):
             raise errors.UnsupportedOperation(
                 f"{path}: paths below {RESERVED} belong to one namenode; a router has none"
             )
@@ -255,28 +262,74 @@ class Core:
         )
         return answer.fs if answer.HasField("fs") else None
 
+    async def statuses(
+        self, locations: Sequence[Location], caller: Caller
+    ) -> list[tuple[Location, types_pb2.HdfsFileStatusProto | errors.HowdahError | None]]:
+        """What is at each destination, or why it cannot be said."""
+
+        async def one(
+            location: Location,
+        ) -> types_pb2.HdfsFileStatusProto | errors.HowdahError | None:
+            try:
+                return await self.status(location, caller)
+            except errors.PathNotFound:
+                return None
+            except errors.HowdahError as error:
+                return translate_error(error, location, self.table)
+
+        found = await asyncio.gather(*(one(each) for each in locations))
+        return list(zip(locations, found, strict=True))
+
     async def existing(
-        self, locations: Sequence[Location], caller: Caller, file_id: int = 0
+        self,
+        locations: Sequence[Location],
+        caller: Caller,
+        *,
+        file_id: int = 0,
+        tolerant: bool = False,
     ) -> Location | None:
         """The first destination in which something is at the path (with this id, if one is
-        given). A destination that cannot be asked counts as one without it.
+        given); None if all of them say that nothing is.
 
-        Raises the first failure if all fail.
+        Where nothing is found and a destination could not say, its failure is raised: the path
+        may be there. With `tolerant` those that cannot be reached do not count, if others answer.
         """
-        found = await asyncio.gather(
-            *(self.status(each, caller) for each in locations), return_exceptions=True
-        )
-        failures: list[errors.HowdahError] = []
-        for location, status in zip(locations, found, strict=True):
+        found = await self.statuses(locations, caller)
+        failures = []
+        for location, status in found:
             if isinstance(status, errors.HowdahError):
-                failures.append(translate_error(status, location, self.table))
-            elif isinstance(status, BaseException):
-                raise status
+                failures.append(status)
             elif status is not None and file_id in (0, status.fileId):
                 return location
-        if len(failures) == len(locations):
-            raise failures[0]
+        grave = [each for each in failures if not (tolerant and is_unavailable(each))]
+        if grave or len(failures) == len(locations):
+            raise (grave or failures)[0]
         return None
+
+    async def reached(
+        self, resolution: Resolution, caller: Caller, *, tolerant: bool | None = None
+    ) -> list[tuple[Location, types_pb2.HdfsFileStatusProto | None]]:
+        """The destinations that answer, and what is there: before a change in all of them.
+
+        Raises the failure of one that does not, so that the others are not changed alone. A
+        fault-tolerant mount point does without those that cannot be reached.
+        """
+        if tolerant is None:
+            tolerant = is_tolerant(resolution.entry)
+        found = await self.statuses(resolution.locations, caller)
+        failures = [each for _, each in found if isinstance(each, errors.HowdahError)]
+        grave = [each for each in failures if not (tolerant and is_unavailable(each))]
+        if grave or len(failures) == len(found):
+            raise (grave or failures)[0]
+        return [(at, each) for at, each in found if not isinstance(each, errors.HowdahError)]
+
+    async def holding(
+        self, resolution: Resolution, caller: Caller, *, tolerant: bool | None = None
+    ) -> tuple[Location, ...]:
+        """The destinations that have the path, of those that `reached` gives; all of these where
+        none has it, since they know what to say."""
+        found = await self.reached(resolution, caller, tolerant=tolerant)
+        return tuple(at for at, each in found if each is not None) or tuple(at for at, _ in found)
 
 
 def with_value(request: M, field: str, value: Any) -> M:

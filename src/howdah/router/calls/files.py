@@ -1,6 +1,7 @@
 """Calls of those who write files (shell).
 
-A new file is made at the first destination, unless it is at another one already. What is
+A new file is made at the first destination, unless it is at another one already, which each of
+them is asked for. What is
 written then belongs to a block pool, and goes to the nameservice of that pool. A call without
 a block is about a file that is open: where several destinations may have it, the one is asked
 for that has the file of this id, since ids of several namenodes are alike.
@@ -31,9 +32,11 @@ class FileCalls:
         found = core.resolve(request.src, caller, "create")
         if found.path in core.table.entries:
             core.check_no_mount(found.path)
-        if found.is_all and request.createParent:
-            await self._make_parent(found, request, caller)
-        place = await self._create_place(found, caller)
+        place = await self._place_of(found, caller)
+        if place is None:
+            place = found.locations[0]
+            if found.is_all and request.createParent:
+                await self._make_parent(found, request, caller)
         try:
             answer = await core.ask(place, "create", request, caller, field="src")
         except errors.HowdahError as error:
@@ -64,18 +67,14 @@ class FileCalls:
         )
         await self._core.every(above, "mkdirs", make, caller, field="src")
 
-    async def _create_place(self, found: Resolution, caller: Caller) -> Location:
-        """Where the file is already, or else the first destination."""
+    async def _place_of(self, found: Resolution, caller: Caller) -> Location | None:
+        """Where the file is already, if it is. Raises the failure of a destination that could not
+        be asked: the file may be there, and one of the two would hide the other."""
         locations = found.locations
         if len(locations) == 1:
             return locations[0]
-        try:
-            existing = await self._core.existing(locations, caller)
-        except errors.HowdahError:
-            if is_tolerant(found.entry):
-                raise
-            existing = None  # the one destination that counts will say it
-        return existing or locations[0]
+        tolerant = is_tolerant(found.entry)
+        return await self._core.existing(locations, caller, tolerant=tolerant)
 
     async def append(self, request: pb.AppendRequestProto, caller: Caller) -> Message:
         found = self._core.resolve(request.src, caller, "append")
@@ -118,7 +117,7 @@ class FileCalls:
             here = [each for each in locations if each.nameservice == nameservice]
             locations = here or locations
         if len(locations) > 1:
-            place = await core.existing(locations, caller, request.fileId)
+            place = await core.existing(locations, caller, file_id=request.fileId)
             if place is not None:
                 locations = [place]
         answer, _ = await core.first(locations, method, request, caller, field="src")

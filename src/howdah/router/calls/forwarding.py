@@ -24,6 +24,7 @@ from howdah.router.calls.core import Core
 from howdah.router.calls.files import FileCalls
 from howdah.router.calls.listing import ListingCalls
 from howdah.router.calls.paths import Work, path_methods
+from howdah.router.calls.snapshots import SnapshotCalls
 from howdah.router.calls.tree import TreeCalls
 from howdah.router.methods import DESCRIPTOR, REFUSED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
@@ -50,6 +51,7 @@ class Forwarding:
             self.listing,
             ClusterCalls(core),
             CachingCalls(core),
+            SnapshotCalls(core),
         )
         plain = {**path_methods(core), **cluster_methods(core)}
         handlers: dict[str, Callable[[Any, Caller], Answer]] = {}

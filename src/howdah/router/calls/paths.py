@@ -6,6 +6,7 @@ Hadoop: RouterClientProtocol, RouterStoragePolicy, RouterSnapshot, ErasureCoding
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.message import Message
@@ -20,7 +21,7 @@ from howdah.rpc.service import Caller
 
 Work = Callable[[Message, Caller], Coroutine[Any, Any, Message]]
 
-_OF_THE_FIRST = frozenset({"listCorruptFileBlocks"})
+_OF_ONE = frozenset({"listCorruptFileBlocks"})
 """Calls that page through one namenode's answers."""
 
 
@@ -36,11 +37,11 @@ def _one(core: Core, method: str, field: str) -> Work:
     async def work(request: Message, caller: Caller) -> Message:
         path = getattr(request, field)
         found = core.resolve(path, caller, method)
-        names = {each.nameservice for each in found.locations}
-        if method in _OF_THE_FIRST and len(names) > 1:
+        if method in _OF_ONE and len(found.locations) > 1:
+            places = ", ".join(f"{each.nameservice}->{each.path}" for each in found.locations)
             raise errors.UnsupportedOperation(
-                f"{method} of {path}: it is in several nameservices ({', '.join(sorted(names))}), "
-                f"and can be asked for each of them alone"
+                f"{method} of {path}: it is in several places ({places}), and can be asked for "
+                f"each of them alone"
             )
         answer, location = await core.first(
             found.locations, method, request, caller, field=field, is_found=_has_something
@@ -58,6 +59,8 @@ def _every(core: Core, method: str, field: str) -> Work:
         if len(found.locations) == 1:
             answer = await core.ask(found.locations[0], method, request, caller, field=field)
         else:
+            places = await core.holding(found, caller)
+            found = replace(found, locations=places)
             answers = await core.every(found, method, request, caller, field=field)
             answer = answers[0]
             if isinstance(answer, pb.SetReplicationResponseProto):

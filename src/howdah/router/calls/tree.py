@@ -48,7 +48,8 @@ class TreeCalls:
             return pb.MkdirsResponseProto(result=all(each.result for each in answers))
         place = found.locations[0]
         if len(found.locations) > 1:
-            place = await core.existing(found.locations, caller) or place
+            tolerant = is_tolerant(found.entry)
+            place = await core.existing(found.locations, caller, tolerant=tolerant) or place
         try:
             answer = await core.ask(place, "mkdirs", request, caller, field="src")
         except errors.HowdahError as error:
@@ -67,26 +68,17 @@ class TreeCalls:
             answer = await core.ask(found.locations[0], "delete", request, caller, field="src")
             assert isinstance(answer, Message)
             return answer
+        reached = await core.reached(found, caller)
         if not request.recursive:
-            await self._delete_full(found, request, caller)
-        done = await core.each(found.locations, "delete", request, caller, field="src")
+            # One that cannot remove a directory which is not empty refuses first: after that the
+            # others must not have done it.
+            for place, status in reached:
+                if status is not None and status.childrenNum > 0:
+                    await core.ask(place, "delete", request, caller, field="src")
+        places = [place for place, _ in reached]
+        done = await core.each(places, "delete", request, caller, field="src")
         answers = answers_of(done, is_tolerant(found.entry))
         return pb.DeleteResponseProto(result=any(each.result for each in answers))
-
-    async def _delete_full(
-        self, found: Resolution, request: pb.DeleteRequestProto, caller: Caller
-    ) -> None:
-        """Have a destination refuse first that cannot remove a directory which is not empty:
-        after that the others must not have done it. Raises DirectoryNotEmpty."""
-        for place in found.locations:
-            try:
-                status = await self._core.status(place, caller)
-            except errors.HowdahError as error:
-                if is_unavailable(error):
-                    continue  # the call itself says so
-                raise translate_error(error, place, self._core.table) from error
-            if status is not None and status.childrenNum > 0:
-                await self._core.ask(place, "delete", request, caller, field="src")
 
     async def rename(self, request: pb.RenameRequestProto, caller: Caller) -> Message:
         move = self._move(request, caller, "rename")
@@ -260,14 +252,7 @@ class TreeCalls:
         found = core.resolve(request.link, caller, "createSymlink")
         place = found.locations[0]
         if len(found.locations) > 1:
-            parent = core.resolve(found.path.rpartition("/")[0] or "/", caller, "createSymlink")
-            above = await core.existing(parent.locations, caller)
-            same = [
-                each
-                for each in found.locations
-                if above is not None and each.nameservice == above.nameservice
-            ]
-            place = (same or [place])[0]
+            place = await self._link_place(found, caller)
         if request.target.startswith("/"):
             targets = core.resolve(request.target, caller, "getFileInfo").locations
             same = [each for each in targets if each.nameservice == place.nameservice]
@@ -280,3 +265,18 @@ class TreeCalls:
         answer = await core.ask(place, "createSymlink", request, caller, field="link")
         assert isinstance(answer, Message)
         return answer
+
+    async def _link_place(self, found: Resolution, caller: Caller) -> Location:
+        """Where something is at the path already, else where its parent is."""
+        core, tolerant = self._core, is_tolerant(found.entry)
+        there = await core.existing(found.locations, caller, tolerant=tolerant)
+        if there is not None:
+            return there
+        parent = core.resolve(found.path.rpartition("/")[0] or "/", caller, "createSymlink")
+        above = await core.existing(parent.locations, caller, tolerant=tolerant)
+        same = [
+            each
+            for each in found.locations
+            if above is not None and each.nameservice == above.nameservice
+        ]
+        return (same or found.locations)[0]

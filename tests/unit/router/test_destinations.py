@@ -1,0 +1,263 @@
+"""What a router does where a path is in several destinations, and one cannot be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from howdah import errors
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.router.table.mount_table import Destination, MountEntry, Order
+from howdah.testing.internal.routing.in_memory import InMemoryRouter
+
+pytestmark = pytest.mark.req("LM-020")
+
+NAMES = ("east", "west", "north")
+DIR, FILE = types_pb2.FsPermissionProto(perm=0o755), types_pb2.FsPermissionProto(perm=0o644)
+
+
+def router_of(order: Order = Order.LEADER_FOLLOWER, count: int = 2, **entry: Any) -> InMemoryRouter:
+    """/m is /real of so many nameservices."""
+    destinations = tuple(Destination(name, "/real") for name in NAMES[:count])
+    router = InMemoryRouter([MountEntry("/m", destinations, order, **entry)], NAMES[:count])
+    for name in NAMES[:count]:
+        router.at(name, "mkdirs", mkdirs("/real"))
+    return router
+
+
+def mkdirs(path: str) -> pb.MkdirsRequestProto:
+    return pb.MkdirsRequestProto(src=path, masked=DIR, createParent=True)
+
+
+def create(path: str, flag: int = 1) -> pb.CreateRequestProto:
+    return pb.CreateRequestProto(
+        src=path,
+        masked=FILE,
+        clientName="DFSClient_1",
+        createFlag=flag,
+        createParent=True,
+        replication=1,
+        blockSize=1 << 20,
+    )
+
+
+def complete(path: str) -> pb.CompleteRequestProto:
+    return pb.CompleteRequestProto(src=path, clientName="DFSClient_1")
+
+
+def write(router: InMemoryRouter, name: str, path: str) -> None:
+    router.at(name, "create", create(path))
+    router.at(name, "complete", complete(path))
+
+
+def there(router: InMemoryRouter, path: str) -> list[str]:
+    """The nameservices that have a path."""
+    request = pb.GetFileInfoRequestProto(src=path)
+    return [
+        name
+        for name in router.nameservices.behind
+        if router.at(name, "getFileInfo", request).HasField("fs")
+    ]
+
+
+ORDERS = pytest.mark.parametrize("order", [Order.HASH, Order.LOCAL, Order.HASH_ALL, Order.RANDOM])
+COUNTS = pytest.mark.parametrize("count", [2, 3])
+LINK = pb.CreateSymlinkRequestProto(
+    target="elsewhere", link="/m/x", dirPerm=DIR, createParent=False
+)
+
+
+@ORDERS
+@COUNTS
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [("create", create("/m/x")), ("create", create("/m/x", 3)), ("createSymlink", LINK)],
+    ids=["create", "overwrite", "link"],
+)
+def test_no_second_file_is_made_beside_one_that_cannot_be_asked_for(
+    order: Order, count: int, method: str, request_: Any
+) -> None:
+    for away in NAMES[:count]:
+        router = router_of(order, count)
+        write(router, away, "/real/x")
+        router.nameservices.down.add(away)
+        with pytest.raises(errors.NoNamenodes, match=away):
+            router.call(method, request_)
+        assert there(router, "/real/x") == [away]
+
+
+@pytest.mark.parametrize("order", [Order.HASH, Order.LOCAL])
+def test_no_directory_is_made_beside_a_file_that_cannot_be_asked_for(order: Order) -> None:
+    for away in NAMES[:2]:
+        router = router_of(order)
+        write(router, away, "/real/x")
+        router.nameservices.down.add(away)
+        with pytest.raises(errors.NoNamenodes, match=away):
+            router.call("mkdirs", mkdirs("/m/x"))
+        assert there(router, "/real/x") == [away]
+
+
+def test_a_link_is_not_made_beside_a_file() -> None:
+    for name in NAMES[:2]:
+        router = router_of()
+        write(router, name, "/real/x")
+        with pytest.raises(errors.PathExists):
+            router.call("createSymlink", LINK)
+        assert there(router, "/real/x") == [name]
+
+
+def test_a_file_that_is_found_is_written_though_another_destination_is_away() -> None:
+    router = router_of()
+    write(router, "west", "/real/x")
+    router.nameservices.down.add("east")
+    with pytest.raises(errors.PathExists):
+        router.call("create", create("/m/x"))
+    router.call("create", create("/m/x", 3))
+
+
+def test_a_fault_tolerant_mount_point_makes_files_without_those_that_are_away() -> None:
+    router = router_of(fault_tolerant=True)
+    router.nameservices.down.add("east")
+    router.call("create", create("/m/x"))
+    assert there(router, "/real/x") == ["west"]
+    router.nameservices.down.add("west")
+    with pytest.raises(errors.NoNamenodes):
+        router.call("create", create("/m/y"))
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_nothing_is_deleted_where_one_destination_cannot_be_asked(recursive: bool) -> None:
+    router = router_of()
+    for name in ("east", "west"):
+        router.at(name, "mkdirs", mkdirs("/real/d"))
+    request = pb.DeleteRequestProto(src="/m/d", recursive=recursive)
+    router.nameservices.down.add("west")
+    with pytest.raises(errors.NoNamenodes, match="west"):
+        router.call("delete", request)
+    assert there(router, "/real/d") == ["east", "west"]
+    router.nameservices.down.clear()
+    assert router.call("delete", request).result
+    assert there(router, "/real/d") == []
+
+
+def test_attributes_are_changed_in_all_destinations_or_in_none() -> None:
+    router = router_of(count=3)
+    for name in NAMES:
+        router.at(name, "mkdirs", mkdirs("/real/d"))
+    request = pb.SetPermissionRequestProto(
+        src="/m/d", permission=types_pb2.FsPermissionProto(perm=0o700)
+    )
+    router.nameservices.down.add("north")
+    with pytest.raises(errors.NoNamenodes, match="north"):
+        router.call("setPermission", request)
+    status = pb.GetFileInfoRequestProto(src="/real/d")
+    modes = {router.at(name, "getFileInfo", status).fs.permission.perm for name in NAMES}
+    assert modes == {0o755}
+
+
+# -- snapshots -----------------------------------------------------------------------------
+
+
+def snapshots(router: InMemoryRouter, path: str = "/m/d") -> list[str]:
+    answer = router.call("getSnapshotListing", pb.GetSnapshotListingRequestProto(snapshotRoot=path))
+    return [each.dirStatus.path.decode() for each in answer.snapshotList.snapshotListing]
+
+
+def snapshottable(count: int = 2, **entry: Any) -> InMemoryRouter:
+    router = router_of(count=count, **entry)
+    router.call("mkdirs", mkdirs("/m/d"))
+    router.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/m/d"))
+    return router
+
+
+def snapshot(name: str = "") -> pb.CreateSnapshotRequestProto:
+    return pb.CreateSnapshotRequestProto(snapshotRoot="/m/d", snapshotName=name)
+
+
+@COUNTS
+@pytest.mark.parametrize("name", ["", "s"])
+def test_a_snapshot_has_one_name_in_all_destinations(count: int, name: str) -> None:
+    router = snapshottable(count)
+    for nth, each in enumerate(router.nameservices.behind.values()):
+        each.clock.advance(nth * 1000)
+    path = router.call("createSnapshot", snapshot(name)).snapshotPath
+    assert path.startswith("/m/d/.snapshot/")
+    assert snapshots(router) == [path.rpartition("/")[2]]
+    assert there(router, path.replace("/m", "/real", 1)) == list(NAMES[:count])
+
+
+@pytest.mark.parametrize("fault_tolerant", [False, True])
+def test_a_snapshot_is_of_all_destinations_or_is_none(fault_tolerant: bool) -> None:
+    router = snapshottable(3, fault_tolerant=fault_tolerant)
+    router.nameservices.down.add("north")
+    with pytest.raises(errors.NoNamenodes, match="north"):
+        router.call("createSnapshot", snapshot("s"))
+    router.nameservices.down.clear()
+    assert snapshots(router) == []
+
+
+def test_a_snapshot_that_one_destination_refuses_is_undone_in_the_others() -> None:
+    router = snapshottable()
+    router.at(
+        "west",
+        "createSnapshot",
+        pb.CreateSnapshotRequestProto(snapshotRoot="/real/d", snapshotName="s"),
+    )
+    with pytest.raises(errors.SnapshotError, match="same name"):
+        router.call("createSnapshot", snapshot("s"))
+    assert there(router, "/real/d/.snapshot/s") == ["west"]
+    router.call("createSnapshot", snapshot("t"))
+    request = pb.RenameSnapshotRequestProto(
+        snapshotRoot="/m/d", snapshotOldName="t", snapshotNewName="s"
+    )
+    with pytest.raises(errors.SnapshotError):
+        router.call("renameSnapshot", request)
+    assert there(router, "/real/d/.snapshot/t") == ["east", "west"]
+    assert snapshots(router) == ["s", "t"], "also what one destination alone has"
+
+
+def diff(router: InMemoryRouter) -> list[tuple[str, str]]:
+    request = pb.GetSnapshotDiffReportRequestProto(
+        snapshotRoot="/m/d", fromSnapshot="a", toSnapshot="b"
+    )
+    report = router.call("getSnapshotDiffReport", request).diffReport
+    assert report.snapshotRoot == "/m/d"
+    return sorted((e.modificationLabel, e.fullpath.decode()) for e in report.diffReportEntries)
+
+
+@COUNTS
+def test_a_difference_is_that_of_all_destinations(count: int) -> None:
+    router = snapshottable(count)
+    router.call("createSnapshot", snapshot("a"))
+    for name in NAMES[:count]:
+        write(router, name, f"/real/d/{name}")
+    router.call("createSnapshot", snapshot("b"))
+    made = [("+", name) for name in sorted(NAMES[:count])]
+    assert diff(router) == [*made, ("M", "")]
+    pages = pb.GetSnapshotDiffReportListingRequestProto(
+        snapshotRoot="/m/d", fromSnapshot="a", toSnapshot="b"
+    )
+    with pytest.raises(errors.RpcNoSuchMethod, match="several destinations"):
+        router.call("getSnapshotDiffReportListing", pages)
+    for away in NAMES[:count]:
+        router.nameservices.down = {away}
+        with pytest.raises(errors.NoNamenodes, match=away):
+            diff(router)
+        with pytest.raises(errors.NoNamenodes, match=away):
+            snapshots(router)
+
+
+def test_a_snapshottable_directory_is_listed_once() -> None:
+    router = snapshottable(3)
+    answer = router.call("getSnapshottableDirListing", pb.GetSnapshottableDirListingRequestProto())
+    found = answer.snapshottableDirList.snapshottableDirListing
+    assert [(e.parent_fullpath, e.dirStatus.path) for e in found] == [(b"/m", b"d")]
+
+
+def test_corrupt_files_of_two_directories_of_one_nameservice_are_asked_for_one_by_one() -> None:
+    places = (Destination("east", "/one"), Destination("east", "/two"))
+    router = InMemoryRouter([MountEntry("/m", places)], ["east"])
+    with pytest.raises(errors.UnsupportedOperation, match=r"east->/one, east->/two"):
+        router.call("listCorruptFileBlocks", pb.ListCorruptFileBlocksRequestProto(path="/m"))
