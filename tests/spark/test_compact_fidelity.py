@@ -15,6 +15,7 @@ from howdah.spark import Compaction, compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange
 from howdah.spark.compaction.reading_footers import FEW_FILES
+from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -305,6 +306,67 @@ def test_directory_keeps_what_was_said_of_it(bench: Any) -> None:
     assert fs.get_storage_policy(directory).name == "ONE_SSD"
     assert status.modification_time_ms == 7000
     assert (file.modification_time_ms, file.access_time_ms) == (9000, 9001)
+
+
+@pytest.mark.parametrize("directory_policy", ["", "ONE_SSD"])
+def test_files_keep_what_was_said_of_them(bench: Any, directory_policy: str) -> None:
+    fs, directory = bench.fs, bench.path("d")
+    for name in "ab":
+        put(bench, f"d/{name}", b"x")
+        fs.set_xattr(f"{directory}/{name}", "user.note", b"keep me")
+        fs.set_storage_policy(f"{directory}/{name}", "COLD")
+        fs.set_acl(f"{directory}/{name}", parse_acl("user::rw-,user:ute:r--,group::---,other::---"))
+    if directory_policy:
+        fs.set_storage_policy(directory, directory_policy)
+    before = fs.get_file_status(directory)
+    exchange = Exchange(fs, directory)
+    assert not reason_to_skip(fs, exchange.before)
+    exchange.begin()
+    with fs.create(f"{exchange.building}/new") as out:
+        out.write(b"xx")
+    exchange.finish()
+    assert fs.get_file_status(directory).storage_policy == before.storage_policy
+    assert fs.get_storage_policy(f"{directory}/new").name == "COLD"
+    assert fs.get_xattrs(f"{directory}/new") == {"user.note": b"keep me"}
+    assert "user:ute:r--" in map(str, fs.get_acl_status(f"{directory}/new").all_entries())
+
+
+def test_files_with_different_extended_attributes_are_left_alone(bench: Any) -> None:
+    for name in "ab":
+        put(bench, f"d/{name}", b"x")
+        bench.fs.set_xattr(bench.path(f"d/{name}"), "user.note", name.encode())
+    found = state_of(bench.fs, bench.path("d"))
+    assert reason_to_skip(bench.fs, found) == "its files have different extended attributes"
+
+
+def test_joined_file_has_the_largest_block_size_of_the_old_ones(bench: Any) -> None:
+    fs = bench.fs
+    for name, mebibytes in (("a.csv", 2), ("b.csv", 3)):
+        with fs.create(bench.path(f"d/{name}"), block_size=mebibytes << 20) as out:
+            out.write(f"{name}\n".encode())
+    (changed,) = compact(bench.spark, bench.uri("d")).changed
+    (file,) = fs.list_status(changed.path)
+    assert file.block_size == 3 << 20
+
+
+def test_files_that_may_not_be_written_are_compacted_by_their_owner(
+    howdah_cluster: MiniCluster, bench: Any
+) -> None:
+    for directory in (bench.path("t"), "/user/anna"):
+        bench.fs.mkdirs(directory)
+        bench.fs.set_owner(directory, "anna")
+    with howdah_cluster.connect(user="anna") as fs:
+        for name in "ab":
+            fs.write_bytes(bench.path(f"t/d/{name}"), b"x")
+            fs.set_xattr(bench.path(f"t/d/{name}"), "user.note", b"")
+            fs.set_permission(bench.path(f"t/d/{name}"), 0o444)
+        fs.set_permission(bench.path("t/d"), 0o555)
+        exchange = Exchange(fs, bench.path("t/d"))
+        exchange.begin()
+        fs.write_bytes(f"{exchange.building}/new", b"xx")
+        exchange.finish()
+        assert fs.get_file_status(bench.path("t/d")).permission == 0o555
+        assert fs.get_file_status(bench.path("t/d/new")).permission == 0o444
 
 
 ENTRIES = [

@@ -33,14 +33,20 @@ class AttemptFile:
     """A file that has a temporary name until it is complete."""
 
     def __init__(
-        self, fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
+        self,
+        fs: FileSystem,
+        path: str,
+        unique: int,
+        *,
+        create_parent: bool = True,
+        block_size: int | None = None,
     ) -> None:
         parent = paths.parent_of(path) or paths.SEPARATOR
         self._fs = fs
         self._path = path
         self._unfinished = paths.join(parent, f"_{paths.name_of(path)}~{unique}")
         self.out: FSDataOutputStream = fs.create(
-            self._unfinished, overwrite=True, create_parent=create_parent
+            self._unfinished, overwrite=True, create_parent=create_parent, block_size=block_size
         )
 
     def complete(self) -> None:
@@ -59,10 +65,15 @@ class AttemptFile:
 
 @contextmanager
 def attempt_file(
-    fs: FileSystem, path: str, unique: int, *, create_parent: bool = True
+    fs: FileSystem,
+    path: str,
+    unique: int,
+    *,
+    create_parent: bool = True,
+    block_size: int | None = None,
 ) -> Iterator[FSDataOutputStream]:
     """A file to write; it has its name when the block has ended without an error."""
-    file = AttemptFile(fs, path, unique, create_parent=create_parent)
+    file = AttemptFile(fs, path, unique, create_parent=create_parent, block_size=block_size)
     try:
         yield file.out
         file.complete()

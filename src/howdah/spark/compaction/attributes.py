@@ -1,10 +1,12 @@
 """Giving a new directory the attributes of the one that it replaces.
 
 The directory gets owner, group, mode, ACL, extended attributes, storage policy, quotas and
-modification time. Its files, which are new, get owner, group, mode, ACL and replication of an
-old one, and the newest times, so cold data stays cold, and incremental readers do not read it all
-again. An attribute that is equal already is not set, so an ordinary user can do this with his own
-files.
+modification time. Its files, which are new, get owner, group, mode, ACL, extended attributes,
+storage policy and replication of an old one, and the newest times, so cold data stays cold, and
+incremental readers do not read it all again. An attribute that is equal already is not set, so an
+ordinary user can do this with his own files. Owner, mode and ACL come last: they may forbid all
+else. Blocks of files with a storage policy of their own are written as the directory's says, which
+is where there must be room, and a mover brings them to their place.
 """
 
 from __future__ import annotations
@@ -41,16 +43,23 @@ class DirectoryAttributes:
         """Set everything else; `like` is one of the old files."""
         fs = self._fs
         if like is not None:
-            for status in fs.list_status_iter(building):
-                self._alike(status, like)
+            xattrs = xattrs_of(fs, like.path)
+            has_own_policy = like.storage_policy != self._like.storage_policy
+            policy = fs.get_storage_policy(like.path).name if has_own_policy else ""
+            for status in list(fs.list_status_iter(building)):
+                for name, value in xattrs.items():
+                    fs.set_xattr(status.path, name, value)
+                if policy:
+                    fs.set_storage_policy(status.path, policy)
                 if status.replication != like.replication:
                     fs.set_replication(status.path, like.replication)
                 fs.set_times(status.path, modification_time_ms, access_time_ms or -1)
-        status = fs.get_file_status(building)
-        self._alike(status, self._like)
-        self._xattrs(building)
+                self._alike(status, like)
+        for name, value in xattrs_of(fs, self._like.path).items():
+            fs.set_xattr(building, name, value)
         self._quotas(building)
         fs.set_times(building, self._like.modification_time_ms)
+        self._alike(fs.get_file_status(building), self._like)
 
     def _alike(self, status: FileStatus, like: FileStatus) -> None:
         fs = self._fs
@@ -64,15 +73,6 @@ class DirectoryAttributes:
         if status.permission != like.permission:
             fs.set_permission(status.path, like.permission)
 
-    def _xattrs(self, building: str) -> None:
-        try:
-            wanted = self._fs.get_xattrs(self._like.path)
-        except errors.UnsupportedOperation:
-            return  # the filesystem has none
-        for name, value in wanted.items():
-            if not name.startswith(_RAW):
-                self._fs.set_xattr(building, name, value)
-
     def _quotas(self, building: str) -> None:
         summary: ContentSummary = self._fs.content_summary(self._like.path)
         if summary.quota >= 0 or summary.space_quota >= 0:
@@ -84,3 +84,13 @@ class DirectoryAttributes:
         for each in summary.type_quotas:
             if each.quota >= 0:
                 self._fs.set_quota(building, space_bytes=each.quota, storage_type=each.storage_type)
+
+
+def xattrs_of(fs: FileSystem, path: str) -> dict[str, bytes]:
+    """The extended attributes that a path has and another one can be given; none where the
+    filesystem has none."""
+    try:
+        found = fs.get_xattrs(path)
+    except errors.UnsupportedOperation:
+        return {}
+    return {name: value for name, value in found.items() if not name.startswith(_RAW)}

@@ -5,7 +5,7 @@ closed. A file being written looks the same all the time, since the namenode lea
 when it is closed; so open files are looked up as well (`is_written`).
 
 The new files are to be like the old ones, so these must be like each other: of one owner, group,
-mode, ACL and storage policy (`differences`).
+mode, ACL, storage policy and extended attributes (`differences`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
+from howdah.spark.common.filesystems import for_each
+from howdah.spark.compaction.attributes import xattrs_of
 from howdah.spark.compaction.plan import KNOWN_HIDDEN, is_hidden
 from howdah.spark.locks.tree_lock import is_lock
 
@@ -31,7 +33,8 @@ _KNOWN: Final = re.compile(KNOWN_HIDDEN)
 @dataclass(frozen=True, slots=True)
 class DirectoryState:
     """The state of a directory: a digest of its entries; `written`, the name of an open file;
-    one of its files, with the highest replication of all; the newest times."""
+    one of its files, with the highest replication and the largest block size of all; the newest
+    times."""
 
     digest: str
     written: str
@@ -50,7 +53,7 @@ def state_of(fs: FileSystem, directory: str) -> DirectoryState:
     digest = hashlib.sha256()
     file: FileStatus | None = None
     written = ""
-    modified = accessed = replication = 0
+    modified = accessed = replication = block_size = 0
     statuses = []
     for status, is_open in _listed(fs, directory):
         if is_lock(status.name):
@@ -63,10 +66,12 @@ def state_of(fs: FileSystem, directory: str) -> DirectoryState:
             if file is None or is_hidden(file.name):
                 file = status
             replication = max(replication, status.replication)
+            if not is_hidden(status.name):
+                block_size = max(block_size, status.block_size)
             modified = max(modified, status.modification_time_ms)
             accessed = max(accessed, status.access_time_ms)
     if file is not None:
-        file = replace(file, replication=replication)
+        file = replace(file, replication=replication, block_size=block_size or file.block_size)
     text = digest.hexdigest()[:DIGEST_CHARS]
     return DirectoryState(text, written, file, modified, accessed, tuple(statuses))
 
@@ -133,4 +138,11 @@ def differences(fs: FileSystem, files: list[FileStatus]) -> str:
         tuple(fs.get_acl_status(status.path).all_entries()) if status.has_acl else None
         for status in files
     }
-    return "its files have different ACLs" if len(acls) > 1 else ""
+    if len(acls) > 1:
+        return "its files have different ACLs"
+    xattrs = set(for_each(lambda status: _xattrs_of(fs, status.path), files))
+    return "its files have different extended attributes" if len(xattrs) > 1 else ""
+
+
+def _xattrs_of(fs: FileSystem, path: str) -> tuple[tuple[str, bytes], ...]:
+    return tuple(sorted(xattrs_of(fs, path).items()))

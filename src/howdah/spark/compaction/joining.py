@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHARES: Final = Shares(
-    "directory string, building string, suffix string, run string, number int, shares int",
+    "directory string, building string, suffix string, run string, number int, shares int, "
+    "block_size long",
     "number",
 )
 """A file to be written. `run` makes its name unique among all runs, so a reader that listed the
 directory earlier never opens another file than the one that it listed."""
-JOINED_SCHEMA: Final = "files long, records long, header binary"
+JOINED_SCHEMA: Final = "files long, records long, header binary, filled long"
 COUNTED_SCHEMA: Final = "records long"
 
 
@@ -49,7 +50,7 @@ class Join:
         shares = (row for batch in given for row in batch.to_pylist())
         unique = attempt_id()
         made = (join(fs, share, unique, has_headers=self.has_headers) for share in shares)
-        yield from batches(((m.files, m.records, m.header) for m in made), JOINED_SCHEMA)
+        yield from batches(((m.files, m.records, m.header, m.filled) for m in made), JOINED_SCHEMA)
 
 
 def join(
@@ -60,7 +61,8 @@ def join(
     target = paths.join(share["building"], name)
     sources = _share_of(fs, share["directory"], share["number"], share["shares"])
     # Without parents: if the directory is gone, the run has ended.
-    with attempt_file(fs, target, unique, create_parent=False) as out:
+    size = share.get("block_size")
+    with attempt_file(fs, target, unique, create_parent=False, block_size=size) as out:
         if format_of(suffix) is Format.AVRO:
             return joining_avro.join(fs, sources, out, name)
         if format_of(suffix) is Format.PARQUET:

@@ -30,6 +30,8 @@ _BUFFER: Final = 4 << 20
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
 _OTHER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _LONGEST_VALUE: Final = 64 << 20
+DIFFERENT: Final = b"\n"
+"""The `header` of files that begin with different lines: no line has a line end in it."""
 
 
 class _Source(Protocol):
@@ -52,12 +54,14 @@ class NotJoinable(errors.UnsupportedOperation):
 
 @dataclass(slots=True)
 class Joined:
-    """The number of files that were joined and of their lines or records; `header` is the first
-    line of all of them, or what else they must have in common."""
+    """The number of files that were joined and of their lines or records; `filled` of the files
+    are not empty. `header` is the first line of all of these, or what else they must have in
+    common: `DIFFERENT` if they begin with different lines, None if all files are empty."""
 
     files: int = 0
     records: int = 0
     header: bytes | None = None
+    filled: int = 0
 
 
 def join(
@@ -116,6 +120,7 @@ class _Joiner:
         first = source.readline(_LONGEST_VALUE)
         if not first:
             return
+        made.filled += 1
         if first.startswith(_OTHER_MARKS):
             raise NotJoinable(f"{path} is in UTF-16 or UTF-32")
         if self._first is not None:
@@ -167,7 +172,7 @@ class _Joiner:
         if self._first is None:
             self._made.header = plain
         elif plain != self._made.header:
-            self._made.header = None
+            self._made.header = DIFFERENT
 
 
 def _plain(line: bytes) -> bytes:
@@ -175,26 +180,27 @@ def _plain(line: bytes) -> bytes:
 
 
 def check_headers(joined: Iterable[tuple[int, bytes | None]], has_headers: bool | None) -> None:
-    """Check that the joined files of several shares fit together. `joined` has the number of
-    files of each, and the line with which all of them begin, if there is one.
+    """Check that the joined files of several shares fit together. `joined` has of each the number
+    of files that are not empty, and `Joined.header`.
 
     Raises `HeadersDiffer`; and `NotJoinable` if the files may have headers and nobody said so.
     """
     files, headers = 0, set()
     for count, header in joined:
-        files += count
-        headers.add(header)
-    if has_headers and len(headers - {None}) > 1:
+        if header is not None:
+            files += count
+            headers.add(header)
+    if has_headers and len(headers) > 1:
         raise HeadersDiffer("its files begin with different lines, which are said to be headers")
-    if has_headers is None and files > 1 and len(headers) == 1 and None not in headers:
+    if has_headers is None and files > 1 and len(headers) == 1 and DIFFERENT not in headers:
         raise NotJoinable(
             f"its files all begin with the line {_shown(headers.pop())}: say whether that is a "
             "header (--header) or not (--no-header)"
         )
 
 
-def _shown(line: bytes | None) -> str:
-    text = (line or b"").decode("utf-8", "replace")
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 

@@ -6,7 +6,7 @@ since they know schemas and merge them. No row may be lost: files read, rows or 
 rows or lines found afterwards are counted.
 
 A directory is left alone if somebody writes to it, or if its files differ in owner, group,
-mode, ACL or storage policy.
+mode, ACL, storage policy or extended attributes.
 
 Spark is told to fail at files that are missing or corrupt, whatever the session says. Rows of
 a file stay together and in order, as far as Spark reads the file in one piece.
@@ -171,7 +171,10 @@ class Rewriter:
     def _join(self, chosen: Plan, exchange: Exchange, suffix: str) -> None:
         run = uuid.uuid4().hex
         places = (exchange.directory, exchange.building, suffix, run)
-        shares = [(*places, number, chosen.files_after) for number in range(chosen.files_after)]
+        assert exchange.before.file is not None, "there are files to join"
+        size = exchange.before.file.block_size
+        after = chosen.files_after
+        shares = [(*places, number, after, size) for number in range(after)]
         joined = self._joins.run(shares)
         raise_failed(joined, *_OWN_FAILURES)
         remove_unfinished(self._fs, exchange.building)
@@ -191,9 +194,9 @@ class Rewriter:
         )
         has_headers = self._options.has_headers if chosen.format is Format.CSV else None
         if chosen.format is Format.CSV:
-            check_headers([(row["files"], row["header"]) for row in joined], has_headers)
+            check_headers([(row["filled"], row["header"]) for row in joined], has_headers)
         elif chosen.format is Format.AVRO:
-            check_headers([(row["files"], row["header"]) for row in joined], True)
+            check_headers([(row["filled"], row["header"]) for row in joined], True)
 
     def _count(self, chosen: Plan, exchange: Exchange, shares: list[tuple[Any, ...]]) -> int:
         """The number of lines, records or rows in the new files."""

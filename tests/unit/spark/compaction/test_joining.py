@@ -71,7 +71,7 @@ def joined(
     assert sum(made.files for made in found) == len(fs.list_status("/d")) - 1
     if suffix.startswith((".csv", ".avro")):
         wanted = how.get("has_headers") if suffix.startswith(".csv") else True
-        check_headers([(made.files, made.header) for made in found], wanted)
+        check_headers([(made.filled, made.header) for made in found], wanted)
     pieces = []
     for status in fs.list_status("/new"):
         with fs.open(status.path) as stream:
@@ -135,6 +135,24 @@ def test_csv_has_one_way_to_end_lines(fs: FileSystem) -> None:
     assert joined(fs, files, suffix=".csv") == b"1,2\r\n3,4\r\n5,6\r\n"
     with pytest.raises(NotJoinable, match="ends its lines otherwise"):
         joined(fs, {"c": b"7,8\n"}, suffix=".csv")
+
+
+@pytest.mark.parametrize("shares", [1, 2, 3])
+@pytest.mark.parametrize("empty", [["a"], ["b"], ["c"], ["a", "c"]])
+def test_empty_files_hide_no_headers(fs: FileSystem, shares: int, empty: list[str]) -> None:
+    files = {name: b"" if name in empty else b"x,y\n1,2\n" for name in "abcd"}
+    with pytest.raises(NotJoinable, match="all begin with the line 'x,y'"):
+        joined(fs, files, shares, ".csv")
+
+
+def test_files_that_begin_differently_are_joined_beside_empty_ones(fs: FileSystem) -> None:
+    files = {"a": b"", "b": b"1,2\n", "c": b"3,4\n", "d": b"", "e": b"3,4\n"}
+    for shares in range(1, 6):
+        assert joined(fs, files, shares, ".csv") == b"1,2\n3,4\n3,4\n"
+
+
+def test_one_file_with_lines_needs_no_word_on_headers(fs: FileSystem) -> None:
+    assert joined(fs, {"a": b"", "b": b"x,y\n1,2\n", "c": b""}, 1, ".csv") == b"x,y\n1,2\n"
 
 
 def test_header_ends_where_its_quotes_do(fs: FileSystem) -> None:
