@@ -11,9 +11,11 @@ import pytest
 from howdah import errors
 from howdah.cli import verify as command
 from howdah.spark import verify
+from howdah.spark.verification.manifest import ChangeCounts, changes_between, with_known
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
+from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -97,8 +99,6 @@ def test_command_finds_a_damaged_replica_and_has_it_replaced(
 def test_file_that_changed_though_nobody_wrote_it_is_rotten(
     cluster: MiniCluster, spark: Any
 ) -> None:
-    from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-
     put(cluster, ROTS, b"r" * 5000)
     put(cluster, '/kept/a\n"b', b"s" * 5000)
     put(cluster, "/kept/50% {é}", b"g" * 5000)
@@ -123,6 +123,59 @@ def test_file_that_changed_though_nobody_wrote_it_is_rotten(
         assert changes is not None
         assert (changes.added, changes.gone, changes.unchanged, changes.rotten) == (1, 1, 1, 1)
         assert found.rotten(10) == [ROTS.encode()]
+
+
+ROW = "path string, length long, modification_time_ms long, crc long"
+
+
+@pytest.mark.parametrize(
+    ("runs", "changes"),
+    [
+        # A file that cannot be read was there, and is not forgotten.
+        ([(1, 1, 5), (1, 1, None), (1, 1, 5)], ["added", "unchanged", "unchanged"]),
+        ([(1, 1, 5), *[(1, 1, None)] * 2, (1, 1, 6)], ["added", *["unchanged"] * 2, "rotten"]),
+        ([(1, 1, 5), (1, 2, None), (1, 2, 6)], ["added", "modified", "unchanged"]),
+        ([(1, 1, None), (1, 1, 5), (1, 1, 6)], ["added", "unchanged", "rotten"]),
+        ([(1, 1, None), (2, 2, 5), None], ["added", "modified", "gone"]),
+        ([(1, 1, 5), (1, 1, None), None, (1, 1, 5)], ["added", "unchanged", "gone", "added"]),
+    ],
+)
+def test_each_change_of_a_file_is_said_once(
+    spark: Any, runs: list[tuple[int, int, int | None] | None], changes: list[str]
+) -> None:
+    before = spark.createDataFrame([], ROW)
+    found = []
+    for run in runs:
+        digests = spark.createDataFrame([("/f", *run)] if run else [], ROW)
+        now = with_known(before, digests)
+        found += [row["change"] for row in changes_between(before, now).collect()]
+        before = spark.createDataFrame([tuple(row) for row in now.collect()], ROW)
+    assert found == changes
+
+
+def test_file_that_could_not_be_read_for_a_while_is_rotten_none_the_less(
+    cluster: MiniCluster, spark: Any
+) -> None:
+    put(cluster, "/while/f", b"r" * 5000)
+    manifest = f"{cluster.uri}/manifest-while"
+
+    def changes() -> ChangeCounts:
+        with verify(spark, "/while", manifest=manifest, conf=cluster.conf) as found:
+            assert found.sums.changes is not None
+            return found.sums.changes
+
+    assert changes() == ChangeCounts(added=1)
+    sums = {}
+    for replica in replicas_of(cluster, "/while/f")[0]:
+        replica.flip(7)
+        sums[replica.meta_path] = replica.meta_path.read_bytes()
+        replica.meta_path.write_bytes(sums[replica.meta_path][:-1] + b"?")
+    assert changes() == ChangeCounts(unchanged=1)
+    for replica in replicas_of(cluster, "/while/f")[0]:
+        found = bytearray(ChecksumSpec(ChecksumType.CRC32C, 512).sums_length(5000))
+        checksum_chunks(ChecksumSpec(ChecksumType.CRC32C, 512), replica.read(), found)
+        replica.meta_path.write_bytes(sums[replica.meta_path][:7] + bytes(found))
+    assert changes() == ChangeCounts(rotten=1)
 
 
 @pytest.mark.parametrize("target", ["/nobody", "file:///tmp"])

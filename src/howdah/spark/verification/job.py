@@ -48,7 +48,7 @@ from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
 from howdah.spark.verification.judging import Verdict
-from howdah.spark.verification.manifest import ChangeCounts, Manifest, changes_between
+from howdah.spark.verification.manifest import ChangeCounts, Manifest, changes_between, with_known
 from howdah.spark.verification.placement import read_all
 from howdah.spark.verification.tasks import (
     DIGEST_SCHEMA,
@@ -315,10 +315,9 @@ def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
     there = files.select("path", "length", "modification_time_ms")
     digests = there.join(blocks, "path", "left").mapInArrow(Digest(), DIGEST_SCHEMA)
     last = manifest.last()
-    written = manifest.read(manifest.write(digests))
-    now = there.join(written.select("path", "crc"), "path", "left")
-    before = last if last is not None else written.limit(0)
-    return changes_between(before, now)
+    before = last if last is not None else digests.limit(0)
+    written = manifest.read(manifest.write(with_known(before, digests)))
+    return changes_between(before, written)
 
 
 def _counted(changed: DataFrame) -> ChangeCounts:

@@ -3,6 +3,9 @@
 A manifest is a directory with a subdirectory of Parquet for each run, named `at=` and the time in
 UTC. A run is compared with the last one before it. A file with another CRC, but the same length
 and modification time, was not written: it is rotten.
+
+A file that cannot be read in a run keeps the CRC of the last run, if it was not written since, and
+has none otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from howdah.fs import glob, paths
 from howdah.fs.registry import connect
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _PREFIX: Final = "at="
 _UNFINISHED: Final = "_writing-"
@@ -71,28 +74,49 @@ class Manifest:
         return self._fs.uri + paths.join(self._path, name)
 
 
+def with_known(before: DataFrame, digests: DataFrame) -> DataFrame:
+    """The digests of a run, with the CRC of the last run where a file could not be read and was
+    not written since."""
+    from pyspark.sql import functions as F
+
+    both = digests.join(_renamed(before), "path", "left")
+    known = F.when(_is_not_written(), F.col("old_crc"))
+    crc = F.coalesce(F.col("crc"), known).alias("crc")
+    return both.select("path", "length", "modification_time_ms", crc)
+
+
 def changes_between(before: DataFrame, now: DataFrame) -> DataFrame:
     """One row a path: `path binary, change string` (added, gone, modified, rotten, unchanged).
 
-    `now` has all present files; `crc` is null if it is unknown.
+    Both have a row for each file of their time; `crc` is null if it is unknown.
     """
     from pyspark.sql import functions as F
 
-    old = before.select(
+    both = _renamed(before).join(now, "path", "full_outer")
+    change = (
+        F.when(F.col("old_length").isNull(), "added")
+        .when(F.col("length").isNull(), "gone")
+        .when(~_is_not_written(), "modified")
+        .when(F.col("crc") != F.col("old_crc"), "rotten")
+        .otherwise("unchanged")
+    )
+    return both.select("path", change.alias("change"))
+
+
+def _renamed(before: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return before.select(
         "path",
         F.col("length").alias("old_length"),
         F.col("modification_time_ms").alias("old_time"),
         F.col("crc").alias("old_crc"),
     )
-    both = old.join(now, "path", "full_outer")
-    same = (F.col("old_length") == F.col("length")) & (
+
+
+def _is_not_written() -> Column:
+    from pyspark.sql import functions as F
+
+    return (F.col("old_length") == F.col("length")) & (
         F.col("old_time") == F.col("modification_time_ms")
     )
-    change = (
-        F.when(F.col("old_crc").isNull(), "added")
-        .when(F.col("length").isNull(), "gone")
-        .when(~same, "modified")
-        .when(F.col("crc") != F.col("old_crc"), "rotten")
-        .otherwise("unchanged")
-    )
-    return both.select("path", change.alias("change"))

@@ -133,8 +133,8 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A task that turns the blocks of a file, which are one row, into the CRC of the file.
-    Files with a block whose CRC is unknown are left out."""
+    """A task that turns the blocks of a file, which are one row, into the CRC of the file; null
+    for a file with a block whose CRC is unknown."""
 
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches(self._rows(given), DIGEST_SCHEMA)
@@ -144,8 +144,7 @@ class Digest:
         for row in _dicts(given):
             blocks = [(b["offset"], b["length"], b["block_crc"]) for b in row["blocks"] or ()]
             crc = file_crc(blocks, row["length"])
-            if crc is not None:
-                yield row["path"], row["length"], row["modification_time_ms"], crc
+            yield row["path"], row["length"], row["modification_time_ms"], crc
 
 
 def _dicts(given: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
