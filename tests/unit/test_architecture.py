@@ -409,7 +409,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Of `web` the tables of WebHDFS, which are pure.
     "fs": BOTTOM | {"client", "rpc", "transfer", "web"},
     "balancer": BOTTOM | {"fs", "rpc", "transfer"},
-    "doctor": BOTTOM | {"datanode", "fs"},
+    "doctor": BOTTOM | {"datanode", "fs", "rpc"},
     "installation": BOTTOM | {"storage"},
     "fsspec": BOTTOM | {"fs"},
     "java": {"errors"},

@@ -1,4 +1,4 @@
-"""Addresses, ports, and whether the namenodes answer (pure)."""
+"""Addresses, ports, and whether namenodes and journal nodes answer (pure)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield from _loopback(facts)
     yield from _ports(facts)
     yield from _namenodes(facts)
+    yield from _journals(facts)
 
 
 def _names(facts: Facts) -> Iterator[Finding]:
@@ -124,12 +125,13 @@ def _namenodes(facts: Facts) -> Iterator[Finding]:
         answered = [each for each in mine if each.state is not None]
         active = [each.name for each in answered if each.state == "ACTIVE"]
         if answered and not active:
-            yield error(
-                "no active namenode",
-                f"nameservice {name} has no active namenode",
+            advice = (
                 "look at the failover controllers (howdah zkfc), or make one active: "
-                "howdah haadmin -transitionToActive",
+                "howdah haadmin -transitionToActive"
             )
+            if _lacks_majority(facts, name):
+                advice = "start the journal nodes: no namenode becomes active without them"
+            yield error("no active namenode", f"nameservice {name} has no active namenode", advice)
         if len(active) > 1:
             yield error(
                 "two active namenodes",
@@ -138,3 +140,41 @@ def _namenodes(facts: Facts) -> Iterator[Finding]:
                 "ask again in a minute; if it stays, stop all but one, and let them share a log "
                 "on journal nodes",
             )
+
+
+def _journals(facts: Facts) -> Iterator[Finding]:
+    """A majority that is silent is an error where a namenode runs; else nothing is started yet."""
+    for name in facts.journal_nodes:
+        mine = [each for each in facts.journals if each.nameservice == name]
+        for each in mine:
+            if each.is_formatted is None:
+                yield warning(
+                    "journal node",
+                    f"journal node {each.address} of nameservice {name} does not answer: "
+                    f"{each.error}",
+                    "start it, or correct its address; behind a firewall open its port",
+                )
+            elif not each.is_formatted and any(other.is_formatted for other in mine):
+                yield warning(
+                    "journal node",
+                    f"journal node {each.address} has no journal of nameservice {name}, and others "
+                    "have one",
+                    "let it take the place of the one that was lost: "
+                    "dfs.journalnode.enable.sync.format = true",
+                )
+        if _lacks_majority(facts, name) and any(
+            each.nameservice == name and each.state is not None for each in facts.namenodes
+        ):
+            silent = [each.address for each in mine if each.is_formatted is None]
+            yield error(
+                "no majority of journal nodes",
+                f"{len(silent)} of {len(mine)} journal nodes of nameservice {name} are silent "
+                f"({', '.join(silent)}): nothing can be written, and an active namenode ends",
+                "start them",
+            )
+
+
+def _lacks_majority(facts: Facts, name: str) -> bool:
+    mine = [each for each in facts.journals if each.nameservice == name]
+    silent = sum(each.is_formatted is None for each in mine)
+    return bool(mine) and len(mine) - silent < len(mine) // 2 + 1

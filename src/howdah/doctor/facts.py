@@ -107,6 +107,17 @@ class Namenode:
 
 
 @dataclass(frozen=True, slots=True)
+class JournalNode:
+    """What a journal node said when it was asked for the journal of a nameservice. `is_formatted`
+    is None if it did not answer, which `error` then explains."""
+
+    nameservice: str
+    address: str
+    is_formatted: bool | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Directory:
     """A directory of a server, or the nearest one above that is there (`is_there` is False)."""
 
@@ -167,6 +178,8 @@ class Facts:
     """The shared log of each nameservice with several namenodes."""
     journal_nodes: dict[str, int] = field(default_factory=dict)
     """How many journal nodes keep it."""
+    journals: tuple[JournalNode, ...] = ()
+    """What each of them said."""
     directories: tuple[Directory, ...] = ()
     limits: Limits | None = None
     certificate: Certificate | None = None

@@ -33,6 +33,7 @@ from howdah.doctor.facts import (
     Directory,
     Facts,
     Host,
+    JournalNode,
     Limits,
     Listener,
     Namenode,
@@ -51,6 +52,8 @@ from howdah.nameservices import (
     value_of,
 )
 from howdah.processes import descriptors_after_raise
+from howdah.proto import qjournal_pb2
+from howdah.rpc.client import RpcClient
 from howdah.this_host import is_this_host
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place, is_http_served, is_https_served, namenode_places
@@ -59,6 +62,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 TIMEOUT_S: Final = 5.0
+QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 _THREADS: Final = 16
 _NAME_DIRECTORIES: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 _MOST_BEAN_BYTES: Final = 16 << 20
@@ -84,6 +88,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     mine = frozenset(roles) if roles is not None else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
     namenodes = places.ask() if asks else ()
+    journals = places.ask_journals() if asks else ()
     if ROUTER in mine:
         problems += _without_store(conf)
     return Facts(
@@ -99,6 +104,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         shared_edits=places.shared_edits,
         journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
+        journals=tuple(journals),
         directories=tuple(_directories(conf, mine, own, _used_ones(places, own) if asks else {})),
         limits=_limits(),
         certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
@@ -160,6 +166,7 @@ class _Places:
         self._http: dict[tuple[str, str], Place] = {}
         self.shared_edits: dict[str, tuple[str, ...]] = {}
         self.journals: dict[str, tuple[Address, ...]] = {}
+        self._journal_ids: dict[str, str] = {}
 
     @classmethod
     def of(cls, conf: Configuration, gateway: Configuration, problems: list[str]) -> _Places:
@@ -189,7 +196,9 @@ class _Places:
         self.shared_edits[name] = tuple(shared)
         nodes: dict[Address, None] = {}
         for uri in filter(is_journal_uri, shared):
-            nodes.update(dict.fromkeys(JournalUri.parse(uri).nodes))
+            journal = JournalUri.parse(uri)
+            nodes.update(dict.fromkeys(journal.nodes))
+            self._journal_ids[name] = journal.journal_id
         if nodes:
             self.journals[name] = tuple(nodes)
 
@@ -281,6 +290,34 @@ class _Places:
         )
         ahead_s, doubt_s = ahead or (None, 0.0)
         return Namenode(shown, name, address, state, "", ahead_s, doubt_s), racks
+
+    def ask_journals(self) -> list[JournalNode]:
+        """What each journal node says of the journal of each nameservice."""
+        return _each(
+            self._ask_journal,
+            [(name, address) for name, nodes in self.journals.items() for address in nodes],
+        )
+
+    def _ask_journal(self, whose: tuple[str, Address]) -> JournalNode:
+        name, (host, port) = whose
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        request = qjournal_pb2.IsFormattedRequestProto(
+            jid=qjournal_pb2.JournalIdProto(identifier=self._journal_ids[name]),
+            nameServiceId=name or None,
+        )
+        try:
+            with contextlib.closing(
+                RpcClient(
+                    (host, port),
+                    QJOURNAL,
+                    connect_timeout_s=TIMEOUT_S,
+                    call_timeout_s=TIMEOUT_S,
+                )
+            ) as client:
+                answer = client.call("isFormatted", request, qjournal_pb2.IsFormattedResponseProto)
+        except (HowdahError, OSError) as error:
+            return JournalNode(name, address, None, str(error))
+        return JournalNode(name, address, answer.isFormatted)
 
 
 def _missing_files(conf: Configuration) -> Iterator[tuple[str, str]]:

@@ -68,6 +68,7 @@ _SERVERS: Final = {
     "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol": ("datanode", "IPC"),
     "org.apache.hadoop.hdfs.protocolPB.RouterAdminProtocol": ("router", "admin"),
     "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol": ("journal node", "RPC"),
+    "org.howdah.journalnode.ElectionProtocol": ("journal node", "RPC"),
     "org.apache.hadoop.ha.ZKFCProtocol": ("failover controller", "RPC"),
 }
 """Who answers a protocol, and at which of its ports; a namenode answers all others."""

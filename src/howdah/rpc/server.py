@@ -545,7 +545,8 @@ class _Connection:
         barrier = self._server.barrier
         # A caller that says what it has seen takes that to other namenodes: they would wait for a
         # transaction that a crash has undone.
-        if barrier.hold(early=call.is_early and call.state_id is None):
+        waits = barrier.hold(early=call.is_early and call.state_id is None)
+        if waits and self._server.registry.shows_state(call.protocol, outcome):
             if call.span is None and self._leave(data):
                 return
             self._unsent_bytes += len(data)

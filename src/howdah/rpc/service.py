@@ -328,15 +328,18 @@ class Service:
         refused: Collection[str] = (),
         quick: Mapping[str, Quick] | None = None,
         readers: Mapping[str, Reader] | None = None,
+        shows_state: bool = True,
     ) -> None:
         """`refused` are methods, as the protocol spells them, that are not supported; `quick` has
         what answers some by their bytes (`howdah.rpc.quick`), and `readers` what reads the requests
-        of some without a message.
+        of some without a message. Without `shows_state` no answer tells anything that the server
+        keeps, and none has to wait until that is certain.
 
         Raises TypeError for a method that has no home or more than one.
         """
         self.protocol = protocol
         self.version = version
+        self.shows_state: Final = shows_state
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
         self.quick: Final[Mapping[str, Quick]] = quick or {}
         self.readers: Final[Mapping[str, Reader]] = readers or {}
@@ -403,6 +406,14 @@ class Registry:
         """Whether any call would be served now."""
         self._guard = guard
         self._observer = observer
+        self._stateless = frozenset(
+            service.protocol for service in self.services.values() if not service.shows_state
+        )
+
+    def shows_state(self, protocol: str, outcome: Message | errors.HowdahError) -> bool:
+        """Whether an answer tells anything that the server keeps. A refusal because another
+        server is to be asked does not: it leaves at once."""
+        return protocol not in self._stateless and not isinstance(outcome, errors.StandbyError)
 
     def method_names(self) -> frozenset[str]:
         """Of all protocols together."""

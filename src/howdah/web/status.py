@@ -70,12 +70,14 @@ _OF_NODE: Final = tuple(each.name for each in fields(NodeStatus))
 
 @dataclass(frozen=True, slots=True)
 class JournalNodeStatus:
-    """`left_out` says why it gets nothing until the next segment; it is empty otherwise."""
+    """`left_out` says why it gets nothing until the next segment, `silent` why it is not heard
+    of; they are empty otherwise."""
 
     name: str
     txid: int
     left_out: str
     queued_bytes: int = 0
+    silent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

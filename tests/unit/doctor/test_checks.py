@@ -20,6 +20,7 @@ from howdah.doctor.facts import (
     Facts,
     Holder,
     Host,
+    JournalNode,
     Limits,
     Listener,
     Namenode,
@@ -298,6 +299,47 @@ def test_which_namenodes_are_active(
         for number, state in enumerate(states)
     )
     assert found(several(namenodes=asked)) == expected
+
+
+SILENT = ("warning", "journal node")
+
+
+@pytest.mark.req("LM-021")
+@pytest.mark.parametrize(
+    ("formatted", "state", "expected"),
+    [
+        ([True, True, True], "ACTIVE", []),
+        ([True, True, None], "ACTIVE", [SILENT]),
+        ([True, None, None], "ACTIVE", [("error", "no majority of journal nodes"), SILENT, SILENT]),
+        ([True, True, False], "ACTIVE", [SILENT]),
+        ([False, False, False], "ACTIVE", []),
+        (
+            [None, None, None],
+            "STANDBY",
+            [
+                ("error", "no active namenode"),
+                ("error", "no majority of journal nodes"),
+                *(SILENT for _ in range(3)),
+            ],
+        ),
+        ([None, None, None], None, [("warning", "namenode"), *(SILENT for _ in range(3))]),
+    ],
+)
+def test_journal_nodes_that_are_silent_are_named(
+    formatted: list[bool | None], state: str | None, expected: list[tuple[str, str]]
+) -> None:
+    given = several(
+        namenodes=(Namenode("ns.0", "ns", "h0:8020", state),),
+        journal_nodes={"ns": 3},
+        journals=tuple(
+            JournalNode("ns", f"h{number}:8485", each, "Connection refused")
+            for number, each in enumerate(formatted)
+        ),
+    )
+    assert sorted(found(given)) == sorted(expected)
+    for finding in examine(given):
+        if finding.check == "no active namenode":
+            assert "journal nodes" in finding.advice, "the controllers are not to blame"
 
 
 def test_one_name_directory_is_enough_only_with_journal_nodes() -> None:

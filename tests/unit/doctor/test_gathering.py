@@ -20,6 +20,7 @@ from howdah.config import Configuration
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.facts import DATANODE, GATEWAY, JOURNALNODE, NAMENODE, ROUTER
 from howdah.doctor.gathering import gather
+from howdah.testing.internal.journals.quorum import VERSION, Quorum
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place
 
@@ -214,3 +215,28 @@ def test_a_wrong_configuration_is_an_exit_code_and_json(
     assert [each["exitCode"] for each in told] == [0, 1]
     assert told[1]["findings"][0]["check"] == "block size"
     assert told[0]["roles"] == ["datanode"]
+
+
+@pytest.mark.req("LM-021")
+def test_each_journal_node_is_asked_for_its_journal(tmp_path: Path) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        quorum = Quorum(tmp_path)
+        quorum.log().format(VERSION)
+        (first, second, _), journal = quorum.uri.nodes, quorum.uri.journal_id
+        try:
+            nodes = ";".join(f"{host}:{port}" for host, port in (first, second))
+            values = {
+                "dfs.nameservices": "ns",
+                "dfs.ha.namenodes.ns": "a,b",
+                "dfs.namenode.rpc-address.ns.a": f"127.0.0.1:{port}",
+                "dfs.namenode.rpc-address.ns.b": f"127.0.0.1:{port}",
+                "dfs.namenode.shared.edits.dir": f"qjournal://{nodes};127.0.0.1:{port}/{journal}",
+            }
+            found = gather(Configuration(values), []).journals
+        finally:
+            quorum.close()
+    assert [each.is_formatted for each in found] == [True, True, None]
+    assert "is the journal node up" in found[2].error
+    assert gather(Configuration(values), [], asks=False).journals == ()

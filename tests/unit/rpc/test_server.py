@@ -57,6 +57,8 @@ class Implementation:
             raise RuntimeError("a defect")
         if request.src == "/refused":
             raise errors.PathNotFound("no such thing")
+        if request.src == "/elsewhere":
+            raise errors.StandbyError("ask another one")
         if request.src == "/early":
             return Early(pb.GetFileInfoResponseProto())
         if request.src == "/bytes":
@@ -327,6 +329,37 @@ def test_errors_wait_for_the_barrier_too() -> None:
         return (await client.answer())[0].exceptionClassName
 
     assert run(scenario) == "java.io.FileNotFoundException"
+
+
+@pytest.mark.req("LM-016")
+def test_a_refusal_to_serve_shows_nothing_and_waits_for_nothing() -> None:
+    async def scenario(world: World) -> str:
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/elsewhere"))
+        return (await client.answer())[0].exceptionClassName
+
+    assert run(scenario) == "org.apache.hadoop.ipc.StandbyException"
+
+
+@pytest.mark.req("LM-016")
+def test_a_protocol_that_shows_no_state_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(world: World) -> int:
+        monkeypatch.setattr(world.server.registry, "_stateless", frozenset({PROTOCOL}))
+        client = await world.client()
+        world.gate.shut = True
+        client.writer.write(info("/a", 7))
+        return (await client.answer())[0].callId
+
+    assert run(scenario) == 7
+    descriptor = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
+    refused = [method.name for method in descriptor.methods]
+    service = Service(PROTOCOL, 1, descriptor, refused=refused, shows_state=False)
+    refusal = errors.PathNotFound("no such thing")
+    assert not Registry([service]).shows_state(PROTOCOL, refusal)
+    assert Registry([service]).shows_state("another", refusal)
 
 
 def test_a_connection_ends_whose_answer_the_barrier_gives_up() -> None:

@@ -225,7 +225,7 @@ class CategoryGate:
 
     def __call__(self, protocol: str, method: str, request: Message) -> None:
         """Raises StandbyError, ObserverRetryOnActive."""
-        if self._context.is_active:
+        if self._context.is_open:
             return
         if (protocol, method) in self._unchecked:
             category: Category | ByRequest = UNCHECKED

@@ -78,7 +78,10 @@ class HAContext:
         self.last_transition_ms = 0
         """When the role changed last; its first one is no change."""
         self.is_active = False
-        """Read for every call, and so no property."""
+        self.is_open = False
+        """Whether any call is served: it is active, and not in doubt. Read for every call, and so
+        no property."""
+        self._doubt = ""
 
     @property
     def state(self) -> HAState:
@@ -98,11 +101,27 @@ class HAContext:
             self.last_transition_ms = self._wall_ms()
         self._state = state
         self.is_active = state is HAState.ACTIVE
+        self._doubt = ""
+        self.is_open = self.is_active
+
+    def doubt(self, reason: str) -> None:
+        """An active that may be none any more refuses what only an active serves, for this
+        reason; an empty one ends that. The next role begins without a doubt."""
+        self._doubt = reason if self.is_active else ""
+        self.is_open = self.is_active and not reason
 
     def check(self, category: Category) -> None:
         """Raises StandbyError for what is not served in this role. Of an observer that is
         asked to write, ObserverRetryOnActive: the client asks the active at once."""
-        if self.is_active or category in SERVED[self._state]:
+        if self.is_open:
+            return
+        if self._doubt:
+            if category is not Category.UNCHECKED:
+                raise errors.StandbyError(
+                    f"Operation category {category.name} is not supported now: {self._doubt}"
+                )
+            return
+        if category in SERVED[self._state]:
             return
         message = (
             f"Operation category {category.name} is not supported in state {self._state.value}. "

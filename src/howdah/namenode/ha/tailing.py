@@ -141,7 +141,8 @@ class Tailing:
             if not stopping.is_set():
                 self._roll_if_long()
         except (OSError, errors.HowdahError) as error:
-            if str(error) != self._failure:
+            # The words change with the order in which nodes fail: once is enough.
+            if not self._failure:
                 log.error("the shared log %s is read again later: %s", self._shared.name, error)
             self._failure = str(error) or repr(error)
             return

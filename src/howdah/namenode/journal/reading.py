@@ -180,15 +180,16 @@ def _complete(
 def _listed(sources: Mapping[str, SegmentSource]) -> list[SegmentCopy]:
     """Of all sources that can be read. Raises OSError if none can."""
     copies: list[SegmentCopy] = []
-    failures: list[OSError] = []
+    failures: dict[str, OSError] = {}
     for source in sources.values():
         try:
             copies += source.segments(scans=False)
         except OSError as error:
-            log.warning("no edits are read from %s: %s", source.name, error)
-            failures.append(error)
+            failures[source.name] = error
     if failures and len(failures) == len(sources):
-        raise failures[0]
+        raise next(iter(failures.values()))
+    for name, failure in failures.items():
+        log.warning("no edits are read from %s: %s", name, failure)
     return copies
 
 

@@ -30,12 +30,23 @@ from howdah.storage.version import NamenodeVersion
 @dataclass(frozen=True, slots=True)
 class NodeReport:
     """How one journal node does, for people. `out_of_sync` is why it gets nothing until the
-    next segment; None while it follows."""
+    next segment; None while it follows. `silent` is why it is not heard of; empty while it
+    answers."""
 
     node: str
     acknowledged_txid: int
     queued_bytes: int
     out_of_sync: str | None
+    silent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Which journal nodes are not heard of, and why, for people. `is_certain` where so many have
+    failed at the last that was sent to them that no majority is left; else they may be slow."""
+
+    said: str
+    is_certain: bool
 
 
 class SharedJournal(Journal, Protocol):
@@ -68,6 +79,10 @@ class SharedJournal(Journal, Protocol):
         """A transaction that this log had reached by its own account: one that ends before has
         lost its tail. 0 where it gives none, as a quorum, which decides its end by itself.
         Raises OSError."""
+        ...
+
+    def silence(self) -> Silence | None:
+        """Who is not heard of. None where everybody is, and of a directory. Asked on the loop."""
         ...
 
     def reports(self) -> Sequence[NodeReport]:

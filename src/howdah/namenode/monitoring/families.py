@@ -138,6 +138,16 @@ def _journals(status: NamenodeStatus) -> Iterator[Family]:
             for node in each.nodes
         ),
     )
+    yield Family(
+        "howdah_journal_node_silent",
+        "gauge",
+        "1 for a journal node that fails, or answers nothing, also while nothing is written.",
+        tuple(
+            ({"journal": each.path, "node": node.name}, float(bool(node.silent)))
+            for each in status.edits_directories
+            for node in each.nodes
+        ),
+    )
 
 
 def of_top(windows: Iterable[TopWindow]) -> Family:

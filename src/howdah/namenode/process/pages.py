@@ -55,13 +55,15 @@ class Pages:
         images: ImageServer,
         fsck: FsckPages,
         is_upgrade_finalized: Callable[[], bool],
-        warnings: tuple[str, ...],
+        warnings: Callable[[], tuple[str, ...]],
+        lease_trouble: Callable[[], str],
         watch: Watch,
         webhdfs: WebHdfs | None,
         loop: asyncio.AbstractEventLoop,
         run: Run,
     ) -> None:
-        """`warnings` are shown on the status page. Without `webhdfs` that is switched off. `run`
+        """`warnings` are shown on the status page; `lease_trouble` says why nobody confirms the
+        shared log, "" where it is confirmed. Without `webhdfs` that is switched off. `run`
         does something on the loop."""
         self._conf = conf
         self._core = core
@@ -73,6 +75,7 @@ class Pages:
         self._fsck = fsck
         self._is_upgrade_finalized = is_upgrade_finalized
         self._warnings = warnings
+        self._lease_trouble = lease_trouble
         self._watch = watch
         self._webhdfs = webhdfs
         self._started_ms = core.clock.wall_ms()
@@ -139,13 +142,14 @@ class Pages:
                         EditsDirectoryStatus(
                             shared.name,
                             True,
-                            shared.lost or "",
+                            shared.lost or self._lease_trouble(),
                             [
                                 JournalNodeStatus(
                                     node.node,
                                     node.acknowledged_txid,
                                     node.out_of_sync or "",
                                     node.queued_bytes,
+                                    node.silent,
                                 )
                                 for node in shared.reports()
                             ],
@@ -154,7 +158,7 @@ class Pages:
                         if shared is not None
                     ),
                 ),
-                warnings=self._warnings,
+                warnings=self._warnings(),
                 ha_state=self._context.state.value,
                 last_transition_ms=self._context.last_transition_ms,
                 rollback_image=self._checkpoints.has_rollback_image,

@@ -40,6 +40,7 @@ from howdah.namenode.ha.active import Active, ActiveParts
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
 from howdah.namenode.ha.duties import Duties, Duty
+from howdah.namenode.ha.lease_watch import Change, LeaseWatch
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.observer_reads import ObserverReads
 from howdah.namenode.ha.roles import Role, Roles
@@ -173,11 +174,17 @@ class Namenode:
         core.when_broken = self._fail
 
         # The log, images and directories.
+        lease_ms = max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
+        self._lease = LeaseWatch(
+            lease_ms=lease_ms,
+            patience_ms=LEASES_OF_PATIENCE * lease_ms,
+            limit_ms=round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000),
+        )
         barrier = DurableBarrier(
             *(core, loop.call_soon),
             later=loop.call_later,
             boottime_ms=boottime_ms,
-            patience_ms=LEASES_OF_PATIENCE * round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000),
+            patience_ms=LEASES_OF_PATIENCE * lease_ms,
             early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
         )
         post, watch = daemons.poster(loop), daemons.watcher(loop)
@@ -278,7 +285,7 @@ class Namenode:
                 checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
             ),
             self._audit,
-            is_open=lambda: self.context.is_active,
+            is_open=lambda: self.context.is_open,
         )
         ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
         self._rpc = RpcServer(
@@ -323,7 +330,8 @@ class Namenode:
                 None if self._audit is None else self._audit.fsck_ended,
             ),
             storage.is_upgrade_finalized,
-            (stranger_warning,) if stranger_warning else (),
+            lambda: self._warnings(stranger_warning),
+            lambda: self._lease.trouble,
             self._watch,
             webhdfs_of(
                 *(conf, core, self.registry, known_groups, barrier),
@@ -399,9 +407,31 @@ class Namenode:
         self.core.note_room(self.resources.trouble)
         if not self.core.safe_mode.on:
             self.starting.progress.end(Phase.SAFE_MODE)
+        self._watch_lease()
+
+    def _watch_lease(self) -> None:
         shared = self.log_writer.shared
         if shared is not None and shared.lost is not None:
             self._fail(f"another namenode writes the shared log: {shared.lost}")
+            return
+        watch, until_ms, silence = self._lease, None, None
+        if shared is not None and self.context.is_active:
+            now_ms = boottime_ms()
+            until_ms = shared.lease_until_ms()
+            if until_ms is not None and now_ms >= until_ms:
+                silence = shared.silence()
+        else:
+            now_ms = 0
+        match watch.look(until_ms, silence, now_ms):
+            case Change.LAPSED:
+                log.warning("the lease on the shared log has ended: %s", watch.trouble)
+            case Change.HELD_AGAIN:
+                log.info("a majority of the journal nodes confirms this namenode again")
+            case Change.OVER:
+                self._fail(watch.trouble)
+            case Change.NONE:
+                pass
+        self.context.doubt(watch.trouble if watch.refuses else "")
 
     def _counted(self) -> Counted:
         """For monitoring."""
@@ -429,8 +459,17 @@ class Namenode:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""
         if self._failure is not None:
             return self._failure
+        if self._lease.trouble:
+            return self._lease.trouble
         trouble = self.resources.trouble
         return trouble and f"The NameNode has no resources available: {trouble}"
+
+    def _warnings(self, stranger_warning: str) -> tuple[str, ...]:
+        """For the status page: what an operator should know, and no figure says."""
+        ha = self.ha
+        unread = "" if ha is None or self.context.is_active else ha.tailing.failure
+        unread = unread and f"the shared log cannot be read: {unread}"
+        return tuple(each for each in (stranger_warning, unread) if each)
 
     def _end_role(self) -> None:
         """In order; after a failure nothing is written any more."""

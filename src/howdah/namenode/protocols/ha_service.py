@@ -78,7 +78,8 @@ class HAService:
 
     def service(self) -> Service:
         descriptor = pb.DESCRIPTOR.services_by_name["HAServiceProtocolService"]
-        return Service(self.PROTOCOL, 1, descriptor, self)
+        # A namenode that is cut off has to say so.
+        return Service(self.PROTOCOL, 1, descriptor, self, shows_state=False)
 
     # Asking.
 

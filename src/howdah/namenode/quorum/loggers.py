@@ -129,10 +129,13 @@ class Loggers:
                     outcome = self._ask(self._nodes[name], sending)
                 finally:
                     self._lock.acquire()
+                was_failing = self._writer.is_failing(name)
                 if isinstance(outcome, OSError):
-                    self._note(name, sending, outcome)
+                    self._note(name, sending, outcome, was_failing=was_failing)
                     self._writer.failed(sending, outcome, self._clock_ms())
                 else:
+                    if was_failing:
+                        log.info("journal node %s answers again", name)
                     self._writer.answered(sending, outcome, self._clock_ms())
                 # An answer that decides nothing wakes nobody.
                 if self._awaited is None or self._awaited.is_decided:
@@ -153,9 +156,11 @@ class Loggers:
             log.exception("%s failed at a request on a defect", sending.node)
             return errors.ProtocolViolation(f"{type(error).__name__}: {error}")
 
-    def _note(self, name: str, sending: Sending, error: OSError) -> None:
+    def _note(self, name: str, sending: Sending, error: OSError, *, was_failing: bool) -> None:
+        """A node that stays away says the same at every heartbeat: once is enough."""
         if self._closed:
             return
         kind = type(sending.request).__name__
-        level = logging.DEBUG if isinstance(sending.request, Heartbeat) else logging.WARNING
+        is_known = was_failing and isinstance(sending.request, Heartbeat)
+        level = logging.DEBUG if is_known else logging.WARNING
         log.log(level, "journal node %s failed at %s: %s", name, kind, error)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from howdah import errors
-from howdah.namenode.journal.shared_log import NodeReport
+from howdah.namenode.journal.shared_log import NodeReport, Silence
 from howdah.namenode.quorum.logger_queue import LOSES_SYNC, Item, LoggerQueue
 from howdah.namenode.quorum.messages import (
     Answer,
@@ -151,6 +151,8 @@ class Writer:
         self._sent_ms = dict.fromkeys(nodes, -heartbeat_ms)
         self._proved_ms: dict[str, int] = {}
         self._fenced: dict[str, str] = {}
+        self._failing: dict[str, str] = {}
+        """Why nodes failed at what was sent to them last."""
         self._back: set[str] = set()
         self._rejoin_pauses_ms: dict[str, int] = {}
         self._rejoins_at_ms: dict[str, int] = {}
@@ -190,6 +192,7 @@ class Writer:
 
     def answered(self, sending: Sending, answer: Answer, now_ms: int) -> None:
         node, queue = sending.node, self._queues[sending.node]
+        self._failing.pop(node, None)
         if sending.stamp is not None:
             self._proved_ms[node] = sending.sent_ms
             self._fenced.pop(node, None)
@@ -204,6 +207,7 @@ class Writer:
 
     def failed(self, sending: Sending, error: OSError, now_ms: int) -> None:
         self._back.discard(sending.node)
+        self._failing[sending.node] = str(error)
         if isinstance(sending.request, LOSES_SYNC):
             self._pause_rejoin(sending.node, now_ms)
         if sending.stamp is not None and isinstance(error, errors.WriterFenced):
@@ -237,11 +241,36 @@ class Writer:
         """A node that was left out answers again, and would take part in a new segment."""
         return bool(self._back)
 
-    def reports(self) -> list[NodeReport]:
+    def reports(self, now_ms: int) -> list[NodeReport]:
         return [
-            NodeReport(node, queue.acknowledged_txid, queue.queued_bytes, queue.out_of_sync)
+            NodeReport(
+                *(node, queue.acknowledged_txid, queue.queued_bytes, queue.out_of_sync),
+                self._silent(node, now_ms),
+            )
             for node, queue in self._queues.items()
         ]
+
+    def silence(self, now_ms: int) -> Silence | None:
+        """The nodes that are not heard of, if there are any."""
+        silent = {node: why for node in self.nodes if (why := self._silent(node, now_ms))}
+        if not silent:
+            return None
+        said = "; ".join(f"{node}: {why}" for node, why in silent.items())
+        spare = len(self.nodes) - majority(len(self.nodes))
+        return Silence(said, len(self._failing) > spare)
+
+    def is_failing(self, node: str) -> bool:
+        """Whether it failed at the last that was sent to it."""
+        return node in self._failing
+
+    def _silent(self, node: str, now_ms: int) -> str:
+        """Why a node is not heard of: it failed, or has answered nothing for two leases."""
+        if node in self._failing:
+            return self._failing[node]
+        proved_ms = self._proved_ms.get(node)
+        if proved_ms is None or self.resigned or now_ms - proved_ms < 2 * self.lease_ms:
+            return ""
+        return f"no answer for {(now_ms - proved_ms) / 1000:.1f} s"
 
     def _stamp(self, node: str, request: Request, now_ms: int) -> Stamp | None:
         if isinstance(request, GetState | NewEpoch):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from howdah import errors
 from howdah.namenode.journal.journal import Batch
-from howdah.namenode.journal.shared_log import NodeReport
+from howdah.namenode.journal.shared_log import NodeReport, Silence
 from howdah.namenode.quorum.loggers import Loggers, Node
 from howdah.namenode.quorum.messages import Purge
 from howdah.namenode.quorum.quorum import Steps, Writer
@@ -82,7 +82,10 @@ class QuorumJournal:
 
     def reports(self) -> list[NodeReport]:
         """How each node does."""
-        return self._loggers.now(self._writer.reports)
+        return self._loggers.now(lambda: self._writer.reports(self._clock_ms()))
+
+    def silence(self) -> Silence | None:
+        return self._loggers.now(lambda: self._writer.silence(self._clock_ms()))
 
     # The calls of a journal.
 

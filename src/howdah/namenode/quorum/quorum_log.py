@@ -92,7 +92,7 @@ class QuorumLog:
                     yield logged
                 return
             except OSError as error:
-                log.info("edits from %d on are read from segments: %s", next_txid, error)
+                log.debug("edits from %d on are read from segments: %s", next_txid, error)
         for _, placed in self._log_reader.edits(next_txid, None):
             next_txid = placed.logged.txid + 1
             yield placed.logged

@@ -127,10 +127,12 @@ def _journal(status: NamenodeStatus) -> Html:
             newest = max((node.txid for node in directory.nodes), default=0)
             for node in directory.nodes:
                 behind = newest - node.txid
+                trouble = "left out" if node.left_out else "silent" if node.silent else ""
                 yield (
                     f"journal node {node.name}",
-                    badge("warn", "left out") if node.left_out else badge("ok", "in step"),
+                    badge("warn", trouble) if trouble else badge("ok", "in step"),
                     node.left_out
+                    or node.silent
                     or f"transaction {node.txid:,}"
                     + (f", {behind:,} behind" if behind > 0 else ""),
                 )

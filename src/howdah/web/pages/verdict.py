@@ -112,13 +112,16 @@ def _journal(status: NamenodeStatus) -> Iterator[Finding]:
         if directory.failure:
             level = "bad" if directory.required else "warn"
             yield Finding(level, f"edits are not written to {directory.path}: {directory.failure}")
-        out = [node for node in directory.nodes if node.left_out]
+        out = [node for node in directory.nodes if node.left_out or node.silent]
         if not out:
             continue
         healthy = len(directory.nodes) - len(out)
         level = "warn" if healthy >= len(directory.nodes) // 2 + 1 else "bad"
         names = ", ".join(node.name for node in out[:5])
-        yield Finding(level, f"journal node {names} is left out: {out[0].left_out}")
+        what, why = "is left out", out[0].left_out
+        if not why:
+            what, why = "is silent", out[0].silent
+        yield Finding(level, f"journal node {names} {what}: {why}")
 
 
 def _nodes(status: NamenodeStatus) -> Iterator[Finding]:

@@ -93,3 +93,26 @@ def test_the_printed_table_is_the_one_that_the_code_runs_on() -> None:
         if wanted is None:
             wanted = {Category[word] for word in serves.split(", ")}
         assert wanted == set(SERVED[state])
+
+
+@pytest.mark.req("LM-016")
+def test_an_active_in_doubt_refuses_with_the_reason_what_only_an_active_serves() -> None:
+    context = in_state(HAState.ACTIVE)
+    context.doubt("two nodes are silent")
+    assert context.is_active
+    assert not context.is_open
+    for category in Category:
+        if category is Category.UNCHECKED:
+            context.check(category)
+        else:
+            with pytest.raises(errors.StandbyError, match="two nodes are silent"):
+                context.check(category)
+    context.doubt("")
+    assert context.is_open
+    context.doubt("two nodes are silent")
+    context.enter(HAState.STANDBY)
+    assert not context.is_open
+    with pytest.raises(errors.StandbyError, match="in state standby"):
+        context.check(Category.READ)
+    context.doubt("")
+    assert not context.is_open

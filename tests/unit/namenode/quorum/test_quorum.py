@@ -131,7 +131,7 @@ def test_a_node_that_was_left_out_and_answers_again_wants_a_segment() -> None:
     assert not made.wants_segment
     assert answer(made, "a", now_ms=400) == Heartbeat()
     assert made.wants_segment
-    assert made.reports()[0].out_of_sync == "down"
+    assert made.reports(0)[0].out_of_sync == "down"
     made.ask("start", StartSegment(5))
     assert not made.wants_segment
 
@@ -225,7 +225,7 @@ def test_no_burst_is_too_much_for_all_nodes_at_once() -> None:
                 sent = max(sent, sending.request.last_txid)
                 made.answered(sending, None, 0)
     assert (sent, made.committed_txid) == (41, 41)
-    assert [report.out_of_sync for report in made.reports()] == [None] * 3
+    assert [report.out_of_sync for report in made.reports(0)] == [None] * 3
 
 
 @pytest.mark.req("LM-016", "LM-018")
@@ -253,3 +253,25 @@ def test_only_who_has_ended_a_segment_and_could_serve_may_resign() -> None:
     fail(made, "a", errors.WriterFenced("epoch 8"), 1000)
     fail(made, "b", errors.WriterFenced("epoch 8"), 1000)
     assert not sender.may_resign(1000, serve_from_ms=0)
+
+
+@pytest.mark.req("LM-016")
+def test_nodes_that_fail_or_say_nothing_are_named_also_where_nothing_is_written() -> None:
+    made = writer()
+    for node in NODES:
+        answer(made, node, 0)
+    assert made.silence(1999) is None
+    assert made.silence(2000) is not None
+    answer(made, "a", 2000)
+    fail(made, "b", errors.Unreachable("down"), 2000)
+    silence = made.silence(2000)
+    assert silence is not None
+    assert silence.said == "b: down; c: no answer for 2.0 s"
+    assert not silence.is_certain, "c may be slow"
+    fail(made, "c", errors.Unreachable("down, too"), 2000)
+    silence = made.silence(2000)
+    assert silence is not None
+    assert silence.is_certain
+    assert [report.silent for report in made.reports(2000)] == ["", "down", "down, too"]
+    answer(made, "b", 2300)
+    assert [report.silent for report in made.reports(2300)] == ["", "", "down, too"]

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from howdah import errors, keys
-from howdah.namenode.ha.states import HAState
+from howdah.namenode.ha.states import Category, HAState
+from howdah.namenode.monitoring.families import of_status
 from howdah.namenode.quorum.settings import boottime_ms
 from howdah.testing.internal.journals.quorum import Quorum
 from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
+from howdah.web.pages.verdict import judge
 
 ACTIVE, STANDBY = HAState.ACTIVE, HAState.STANDBY
 
 
 @pytest.fixture
 def pair(tmp_path: Path, quorum: Quorum) -> Pair:
+    return paired(tmp_path, quorum)
+
+
+def paired(tmp_path: Path, quorum: Quorum, **settings: str) -> Pair:
     hosts = ";".join(f"{host}:{port}" for host, port in quorum.uri.nodes)
     uri = f"qjournal://{hosts}/{quorum.uri.journal_id}"
     pair = Pair(
@@ -26,10 +33,17 @@ def pair(tmp_path: Path, quorum: Quorum) -> Pair:
         **{
             keys.DFS_NAMENODE_SHARED_EDITS_DIR.name: uri,
             keys.HOWDAH_HA_LEASE_MS.name: "300",
+            **settings,
         },
     )
     pair.format(force=True)
     return pair
+
+
+@pytest.fixture
+def idle(tmp_path: Path, quorum: Quorum) -> Pair:
+    """One whose log may be without a majority for two seconds."""
+    return paired(tmp_path, quorum, **{keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS.name: "2000"})
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -148,5 +162,92 @@ def test_journal_nodes_restart_one_after_the_other_and_writes_go_on(
             assert not active.log_writer.wants_segment
             await mkdir(active, f"/with-{number}")
         assert active._failure is None
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-061", "FS-070", "LM-016")
+def test_an_idle_active_notices_that_it_lost_the_majority(
+    idle: Pair, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody writes, so nothing but the lease tells it. Whoever asks hears of it: an operator,
+    monitoring, the failover controller, a client. Then it ends."""
+
+    async def scenario(pair: Pair) -> None:
+        active = pair.start("nn0")
+        await become(active, ACTIVE)
+        await mkdir(active, "/a")
+        active.tick()
+        assert active._trouble() == ""
+        with caplog.at_level(logging.WARNING):
+            await asyncio.to_thread(quorum.stop, 0)
+            await asyncio.to_thread(quorum.stop, 1)
+
+            def is_refused() -> bool:
+                active.tick()
+                return not active.context.is_open
+
+            await until(is_refused)
+        silent = [f"{host}:{port}" for host, port in quorum.uri.nodes[:2]]
+        (warned,) = (r.getMessage() for r in caplog.records if "the lease on" in r.getMessage())
+        assert all(f"{node}: " in warned for node in silent)
+        # The page, /prom, /ready and the controller.
+        status = active._pages.status()
+        verdict = judge(status)
+        assert verdict.level == "bad"
+        assert "no majority of the journal nodes" in verdict.headline
+        (shared,) = (each for each in status.edits_directories if each.nodes)
+        assert shared.failure == active._trouble() != ""
+        assert sorted(node.name for node in shared.nodes if node.silent) == sorted(silent)
+        prom = {family.name: family.samples for family in of_status(status)}
+        assert {"journal": shared.path} in [at for at, v in prom["howdah_journal_failed"] if v]
+        assert len([v for _, v in prom["howdah_journal_node_silent"] if v]) == 2
+        assert not active._watch._ready().ok
+        # A client.
+        for category in (Category.READ, Category.WRITE):
+            with pytest.raises(errors.StandbyError, match="no majority of the journal nodes"):
+                active.context.check(category)
+        active.context.check(Category.UNCHECKED)
+
+        def has_ended() -> bool:
+            active.tick()
+            return active._failure is not None
+
+        await until(has_ended)
+        assert "no majority of the journal nodes" in str(active._failure)
+        pair.kill("nn0")
+
+    run(idle, scenario)
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
+    pair: Pair, quorum: Quorum, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(pair: Pair) -> None:
+        active = pair.start("nn0")
+        await become(active, ACTIVE)
+        for _ in range(2):
+            await asyncio.to_thread(quorum.stop, 0)
+            await asyncio.to_thread(quorum.stop, 1)
+
+            def is_refused() -> bool:
+                active.tick()
+                return not active.context.is_open
+
+            await until(is_refused)
+            await asyncio.to_thread(quorum.start, 0)
+            with caplog.at_level(logging.INFO):
+
+                def is_served() -> bool:
+                    active.tick()
+                    return active.context.is_open
+
+                await until(is_served)
+            assert "confirms this namenode again" in caplog.text
+            assert active._trouble() == ""
+            await asyncio.to_thread(quorum.start, 1)
+        assert active._failure is None
+        assert active._lease.lapses == 2
 
     run(pair, scenario)

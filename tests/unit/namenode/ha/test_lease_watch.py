@@ -1,0 +1,73 @@
+"""What an active namenode makes of a lease that it has lost, and when."""
+
+from __future__ import annotations
+
+import pytest
+
+from howdah.namenode.ha.lease_watch import Change, LeaseWatch
+from howdah.namenode.journal.shared_log import Silence
+
+DEAD = Silence("a: refused; b: refused", is_certain=True)
+SLOW = Silence("a: no answer for 2.0 s; b: no answer for 2.0 s", is_certain=False)
+
+
+def watch() -> LeaseWatch:
+    return LeaseWatch(lease_ms=1000, patience_ms=5000, limit_ms=20_000)
+
+
+def test_a_lease_that_holds_is_no_news() -> None:
+    made = watch()
+    assert made.look(1001, None, 1000) is Change.NONE
+    assert (made.trouble, made.refuses, made.lapses) == ("", False, 0)
+
+
+def test_what_has_no_lease_loses_none() -> None:
+    made = watch()
+    assert made.look(None, None, 10**9) is Change.NONE
+    assert made.trouble == ""
+
+
+@pytest.mark.req("LM-016")
+def test_dead_nodes_are_told_of_at_once_and_once() -> None:
+    made = watch()
+    assert made.look(1000, DEAD, 1000) is Change.LAPSED
+    assert "a: refused; b: refused" in made.trouble
+    assert made.refuses
+    assert made.look(1000, DEAD, 1100) is Change.NONE
+    assert made.lapses == 1
+
+
+@pytest.mark.req("LM-016")
+def test_slow_nodes_are_given_a_lease_more_and_callers_wait_with_patience() -> None:
+    made = watch()
+    assert made.look(1000, SLOW, 1000) is Change.NONE
+    assert made.look(1000, SLOW, 1999) is Change.NONE
+    assert made.trouble == ""
+    assert made.look(1000, SLOW, 2000) is Change.LAPSED
+    assert not made.refuses
+    assert made.look(1000, SLOW, 5999) is Change.NONE
+    assert not made.refuses
+    assert made.look(1000, SLOW, 6000) is Change.NONE
+    assert made.refuses
+
+
+@pytest.mark.req("LM-016")
+@pytest.mark.parametrize("silence", [DEAD, SLOW, None])
+def test_the_clock_of_the_end_begins_when_the_loss_is_seen(silence: Silence | None) -> None:
+    """A machine that slept for an hour finds its lease ended, and its nodes well."""
+    made = watch()
+    made.look(1000, silence, 3_600_000)
+    assert made.look(1000, silence, 3_619_999) is not Change.OVER
+    assert made.look(1000, silence, 3_620_000) is Change.OVER
+    assert made.refuses
+
+
+def test_a_lease_that_is_back_leaves_nothing_behind() -> None:
+    made = watch()
+    made.look(1000, DEAD, 1000)
+    assert made.look(9000, None, 8000) is Change.HELD_AGAIN
+    assert (made.trouble, made.refuses) == ("", False)
+    assert made.look(9000, None, 8001) is Change.NONE
+    assert made.look(9000, DEAD, 9000) is Change.LAPSED
+    assert made.look(9000, DEAD, 28_999) is not Change.OVER
+    assert made.lapses == 2
