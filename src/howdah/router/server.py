@@ -269,7 +269,10 @@ class Router:
                 self.core.usage.pop(source, None)
                 continue
             try:
-                self.core.usage[source] = await self._forwarding.listing.measure(entry)
+                measured = await self._forwarding.listing.measure(entry)
+                if self.core.table.entries.get(source) == entry:
+                    # It was not removed, or led elsewhere, meanwhile.
+                    self.core.usage[source] = measured
             except errors.HowdahError as error:
                 known = self.core.usage.setdefault(source, Usage())
                 log.warning(

@@ -63,6 +63,27 @@ def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
     assert not members.is_unavailable
 
 
+def test_the_late_answer_of_a_former_active_does_not_make_it_the_active_again() -> None:
+    members = Members("n", {name: (name, 1) for name in "ab"})
+    former, present = members.namenodes
+    members.heard(former, State.ACTIVE, 1.0)
+    members.heard(present, State.ACTIVE, 5.0, asked_s=4.0)
+    members.heard(former, State.ACTIVE, 9.0, asked_s=3.0)
+    assert members.active is present
+    members.heard(former, State.ACTIVE, 9.0, asked_s=6.0)
+    assert members.active is former
+
+
+def test_a_call_that_timed_out_says_nothing_of_a_namenode_that_has_answered_since() -> None:
+    members = Members("n", {name: (name, 1) for name in "ab"})
+    a, _ = members.namenodes
+    members.heard(a, State.ACTIVE, 50.0, asked_s=49.0)
+    members.heard(a, State.UNAVAILABLE, 60.0, "no answer within 60 s", asked_s=0.0)
+    assert a.state is State.ACTIVE
+    members.heard(a, State.UNAVAILABLE, 70.0, "refused", asked_s=65.0)
+    assert a.state is State.UNAVAILABLE
+
+
 def test_every_method_has_one_home() -> None:
     service = Forwarding(None).service
     assert service.methods.keys() == {method.name for method in DESCRIPTOR.methods}

@@ -38,6 +38,8 @@ class Namenode:
     changed_s: float = 0.0
     contact_s: float | None = None
     """When it last answered, on the monotonic clock."""
+    asked_s: float = float("-inf")
+    """When the call began that told how it is, on the monotonic clock."""
     why: str = ""
     """Why it is unavailable."""
     given_up_until_s: float = 0.0
@@ -105,9 +107,25 @@ class Members:
         rest = [each for each in others if each.state is not State.OBSERVER]
         return [*([] if first is None else [first]), *observers, *rest]
 
-    def heard(self, namenode: Namenode, state: State, now_s: float, why: str = "") -> State:
-        """What a namenode is now; returns what it was. One active at a time: the last one."""
+    def heard(
+        self,
+        namenode: Namenode,
+        state: State,
+        now_s: float,
+        why: str = "",
+        *,
+        asked_s: float | None = None,
+    ) -> State:
+        """What a namenode is now; returns what it was. One active at a time: the last one.
+
+        `asked_s` is when the call began that tells so. It may have waited for long, and changes
+        nothing where a call that began later has told of this namenode, or of another active.
+        """
         before = namenode.state
+        asked_s = now_s if asked_s is None else asked_s
+        if asked_s < namenode.asked_s or (state is State.ACTIVE and self._is_overtaken(asked_s)):
+            return state
+        namenode.asked_s = asked_s
         if state is not before:
             namenode.changed_s = now_s
         namenode.state, namenode.why = state, why
@@ -118,3 +136,7 @@ class Members:
                 if other is not namenode and other.state is State.ACTIVE:
                     other.state, other.changed_s = State.UNKNOWN, now_s
         return before
+
+    def _is_overtaken(self, asked_s: float) -> bool:
+        found = self.active
+        return found is not None and asked_s < found.asked_s

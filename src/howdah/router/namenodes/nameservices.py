@@ -161,6 +161,7 @@ class Nameservices:
                 if self._is_given_up(namenode):
                     failures[str(namenode)] = errors.Unreachable(namenode.why)
                     continue
+                asked_s = asyncio.get_running_loop().time()
                 try:
                     with _measured(figures, of_observer=is_observer):
                         answer = await self._connections.call(
@@ -174,7 +175,7 @@ class Nameservices:
                 except errors.StandbyError as error:
                     # An observer refuses who does not say what it has seen.
                     if not is_observer or asks_observers:
-                        self._heard(namenode, State.STANDBY)
+                        self._heard(namenode, State.STANDBY, asked_s)
                     failures[str(namenode)] = error
                 except errors.RetriableError as error:
                     if not is_observer:
@@ -184,15 +185,15 @@ class Nameservices:
                 except errors.CallTimeout as error:
                     if len(members.namenodes) == 1 or timeout_s is not None:
                         raise
-                    self._heard(namenode, State.UNAVAILABLE, error.message)
+                    self._heard(namenode, State.UNAVAILABLE, asked_s, error.message)
                     failures[str(namenode)] = error
                 except errors.Unreachable as error:
-                    state = State.UNAVAILABLE
-                    self._heard(namenode, state, error.message, isinstance(error, NotAccepted))
+                    was_slow = isinstance(error, NotAccepted)
+                    self._heard(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
                     failures[str(namenode)] = error
                 else:
                     if not is_observer:
-                        self._answered(namenode, method)
+                        self._answered(namenode, method, asked_s)
                     return answer
             is_failing_over = any(
                 isinstance(each, errors.StandbyError) for each in failures.values()
@@ -205,10 +206,10 @@ class Nameservices:
         said = "; ".join(f"{name}: {error}" for name, error in failures.items())
         raise errors.NoNamenodes(f"No namenodes available under nameservice {nameservice}: {said}")
 
-    def _answered(self, namenode: Namenode, method: str) -> None:
+    def _answered(self, namenode: Namenode, method: str, asked_s: float) -> None:
         """One that is no observer did: it is the active, if only that one answers such calls."""
         if method not in UNCHECKED:
-            self._heard(namenode, State.ACTIVE)
+            self._heard(namenode, State.ACTIVE, asked_s)
         elif method != "msync":
             return
         self.states.heard_active(namenode.nameservice, asyncio.get_running_loop().time())
@@ -234,6 +235,7 @@ class Nameservices:
             return False
 
         figures, began_ns = self.figures.of(nameservice), time.perf_counter_ns()
+        asked_s = asyncio.get_running_loop().time()
 
         def heard(outcome: bytes | errors.HowdahError) -> None:
             took_ns = time.perf_counter_ns() - began_ns
@@ -241,10 +243,10 @@ class Nameservices:
             if isinstance(outcome, errors.ObserverRetryOnActive):
                 pass
             elif isinstance(outcome, errors.StandbyError):
-                self._heard(namenode, State.STANDBY)
+                self._heard(namenode, State.STANDBY, asked_s)
             elif isinstance(outcome, errors.CallTimeout):
                 if not self.is_alone(nameservice):
-                    self._heard(namenode, State.UNAVAILABLE, outcome.message)
+                    self._heard(namenode, State.UNAVAILABLE, asked_s, outcome.message)
             elif not isinstance(outcome, errors.HowdahError):
                 now_s = namenode.contact_s = asyncio.get_running_loop().time()
                 if observer is None:
@@ -278,10 +280,19 @@ class Nameservices:
         return namenode.state is State.UNAVAILABLE and now_s < namenode.given_up_until_s
 
     def _heard(
-        self, namenode: Namenode, state: State, why: str = "", was_slow: bool = False
+        self,
+        namenode: Namenode,
+        state: State,
+        asked_s: float,
+        why: str = "",
+        was_slow: bool = False,
     ) -> None:
         now_s = asyncio.get_running_loop().time()
-        before = self.members[namenode.nameservice].heard(namenode, state, now_s, why)
+        members = self.members[namenode.nameservice]
+        before = members.heard(namenode, state, now_s, why, asked_s=asked_s)
+        if namenode.state is not state:
+            log.debug("%s comes too late: namenode %s is %s", state, namenode, namenode.state)
+            return
         namenode.given_up_until_s = now_s + 2 * self._interval_s if was_slow else 0.0
         if before is not state:
             level = logging.WARNING if state is State.UNAVAILABLE else logging.INFO
@@ -304,6 +315,7 @@ class Nameservices:
         await asyncio.gather(*(self._ask(each) for each in namenodes))
 
     async def _ask(self, namenode: Namenode) -> None:
+        asked_s = asyncio.get_running_loop().time()
         try:
             version = await self.own_call(
                 namenode,
@@ -314,14 +326,16 @@ class Nameservices:
             )
             namenode.block_pool = version.info.blockPoolID
             namenode.cluster = version.info.storageInfo.clusterID
+            asked_s = asyncio.get_running_loop().time()
             state = await self._state_of(namenode)
             if state is State.ACTIVE:
                 await self._ask_for_figures(namenode)
             namenode.is_in_safe_mode = state is State.ACTIVE and await self._is_safe(namenode)
         except errors.HowdahError as error:
-            self._heard(namenode, State.UNAVAILABLE, error.message, isinstance(error, NotAccepted))
+            was_slow = isinstance(error, NotAccepted)
+            self._heard(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
         else:
-            self._heard(namenode, state)
+            self._heard(namenode, state, asked_s)
 
     async def _state_of(self, namenode: Namenode) -> State:
         """The only namenode of a nameservice is active; it does not answer the question."""
