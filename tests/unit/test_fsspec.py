@@ -17,6 +17,7 @@ import fsspec
 
 from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.registry import connect
 from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
 from howdah.fsspec.reading import covers
@@ -432,3 +433,14 @@ def test_keys_of_a_mapping_are_no_patterns() -> None:
     assert mapping.getitems(["r[1]", "r[2]"], on_error="omit") == {"r[1]": b"mine"}
     del mapping["r[1]"]
     assert dict(mapping) == {"r1": b"another's"}
+
+
+@pytest.mark.parametrize("target", ["/new/", "/new/deeper/", "/new/name"])
+def test_mv_of_what_is_not_there_leaves_nothing(target: str) -> None:
+    fs = fsspec.filesystem("howdah", host="h", skip_instance_cache=True)
+    fs._hdfs = connect("mem://mv_of_nothing/")
+    with pytest.raises(FileNotFoundError):
+        fs.mv("/not-there", target)
+    with pytest.raises(FileNotFoundError):
+        fs.mv("/not-there", target, recursive=True)
+    assert fs.hdfs.list_status("/") == []

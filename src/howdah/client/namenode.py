@@ -154,9 +154,9 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         )
         return self.call("mkdirs", request, pb.MkdirsResponseProto).result
 
-    def rename2(self, src: str, dst: str, *, overwrite: bool) -> None:
+    def rename2(self, src: str, dst: str, *, overwrite: bool, to_trash: bool = False) -> None:
         request = pb.Rename2RequestProto(
-            src=src, dst=dst, overwriteDest=overwrite, moveToTrash=False
+            src=src, dst=dst, overwriteDest=overwrite, moveToTrash=to_trash
         )
         self.call("rename2", request, pb.Rename2ResponseProto)
 

@@ -169,6 +169,12 @@ class FileSystem(AttributeOperations, PythonFiles):
         Unlike a shell's `mv` this never moves into a directory.
         """
 
+    def rename_to_trash(self, src: PathLike, dst: PathLike) -> None:
+        """Give `src` a name in the trash, from where it is deleted some day: whoever may not
+        delete it may not move it there, either. HDFS holds that against the permissions of a
+        recursive delete; elsewhere it is a rename. Raises `PathExists`, `AccessDenied`."""
+        self.rename(src, dst)
+
     @abstractmethod
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         """Delete; false if there was nothing. A directory with content wants `recursive`."""

@@ -79,7 +79,7 @@ class Trash:
                 if found is None:
                     return None
                 target = found
-                self._fs.rename(path, target)
+                self._fs.rename_to_trash(path, target)
             except (errors.PathExists, errors.ParentNotDirectory, errors.PathIsNotDirectory):
                 continue  # someone else put something there meanwhile
             return Moved(path, target)

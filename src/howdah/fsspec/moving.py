@@ -117,7 +117,8 @@ class MovingFileSystem(NamingFileSystem):
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         if source == target:
             return
-        if self._hdfs.is_directory(source) and not recursive:
+        # Before anything is made for it: what is not there leaves no directory behind.
+        if self._hdfs.get_file_status(source).is_directory and not recursive:
             raise errors.PathIsDirectory(
                 f"{source} is a directory; moving it wants recursive=True"
             ).about(source, target)

@@ -95,6 +95,15 @@ class HdfsNamespace(HdfsSnapshots):
             where, (source, target) = self._all_behind_links((src, dst), last=False)
             where.rename(source, target, overwrite=overwrite)
 
+    def rename_to_trash(self, src: PathLike, dst: PathLike) -> None:
+        try:
+            self._namenode.rename2(
+                self.resolve(src), self.resolve(dst), overwrite=False, to_trash=True
+            )
+        except errors.UnresolvedPath:
+            where, (source, target) = self._all_behind_links((src, dst), last=False)
+            where.rename_to_trash(source, target)
+
     @follow_links_above
     def delete(self, path: PathLike, recursive: bool = False) -> bool:
         return self._namenode.delete(self.resolve(path), recursive=recursive)

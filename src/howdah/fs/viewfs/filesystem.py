@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from howdah import errors
@@ -231,6 +232,16 @@ class ViewFileSystem(ViewAttributes):
             return reached.fs.mkdir(reached.path, permission)
 
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
+        with self._both_ends(src, dst) as (fs, source, target):
+            fs.rename(source, target, overwrite=overwrite)
+
+    def rename_to_trash(self, src: PathLike, dst: PathLike) -> None:
+        with self._both_ends(src, dst) as (fs, source, target):
+            fs.rename_to_trash(source, target)
+
+    @contextmanager
+    def _both_ends(self, src: PathLike, dst: PathLike) -> Iterator[tuple[FileSystem, str, str]]:
+        """The filesystem that has both ends of a rename, and their paths there."""
         names = self.resolve(src), self.resolve(dst)
         source = self._renamed(names[0])
         target = self._rename_target(names[1])
@@ -246,7 +257,7 @@ class ViewFileSystem(ViewAttributes):
                 f"Renames across Mount points not supported: {here.fs.uri} and {there.fs.uri}"
             ).about(*names)
         with renamed_errors({here.path: here.name, there.path: there.name}, *names):
-            here.fs.rename(here.path, there.path, overwrite=overwrite)
+            yield here.fs, here.path, there.path
 
     def _renamed(self, name: str) -> Resolved:
         """Where the source of a rename is; no mount point can be renamed."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.cli.conftest import Dfs, MemoryFiles
 
 from howdah import errors
 from howdah.cli.dfs import load
@@ -462,3 +463,112 @@ def test_a_path_that_exists_is_no_pattern(dfs: Any, fs: Any, name: str, tmp_path
     assert [each.name for each in fs.list_status("/d")] == ["r1", "r2"]
     if name != "{r1,r2}":
         assert dfs("-rm", "-skipTrash", f"/d/{name}").out.startswith("Deleted /d/r1\n")
+
+
+# -- names that mean a directory ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["/", "/.", "/..", "/./", "/x/.."])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-put", "one"],
+        ["-put", "-f", "one"],
+        ["-put", "-"],
+        ["-moveFromLocal", "one"],
+        ["-cp", "/f"],
+        ["-cp", "/d"],
+        ["-mv", "/f"],
+        ["-mv", "/d"],
+        ["-touch"],
+        ["-touchz"],
+        ["-appendToFile", "one"],
+    ],
+    ids=" ".join,
+)
+def test_a_target_that_means_a_directory_is_none_of_a_file(
+    words: list[str],
+    end: str,
+    dfs: Dfs,
+    fs: MemoryFiles,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").write_text("one")
+    fs.fill("/f", b"f")
+    fs.mkdirs("/d")
+    before = set(fs.entries)
+    done = dfs(*words, f"/n/new{end}")
+    assert done.code == 1
+    assert "No such file or directory" in done.err
+    assert set(fs.entries) == before
+    assert (tmp_path / "one").exists()
+
+
+@pytest.mark.parametrize("end", ["", "/", "/.", "/sub/.."])
+def test_a_directory_that_is_there_takes_files_by_any_of_its_names(
+    end: str, dfs: Dfs, fs: MemoryFiles
+) -> None:
+    fs.fill("/f", b"f")
+    fs.mkdirs("/d")
+    assert dfs("-cp", "/f", f"/d{end}").code == 0
+    assert fs.contents["/d/f"] == b"f"
+
+
+@pytest.mark.parametrize("target", ["merged/", "merged/."])
+def test_a_merged_file_has_no_name_of_a_directory(
+    target: str, dfs: Dfs, fs: MemoryFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fs.fill("/f", b"f")
+    assert dfs("-getmerge", "/f", target).code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-chown", "svc+etl"], ["-chown", ":team+x"], ["-chown", "a+b:c+d"], ["-chgrp", "c++"]],
+)
+def test_names_of_users_and_groups_may_have_a_plus(
+    words: list[str], dfs: Dfs, fs: MemoryFiles
+) -> None:
+    fs.fill("/f", b"f")
+    assert dfs(*words, "/f").code == 0
+    assert "+" in fs.entries["/f"].owner + fs.entries["/f"].group
+
+
+@pytest.mark.parametrize("words", [["-chown", "\xa0me"], ["-chgrp", "me\u2003"], ["-chown", "a b"]])
+def test_blanks_of_other_scripts_are_no_part_of_a_name(
+    words: list[str], dfs: Dfs, fs: MemoryFiles
+) -> None:
+    fs.fill("/f", b"f")
+    assert dfs(*words, "/f").code == 255
+
+
+@pytest.mark.parametrize("char", ["\u202e", "\u200d", "\ufeff", "\x1b", "\ue000"])
+def test_what_a_terminal_would_not_just_draw_is_a_question_mark(
+    char: str, dfs: Dfs, fs: MemoryFiles
+) -> None:
+    fs.fill(f"/d/a{char}b", b"")
+    assert dfs("-ls", "-q", "/d").out.rstrip("\n").endswith("/d/a?b")
+
+
+def test_an_append_may_begin_a_new_block(
+    dfs: Dfs, fs: MemoryFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").write_text("one")
+    fs.fill("/f", b"f")
+    asked: list[bool] = []
+    append = fs.append
+
+    def noted(path: str, *, new_block: bool = False) -> Any:
+        asked.append(new_block)
+        return append(path)
+
+    monkeypatch.setattr(fs, "append", noted)
+    assert dfs("-appendToFile", "-n", str(tmp_path / "one"), "/f").code == 0
+    assert dfs("-appendToFile", str(tmp_path / "one"), "/f").code == 0
+    assert asked == [True, False]
+    assert fs.contents["/f"] == b"foneone"
+    assert dfs("-appendToFile", "-n", str(tmp_path / "one"), "/fresh").code == 0

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from howdah import errors, trash_names
+from howdah.client.namenode import NamenodeProxy
+from howdah.config import Configuration
 from howdah.fs import trash
+from howdah.fs.registry import connect
 from howdah.fs.trash import Moved, Trash
 
 NOW_S = 1_600_000_000.5
@@ -142,3 +145,31 @@ def test_a_name_taken_meanwhile_is_tried_again(fs: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(fs, "rename", race)
     moved = Trash(fs, now=lambda: next(times)).move("/a")
     assert moved == Moved("/a", f"{CURRENT}/a1000")
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "webhdfs", "viewfs"])
+def test_a_move_to_the_trash_says_so_to_the_namenode(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The namenode holds it against the permissions of a delete: whoever empties the trash may
+    delete everything."""
+    asked: list[tuple[str, Any]] = []
+
+    def call(self: Any, method: str, request: Any, response: Any, *more: Any, **other: Any) -> Any:
+        asked.append((method, request))
+        return response()
+
+    monkeypatch.setattr(NamenodeProxy, "call", call)
+    conf = Configuration({"fs.viewfs.mounttable.v.link./x": "hdfs://127.0.0.1:1/"})
+    authority = "v" if scheme == "viewfs" else "127.0.0.1:1"
+    with connect(f"{scheme}://{authority}/", conf=conf) as fs:
+        fs.rename_to_trash("/x/a", "/x/.Trash/Current/a")
+        fs.rename("/x/b", "/x/c")
+    renames = [request for method, request in asked if method == "rename2"]
+    assert [each.moveToTrash for each in renames] == [True, False]
+
+
+def test_a_filesystem_without_such_a_rename_renames(fs: Any, bin_: Trash) -> None:
+    fs.fill("/a", b"x")
+    bin_.move("/a")
+    assert fs.calls[-1] == f"rename /a {CURRENT}/a"

@@ -18,9 +18,9 @@ from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, describe
 from howdah.errors import HowdahError
 
-_NAME = r"[-_./@a-zA-Z0-9]+"
-_OWNER_AND_GROUP = re.compile(rf"\s*({_NAME})?(:({_NAME})?)?\s*")
-_GROUP = re.compile(rf"\s*({_NAME})\s*")
+_NAME = r"[-+_./@a-zA-Z0-9]+"
+_OWNER_AND_GROUP = re.compile(rf"\s*({_NAME})?(:({_NAME})?)?\s*", re.ASCII)
+_GROUP = re.compile(rf"\s*({_NAME})\s*", re.ASCII)
 
 FIRST_WAIT_S = 0.1
 LONGEST_WAIT_S = 10.0

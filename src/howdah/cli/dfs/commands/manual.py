@@ -39,7 +39,9 @@ for all below. Names are literal.
   --json  as a JSON list (first word after the command)""",
     "appendToFile": """
 Appends local files, or standard input (`-`), to a file, which is made if it isn't
-there. All sources must be readable before the first byte is appended.""",
+there. All sources must be readable before the first byte is appended.
+
+  -n  begin a new block, whose size may be another one""",
     "cat": """
 Prints files.
 

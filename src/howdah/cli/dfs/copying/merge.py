@@ -24,6 +24,12 @@ def pump(stream: IO[bytes], out: FSDataOutputStream) -> None:
             meter.advance(count)
 
 
+def _check_names_file(target: Item) -> None:
+    """Raises PathProblem for a name that can only be a directory's, and none is there."""
+    if target.means_directory and not target.exists:
+        raise PathProblem.missing(target.name, target.full_path)
+
+
 class GetMerge(Command):
     """Files, and the files right in directories, one behind the other into a local file."""
 
@@ -38,6 +44,7 @@ class GetMerge(Command):
         self._target = self.shell.files.item(arguments.pop(), local=True)
         if self._target.is_directory:
             raise PathProblem.is_directory(self._target.name)
+        _check_names_file(self._target)
         return arguments
 
     def process_items(self, items: list[Item]) -> None:
@@ -72,8 +79,7 @@ class AppendToFile(Command):
         arguments = list(parsed.arguments)
         if len(arguments) < 2:
             raise CommandProblem("missing destination argument")
-        if "n" in parsed:
-            raise CommandProblem("-n: appending in a new block is not supported by howdah yet")
+        self._in_new_block = "n" in parsed
         self._target = self.shell.files.target(arguments.pop())
         if STANDARD_INPUT in arguments and len(arguments) > 1:
             raise CommandProblem("stdin (-) must be the sole input argument when present")
@@ -82,6 +88,7 @@ class AppendToFile(Command):
     def process_arguments(self, arguments: list[str]) -> None:
         if self._target.is_directory:
             raise PathProblem.is_directory(self._target.name)
+        _check_names_file(self._target)
         if arguments == [STANDARD_INPUT]:
             self._append([self.shell.read_input()])
             return
@@ -104,6 +111,11 @@ class AppendToFile(Command):
 
     def _append(self, streams: list[IO[bytes]]) -> None:
         fs, path = self._target.fs, self._target.path
-        with whole_or_none(fs.append(path) if self._target.exists else fs.create(path)) as out:
+        out = (
+            fs.append(path, new_block=self._in_new_block)
+            if self._target.exists
+            else fs.create(path)
+        )
+        with whole_or_none(out):
             for stream in streams:
                 pump(stream, out)

@@ -108,8 +108,8 @@ class Item:
 
     @property
     def means_directory(self) -> bool:
-        """Whether the user wrote a slash at the end."""
-        return self.typed is not None and self.typed.endswith("/")
+        """Whether the user wrote a slash at the end, or `.` or `..` as the last name."""
+        return self.typed is not None and self.typed.rpartition("/")[2] in ("", ".", "..")
 
     def found(self) -> FileStatus:
         """The status of something that is there; raises if it isn't."""

@@ -81,7 +81,7 @@ def printable(name: str) -> str:
 
 
 def _is_control(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn")
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
 class Table:
