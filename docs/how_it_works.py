@@ -20,6 +20,7 @@ from howdah.namenode.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, Adm
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
 from howdah.namenode.ha.states import SERVED, TRANSITIONS, Category, HAState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
+from howdah.testing.internal.routing import walk
 from howdah.transitions import as_markdown, as_mermaid
 
 HERE: Final = Path(__file__).parent
@@ -112,6 +113,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "pipeline": lambda: phases.markdown().strip(),
     "roles": roles,
     "packages": packages,
+    "router calls": walk.table,
     "rooms": rooms,
 }
 

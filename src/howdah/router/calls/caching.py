@@ -83,6 +83,8 @@ class CachingCalls:
             raise errors.InvalidRequest("No path specified.")
         found = core.resolve(request.info.path, caller, "addCacheDirective")
         made: list[tuple[Location, int]] = []
+        if len(found.locations) > 1:
+            await core.reached(found, caller, tolerant=False)
         try:
             for place in found.locations:
                 asked = pb.AddCacheDirectiveRequestProto()

@@ -329,7 +329,11 @@ class Core:
         """The destinations that have the path, of those that `reached` gives; all of these where
         none has it, since they know what to say."""
         found = await self.reached(resolution, caller, tolerant=tolerant)
-        return tuple(at for at, each in found if each is not None) or tuple(at for at, _ in found)
+        places = tuple(at for at, each in found if each is not None)
+        if not places and len(found) < len(resolution.locations):
+            # It may be in one that cannot be reached.
+            await self.reached(resolution, caller, tolerant=False)
+        return places or tuple(at for at, _ in found)
 
 
 def with_value(request: M, field: str, value: Any) -> M:

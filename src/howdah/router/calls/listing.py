@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from google.protobuf.message import Message
@@ -11,7 +12,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.calls.core import Core, is_tolerant, is_unavailable, with_value
+from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
 from howdah.router.table import merging
 from howdah.router.table.mount_table import Location, MountEntry, Resolution, joined, normalised
 from howdah.router.table.pages import Page, merged
@@ -252,6 +253,8 @@ class ListingCalls:
                 f"Permission denied: {caller.user} is not allowed to change quota of {request.path}"
             )
         found = core.resolve(request.path, caller, "setQuota")
+        if len(found.locations) > 1:
+            found = replace(found, locations=await core.holding(found, caller))
         answers = await core.every(found, "setQuota", request, caller, field="path")
         assert isinstance(answers[0], Message)
         return answers[0]
@@ -289,7 +292,7 @@ class ListingCalls:
         if grave and not all(is_unavailable(e) and is_tolerant(entries[0]) for e in grave):
             raise grave[0]
         if not answers:
-            raise failures[0]
+            raise (grave or failures)[0]
         return answers
 
     async def measure(self, entry: MountEntry) -> Usage:
@@ -328,9 +331,11 @@ class ListingCalls:
         core = self._core
         found = core.resolve(request.path or "/", caller, "listOpenFiles")
         answers: list[tuple[Location, pb.ListOpenFilesResponseProto]] = []
-        for location in found.locations:
-            asked = with_value(request, "path", location.path)
-            answers.append((location, await core.ask(location, "listOpenFiles", asked, caller)))
+        done = await core.each(found.locations, "listOpenFiles", request, caller, field="path")
+        answers_of(done, tolerant=False)
+        for location, answer in done:
+            if not isinstance(answer, errors.HowdahError):
+                answers.append((location, answer))
         ends = [each.entries[-1].id for _, each in answers if each.hasMore and each.entries]
         end = min(ends, default=None)
         merged_answer = pb.ListOpenFilesResponseProto(hasMore=bool(ends))

@@ -77,8 +77,11 @@ class TreeCalls:
                     await core.ask(place, "delete", request, caller, field="src")
         places = [place for place, _ in reached]
         done = await core.each(places, "delete", request, caller, field="src")
-        answers = answers_of(done, is_tolerant(found.entry))
-        return pb.DeleteResponseProto(result=any(each.result for each in answers))
+        is_gone = any(each.result for each in answers_of(done, is_tolerant(found.entry)))
+        if not is_gone and len(places) < len(found.locations):
+            # It may be in one that cannot be reached.
+            await core.reached(found, caller, tolerant=False)
+        return pb.DeleteResponseProto(result=is_gone)
 
     async def rename(self, request: pb.RenameRequestProto, caller: Caller) -> Message:
         move = self._move(request, caller, "rename")

@@ -7,7 +7,7 @@ is down. Each such call is noted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -29,12 +29,12 @@ M = TypeVar("M", bound=Message)
 class InMemoryNameservices(Nameservices):
     """Nameservices of one namenode each. Those in `down` cannot be reached."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self.behind = {name: InMemoryNamenode() for name in names}
+    def __init__(self, behind: Mapping[str, InMemoryNamenode | None]) -> None:
+        self.behind = {name: each for name, each in behind.items() if each is not None}
         self.down: set[str] = set()
         self.asked: list[tuple[str, str]] = []
         """Who was called by what, those in `down` included."""
-        addresses = {name: {"": (name, 8020)} for name in self.behind}
+        addresses = {name: {"": (name, 8020)} for name in behind}
         connections = Connections(
             connect_timeout_s=1, call_timeout_s=1, idle_limit_s=1, most_bytes=1
         )
@@ -86,9 +86,16 @@ class InMemoryRouter:
     """A mount table, and calls of clients."""
 
     def __init__(
-        self, entries: Sequence[MountEntry], names: Sequence[str], default: str = ""
+        self,
+        entries: Sequence[MountEntry],
+        names: Sequence[str],
+        default: str = "",
+        *,
+        nameservices: InMemoryNameservices | None = None,
     ) -> None:
-        self.nameservices = InMemoryNameservices(names)
+        self.nameservices = nameservices or InMemoryNameservices(
+            {name: InMemoryNamenode() for name in names}
+        )
         self.core = Core(
             self.nameservices,
             "router",
