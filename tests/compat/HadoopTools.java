@@ -34,6 +34,8 @@ public class HadoopTools {
   static DataNode datanode;
   static DistributedFileSystem fs;
   static Configuration hostsConf;
+  /** Of the namenode that is served, each "key=value". */
+  static String[] settings = {};
 
   public static void main(String[] ignored) throws Exception {
     PrintStream answers = System.out;
@@ -73,7 +75,10 @@ public class HadoopTools {
       case "rewrite": rewrite(words[0], words[1]); break;
       case "ask": ask(words[0], words[1], Arrays.copyOfRange(words, 2, words.length)); break;
       case "start": start(new File(words[0]), null); break;
-      case "serve": serve(new File(words[0])); break;
+      case "serve":
+        settings = Arrays.copyOfRange(words, 1, words.length);
+        serve(new File(words[0]));
+        break;
       case "name": name(new File(words[0])); break;
       case "refresh": obey(); break;
       case "fsck": fsck(words); break;
@@ -161,6 +166,9 @@ public class HadoopTools {
     conf.set("dfs.heartbeat.interval", "1");
     // With it the namenode prints edits of caching that another thread has emptied, and fails.
     conf.set("dfs.namenode.edits.asynclogging", "false");
+    for (String setting : settings) {
+      conf.set(setting.split("=", 2)[0], setting.split("=", 2)[1]);
+    }
     return conf;
   }
 

@@ -161,7 +161,8 @@ DFS_CLIENT_DATANODE_RESTART_TIMEOUT = duration(
 HOWDAH_CLIENT_SYMLINKS_ENABLED = boolean(
     "howdah.client.symlinks.enabled",
     False,
-    "Whether clients make symbolic links; Hadoop's namenode does not open a log that has them.",
+    "Whether clients make symbolic links, and a namenode makes them over HTTP; Hadoop's namenode "
+    "does not open a log that has them.",
 )
 HOWDAH_CLIENT_HFLUSH_TO_DISK = boolean(
     "howdah.client.hflush.to-disk",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howdah import errors
+from howdah.namenode.attributes.basics import NOTHING_THERE
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes import acls
@@ -60,14 +61,14 @@ class AclCalls:
         """The inode, for whoever may walk there."""
         self.check_enabled()
         _, found = self._core.resolve_checked(caller, path)
-        return self._core.require(found)
+        return self._core.require(found, "cannot find {}")
 
     def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:
         core = self._core
         self.check_enabled()
         core.safe_mode.check(f"Cannot {what} on {path}")
         who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found)
+        inode = core.require(found, NOTHING_THERE)
         core.permissions.check_owner(who, inode)
         return found, inode
 

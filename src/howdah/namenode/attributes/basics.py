@@ -5,15 +5,20 @@ Hadoop's `FSDirAttrOp`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
-from howdah.namenode.inodes import storage_policies
+from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.inodes import MODE_MASK, File
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.measuring import Measuring
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
+
+NOTHING_THERE: Final = "Directory/File does not exist {}"
+"""The words of calls that only the owner may make."""
 
 
 class AttributeCalls:
@@ -24,18 +29,20 @@ class AttributeCalls:
 
     def set_permission(self, caller: Caller, path: str, mode: int) -> None:
         core = self._core
+        _check_not_reserved(path)
         core.safe_mode.check(f"Cannot set permission for {path}")
         who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found)
+        inode = core.require(found, NOTHING_THERE)
         core.permissions.check_owner(who, inode)
         core.commit(edits.SetPermissionsOp(found.path, mode & MODE_MASK))
 
     def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
         """The superuser gives files away; an owner may choose among the own groups."""
         core = self._core
+        _check_not_reserved(path)
         core.safe_mode.check(f"Cannot set owner for {path}")
         who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found)
+        inode = core.require(found, NOTHING_THERE)
         core.permissions.check_owner(who, inode)
         if core.permissions.enabled and not who.is_superuser:
             if owner is not None and owner != who.user:
@@ -47,19 +54,20 @@ class AttributeCalls:
         core.commit(edits.SetOwnerOp(found.path, owner, group))
 
     def set_times(self, caller: Caller, path: str, mtime_ms: int, atime_ms: int) -> None:
-        """Set either time; -1 leaves it."""
+        """Set either time; a negative one is left as it is. Two of them change nothing."""
         core = self._core
         core.safe_mode.check(f"Cannot set times {path}")
         who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found)
+        inode = core.require(found, "File/Directory {} does not exist.")
         core.permissions.check(who, inode, Access.WRITE)
-        core.commit(edits.TimesOp(found.path, mtime_ms, atime_ms))
+        if mtime_ms >= 0 or atime_ms >= 0:
+            core.commit(edits.TimesOp(found.path, max(mtime_ms, -1), max(atime_ms, -1)))
 
     def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
         """Change a file's replication (FS-016). False if it is no file."""
         core = self._core
         core.safe_mode.check(f"Cannot set replication for {path}")
-        check_replication(core, path, replication, caller)
+        check_replication(core, path, replication)
         who, found = core.resolve_to_change(caller, path)
         if not isinstance(found.inode, File):
             return False
@@ -80,15 +88,22 @@ def _more(measuring: Measuring, file: File, replication: int) -> quotas.Usage:
     return more
 
 
-def check_replication(core: Core, path: str, replication: int, caller: Caller) -> None:
+def _check_not_reserved(path: str) -> None:
+    if path == paths.RESERVED:
+        raise errors.InvalidPath(f"Invalid path name {path}")
+
+
+def check_replication(core: Core, path: str, replication: int, machine: str | None = None) -> None:
+    """Raises RemoteError, with Hadoop's words, for a replication out of bounds. `machine` is
+    where a file is created from."""
     settings = core.settings
     if replication > settings.max_replication:
-        raise errors.RemoteError(
-            f"Requested replication factor of {replication} exceeds maximum of "
-            f"{settings.max_replication} for {path}"
-        )
-    if replication < settings.min_replication:
-        raise errors.RemoteError(
-            f"file {path} on client {caller.machine}.\nRequested replication factor of "
-            f"{replication} is less than the required minimum {settings.min_replication}"
-        )
+        bound = f"exceeds maximum of {settings.max_replication}"
+    elif replication < settings.min_replication:
+        bound = f"is less than the required minimum of {settings.min_replication}"
+    else:
+        return
+    client = "" if machine is None else f", clientName={machine}"
+    raise errors.RemoteError(
+        f"Requested replication factor of {replication} {bound} for {path}{client}"
+    )

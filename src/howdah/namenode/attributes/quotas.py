@@ -41,7 +41,8 @@ class QuotaCalls:
         for count in (names, space_bytes):
             if count < RESET:
                 raise errors.IllegalArgument(
-                    f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}"
+                    f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}",
+                    java_class="java.lang.IllegalArgumentException",
                 )
         _, found = core.resolve_to_change(caller, path)
         directory = found.inode
@@ -59,7 +60,7 @@ class QuotaCalls:
                 core.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
             return
         if not found.components and names == RESET:
-            raise errors.IllegalArgument("Cannot clear namespace quota on root.")
+            names = KEEP_QUOTA  # The root has a bound on its names at any time.
         have = directory.quota
         had = (UNLIMITED, UNLIMITED) if have is None else (have.namespace, have.space_bytes)
         wanted = (

@@ -56,7 +56,7 @@ class SatisfactionCalls:
         who, found = core.resolve_to_change(caller, path)
         if found.inode is not None:
             core.permissions.check(who, found.inode, Access.WRITE)
-        inode = core.require(found)
+        inode = core.require(found, "cannot find {}")
         if isinstance(inode, File) and not inode.block_ids:
             log.info("%s has no blocks: its storage policy is satisfied as it is", found.path)
             return

@@ -135,7 +135,7 @@ class XAttrCalls:
     def _writable(self, caller: Caller, path: str, xattr: XAttr) -> tuple[Resolved, INode]:
         core = self._core
         who, found = core.resolve_to_change(caller, path)
-        inode = core.require(found)
+        inode = core.require(found, "cannot find {}")
         if xattr.namespace is XAttrNamespace.USER:
             if isinstance(inode, Directory) and inode.mode & STICKY_BIT:
                 core.permissions.check_owner(who, inode)

@@ -28,7 +28,9 @@ class SafeMode:
         threshold: float,
         min_datanodes: int,
         extension_ms: int,
+        host: str = "",
     ) -> None:
+        self._host = host
         self._threshold = threshold
         self.expect(total_blocks)
         self._min_datanodes = min_datanodes
@@ -194,7 +196,10 @@ class SafeMode:
         """Raises SafeMode if the namespace may not change now, or RetriableError."""
         if not self.on:
             return
-        refusal = errors.SafeMode(f"{what}. Name node is in safe mode.\n{self.status()}")
+        refusal = errors.SafeMode(
+            f"{what}. Name node is in safe mode.\n{self.status()}"
+            + (f" NamenodeHostName:{self._host}" if self._host else "")
+        )
         if self.callers_wait and not self.manual:
             raise errors.RetriableError(f"{refusal.java_class}: {refusal.message}")
         raise refusal

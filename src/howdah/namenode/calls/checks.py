@@ -63,8 +63,8 @@ class Checks:
     # Which path.
 
     def resolve(self, path: str) -> Resolved:
-        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, also with `..`
-        behind it, and `/.reserved/raw/…` is the path without that."""
+        """A path from a request. `/.reserved/.inodes/ID/…` is resolved by id, and
+        `/.reserved/raw/…` is the path without that."""
         # As nearly all paths are: written as they are kept, without a name that begins
         # with a dot, in a directory that is there.
         head, _, name = path.rpartition("/")
@@ -75,15 +75,13 @@ class Checks:
                 entry = way.end.entries.get(name)
                 end = self.namespace.inodes.files[entry] if isinstance(entry, int) else entry
                 return Resolved(path, [*way.components, name], [*way.trail, end])
-        inode = paths.above_inode(path)
-        components = paths.split(path if inode is None else inode)
+        components = paths.split(path)
         if components[:2] == [".reserved", "raw"]:
-            components = components[2:]
-        if len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
+            if components[2:] != [".reserved"]:
+                components = components[2:]
+        elif len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
             components = self._by_inode_id(path, components)
-            if inode is not None:
-                components = components[:-1]
-        if self.namespace.snapshots.roots and paths.DOT_SNAPSHOT in components:
+        if paths.DOT_SNAPSHOT in components:
             trail = view_trail(self.namespace, components)
             if trail is not None:
                 return Resolved(paths.join(components), components, trail, in_snapshot=True)
@@ -96,7 +94,9 @@ class Checks:
         inode = self.namespace.inodes.get(int(number))
         if inode is None or not self.namespace.is_attached(inode):
             raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
-        return [*paths.split(inode.path), *components[3:]]
+        found = paths.split(inode.path)
+        # As NFS gateways ask for what is above an inode.
+        return found[:-1] if components[3:4] == [".."] else [*found, *components[3:]]
 
     def resolve_checked(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True
@@ -104,9 +104,12 @@ class Checks:
         """The path, and who asks, who may walk as far as the path's parent.
 
         A file in the way is an AccessDenied; where the call `creates` the path it is
-        a ParentNotDirectory. A link in the way is an UnresolvedPath, and so is one at
-        the end, unless the call is about the link itself and `follows` none there.
+        a ParentNotDirectory, and a path that is not canonical is an InvalidPath. A link in
+        the way is an UnresolvedPath, and so is one at the end, unless the call is about the
+        link itself and `follows` none there.
         """
+        if creates:
+            paths.check_creatable(path)
         who = self.identity(caller)
         found = self.resolve(path)
         try:
@@ -138,10 +141,10 @@ class Checks:
             raise errors.SnapshotReadOnly("Modification on a read-only snapshot is disallowed")
         return who, found
 
-    def require(self, found: Resolved) -> INode:
-        """Raises PathNotFound if nothing is there."""
+    def require(self, found: Resolved, words: str = "File does not exist: {}") -> INode:
+        """Raises PathNotFound if nothing is there, in the words that Hadoop has for the call."""
         if found.inode is None:
-            raise errors.PathNotFound(f"File does not exist: {found.path}")
+            raise errors.PathNotFound(words.format(found.path))
         return found.inode
 
     def require_file(self, found: Resolved) -> File:

@@ -152,6 +152,7 @@ class Core(Checks):
             threshold=settings.safe_mode_threshold,
             min_datanodes=settings.safe_mode_min_datanodes,
             extension_ms=settings.safe_mode_extension_ms,
+            host=settings.host,
         )
         self.leases.renew_all(clock.monotonic_ms())
         self.safe_mode.update(0, 0, clock.monotonic_ms())

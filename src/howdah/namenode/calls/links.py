@@ -31,7 +31,8 @@ class LinkCalls:
         if not target:
             raise errors.RemoteError("Invalid symlink target")
         if target == paths.RESERVED or target.startswith(paths.RESERVED + "/"):
-            raise errors.InvalidPath(f"Invalid target name: {target}")
+            raise errors.InvalidPath(f"Invalid path name Invalid target name: {target}")
+        paths.check_creatable(link, "Invalid link name: ")
         paths.check_length("createSymlink", link)
         paths.check_length("createSymlink", target)
         core.safe_mode.check(f"Cannot create symlink {link}")

@@ -131,8 +131,8 @@ class Permissions:
             return
         if any(xattrs.name_of(have) == xattrs.UNREADABLE_BY_SUPERUSER for have in file.xattrs):
             raise errors.AccessDenied(
-                f"Access to {file.path} is denied for {who.user} since the superuser is not "
-                "allowed to perform this operation: the file has the extended attribute "
+                f"Access is denied for {who.user} since the superuser is not allowed to perform "
+                f"this operation. {file.path} has the extended attribute "
                 "security.hdfs.unreadable.by.superuser"
             )
 

@@ -27,7 +27,8 @@ def check_not_protected(core: Checks, found: Resolved) -> None:
     path = found.path
     if path in protected:
         raise errors.AccessDenied(f"Cannot delete/rename non-empty protected directory {path}")
-    for below in protected.below(path):
+    # Nobody deletes or moves the root.
+    for below in protected.below(path) if found.components else ():
         if _has_entries(core.namespace.find(below)):
             raise errors.AccessDenied(
                 f"Cannot delete/rename non-empty protected subdirectory {below}"

@@ -6,7 +6,7 @@ Hadoop's `FSDirStatAndListingOp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from howdah import errors
@@ -19,6 +19,7 @@ from howdah.namenode.calls.permissions import Access, Identity
 from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
+from howdah.namenode.tree import quotas, reserved
 from howdah.namenode.tree.snapshot_views import (
     DotSnapshot,
     SnapshotDirectory,
@@ -27,6 +28,7 @@ from howdah.namenode.tree.snapshot_views import (
 )
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
+from howdah.storage.edits.edits import StorageKind
 
 SLICE_INODES = 5000
 
@@ -77,6 +79,15 @@ class Summary:
     links: int = 0
     directories: int = 0
     consumed_bytes: int = 0
+    by_kind_bytes: dict[StorageKind, int] = field(default_factory=dict)
+    """What files with a storage policy take of each type of storage."""
+
+    def add_kinds(self, policy_id: int, replication: int, length_bytes: int) -> None:
+        """Count a file whose effective policy this is; 0: it has none, and counts for none."""
+        policy = storage_policies.POLICIES.get(policy_id)
+        for kind in policy.wanted(replication) if policy is not None else ():
+            if kind in quotas.COUNTED_KINDS:
+                self.by_kind_bytes[kind] = self.by_kind_bytes.get(kind, 0) + length_bytes
 
 
 class Queries:
@@ -93,7 +104,21 @@ class Queries:
             if self._core.identity(caller).is_superuser:
                 return None
             raise
+        if isinstance(found.inode, DotSnapshot):
+            return reserved.shown_dot_snapshot()
+        if found.inode is None and reserved.is_reserved(found.components):
+            return reserved.shown_reserved()
         return found.inode
+
+    def block_size(self, caller: Caller, path: str) -> int:
+        """The block size of a file, in bytes."""
+        _, found = self._core.resolve_checked(caller, path, follows=False)
+        self._core.require(found)
+        return self._core.require_file(found).block_size_bytes
+
+    def check_named(self, caller: Caller, path: str) -> None:
+        """Raises what any read of the path raises, where nothing is asked of it."""
+        self._core.resolve_checked(caller, path)
 
     def is_closed(self, caller: Caller, path: str) -> bool:
         _, found = self._core.resolve_checked(caller, path)
@@ -125,8 +150,16 @@ class Queries:
         core = self._core
         who, found = core.resolve_checked(caller, path)
         inode = found.inode
+        if inode is None and reserved.is_reserved(found.components):
+            entries: list[INode | int] = []
+            entries += reserved.listed_reserved(core.permissions.supergroup, 0)
+            return Listing(entries, [".inodes", "raw"], 0)
         if inode is None:
-            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is not None:
+            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is None:
+                above = paths.parent_of(found.path)
+                raise errors.PathNotFound(f"Directory does not exist: {above}")
+            if found.components[-1] == paths.DOT_SNAPSHOT:
+                assert found.parent is not None, "it was just looked at"
                 raise errors.SnapshotError(
                     f"Directory is not a snapshottable directory: {found.parent.path}"
                 )
@@ -286,7 +319,7 @@ class Queries:
         return sorted((by_node[node] for node in nodes), key=rank)
 
     def content_summary(
-        self, caller: Caller, path: str
+        self, caller: Caller, path: str, words: str = "File does not exist: {}"
     ) -> Generator[None, None, tuple[Summary, Summary]]:
         """Counts of a subtree, in slices that let others in between: of what is there, and
         of what only snapshots have of it."""
@@ -294,7 +327,7 @@ class Queries:
         who, found = core.resolve_checked(caller, path, follows=False)
         live, kept = Summary(), Summary()
         dead: list[INode | int] = []
-        yield from self._sum_up(live, [core.require(found)], dead, who)
+        yield from self._sum_up(live, [core.require(found, words)], dead, who)
         yield from self._sum_up(kept, dead, dead, None)
         return live, kept
 
@@ -332,7 +365,7 @@ class Queries:
                 if who is not None:
                     self._core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
                 summary.directories += 1
-                stack.extend(inode.contents())
+                stack.extend(self._countable(inode))
                 if snapshots.dead_in and not isinstance(inode, SnapshotDirectory | DotSnapshot):
                     dead.extend(dead_entries(namespace, inode))
             elif isinstance(inode, SnapshotFile):
@@ -343,17 +376,29 @@ class Queries:
                 summary.files += 1
                 summary.length_bytes += inode.length_bytes
                 # A block that is being written takes a whole one, as for quotas.
-                count = measuring.file_bytes(inode) * measuring.replication(inode)
-                summary.consumed_bytes += count
+                replication = measuring.replication(inode)
+                summary.consumed_bytes += measuring.file_bytes(inode) * replication
+                policy_id = storage_policies.effective_id(inode)
+                if policy_id:
+                    summary.add_kinds(policy_id, replication, inode.length_bytes)
             else:
                 summary.links += 1
+
+    def _countable(self, directory: Directory) -> list[INode | int]:
+        """The entries of a directory. Files for which a storage policy counts are files, not
+        ids: each takes of certain types of storage."""
+        contents = directory.contents()
+        if not storage_policies.effective_id(directory):
+            return contents
+        files = self._core.namespace.inodes.files
+        return [files[entry] if isinstance(entry, int) else entry for entry in contents]
 
     def check_below(self, caller: Caller, path: str) -> Generator[None, None, None]:
         """Raises AccessDenied unless the caller may look into all directories of a subtree; in
         slices."""
         core = self._core
         who, found = core.resolve_checked(caller, path, follows=False)
-        stack = [core.require(found)]
+        stack = [core.require(found, "File/Directory does not exist: {}")]
         seen = 0
         while stack and not core.permissions.is_exempt(who):
             inode = stack.pop()

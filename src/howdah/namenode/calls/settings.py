@@ -24,6 +24,8 @@ class Settings:
     """What the configuration says, in the units that the code uses."""
 
     block_pool_id: str
+    host: str = ""
+    """The name of this namenode's machine, as its address is configured."""
     default_replication: int = 3
     min_replication: int = 1
     max_replication: int = 512

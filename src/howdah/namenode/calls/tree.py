@@ -79,6 +79,8 @@ class TreeCalls:
         False if it is not there, and for the root of an empty tree.
         """
         core = self._core
+        if path == paths.RESERVED:
+            raise errors.InvalidPath(f"Invalid path name {path}")
         core.safe_mode.check(f"Cannot delete {path}")
         who, found = core.resolve_to_change(caller, path, follows=False)
         inode = found.inode

@@ -3,6 +3,10 @@
 Limits of Hadoop: 8,000 characters, 1,000 levels, and
 `dfs.namenode.fs-limits.max-component-length` UTF-8 bytes a component. A name may
 hold any character but `/` and `:`, and may not be `.` or `..`.
+
+What a path may look like depends on the call, as in Hadoop. A call that creates the path
+refuses every form that is not canonical (`check_creatable`). Any other call reads several
+slashes as one, and finds nothing at a path with `.` or `..`.
 """
 
 from __future__ import annotations
@@ -28,27 +32,31 @@ RESERVED_RAW: Final = "/.reserved/raw"
 def split(path: str) -> list[str]:
     """Components of an absolute path; the root has none.
 
-    Raises InvalidPath for a relative path, for components that no file can have, and
-    for a path so long that no edit could name it: it is not even looked at.
+    Raises InvalidPath for a relative path, and for a path so long that no edit could name
+    it: it is not even looked at.
     """
     if len(path) > LONGEST_PATH_CHARACTERS:
         raise errors.InvalidPath(f"Invalid path name of {len(path)} characters: {path[:60]}...")
     if not path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name Absolute path required, but got '{path}'")
-    components = [part for part in path.split("/") if part]
-    if "/." in path:
-        for part in components:
-            if part in (".", ".."):
-                raise errors.InvalidPath(f"Invalid path name {path}: '{part}' is no name")
-    return components
+    return [part for part in path.split("/") if part]
 
 
-def above_inode(path: str) -> str | None:
-    """Of `/.reserved/.inodes/ID/..`, as NFS gateways write what is above an inode, the inode's
-    own path; None for every other path."""
-    inode, _, last = path.rpartition("/")
-    is_one = last == ".." and inode.startswith(RESERVED_INODES + "/")
-    return inode if is_one and inode.count("/") == 3 else None
+def is_creatable(path: str) -> bool:
+    """Whether a call may create the path: it is absolute and canonical, and none of its
+    names is `.`, `..` or has a colon. Slashes at its end are ignored."""
+    if not path.startswith("/"):
+        return False
+    if ":" not in path and "//" not in path and "/." not in path:
+        return True
+    names = path.rstrip("/").split("/")[1:]
+    return all(name and name not in (".", "..") and ":" not in name for name in names)
+
+
+def check_creatable(path: str, what: str = "Invalid file name: ") -> None:
+    """Raises InvalidPath, with Hadoop's words, for a path that no call may create."""
+    if not is_creatable(path):
+        raise errors.InvalidPath(f"Invalid path name {what}{path}")
 
 
 def join(components: Sequence[str]) -> str:

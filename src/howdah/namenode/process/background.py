@@ -34,13 +34,26 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def read_hosts(conf: Configuration) -> Hosts:
+def read_hosts(conf: Configuration, *, at_start: bool = False) -> Hosts:
     """Both lists, or what one JSON file says instead. Raises InvalidConfiguration for a file
-    that cannot be used."""
+    that cannot be used. At the start a file that is not there is logged as an error and counts
+    as empty, as in Hadoop; a later look keeps the lists that are in effect."""
+
+    def read(path: str | None, key: str) -> str:
+        if at_start and path and not Path(path).exists():
+            log.error(
+                "%s: %s is not there, and counts as empty. Write it, then run "
+                "'howdah dfsadmin -refreshNodes'",
+                key,
+                path,
+            )
+            return ""
+        return _read(path, key)
+
     provider = conf.get(keys.DFS_NAMENODE_HOSTS_PROVIDER_CLASSNAME).rpartition(".")[2]
     path = conf.get(keys.DFS_HOSTS)
     if provider == "CombinedHostFileManager":
-        text = _read(path, keys.DFS_HOSTS.name)
+        text = read(path, keys.DFS_HOSTS.name)
         return Hosts.ordered(parse_combined(text, path or "", _addresses_of))
     if provider != "HostFileManager":
         raise errors.InvalidConfiguration(
@@ -49,8 +62,8 @@ def read_hosts(conf: Configuration) -> Hosts:
         )
     excluded = conf.get(keys.DFS_HOSTS_EXCLUDE)
     return Hosts(
-        parse_hosts(_read(path, keys.DFS_HOSTS.name), path or "", _addresses_of),
-        parse_hosts(_read(excluded, keys.DFS_HOSTS_EXCLUDE.name), excluded or "", _addresses_of),
+        parse_hosts(read(path, keys.DFS_HOSTS.name), path or "", _addresses_of),
+        parse_hosts(read(excluded, keys.DFS_HOSTS_EXCLUDE.name), excluded or "", _addresses_of),
     )
 
 

@@ -20,6 +20,7 @@ import random
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -161,14 +162,16 @@ class Namenode:
         proxying = Proxying(conf, known_groups, outside)
         self.core = core = Core(
             loaded.namespace,
-            settings_from(conf, loaded.version.block_pool_id),
+            replace(
+                settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]
+            ),
             permissions_from(conf, known_groups, known_groups.forget),
             clock,
             random.Random(),  # seeded by the system; of the system each throw is a call
             rack_map(conf, outside),
         )
         core.retry_cache.rebuild(loaded.answered_calls, core.clock.monotonic_ms())
-        core.hosts = read_hosts(conf)
+        core.hosts = read_hosts(conf, at_start=True)
         core.last_txid = loaded.last_txid
         core.writable = False
         core.when_broken = self._fail

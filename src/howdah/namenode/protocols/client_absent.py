@@ -12,6 +12,9 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
+from howdah.namenode.inodes import paths
+from howdah.namenode.tree.reserved import is_reserved
+from howdah.namenode.tree.snapshot_views import DotSnapshot
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
 from howdah.rpc.service import Caller
@@ -52,7 +55,9 @@ class AbsentFeatureMethods:
     def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
         assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
         _, found = self._core.resolve_checked(caller, request.src)
-        self._core.require(found)
+        is_shown = isinstance(found.inode, DotSnapshot) or is_reserved(found.components)
+        if not is_shown and found.components[-1:] != [paths.DOT_SNAPSHOT]:
+            self._core.require(found, "Path not found: {}")
         return types_pb2.GetErasureCodingPolicyResponseProto()
 
     def get_erasure_coding_policies(self, request: Message, caller: Caller) -> Message:

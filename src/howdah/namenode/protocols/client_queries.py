@@ -60,9 +60,11 @@ class QueryMethods:
         inode = self._queries.file_info(caller, request.src)
         if inode is None:
             return pb.GetLocatedFileInfoResponseProto()
-        return pb.GetLocatedFileInfoResponseProto(
+        answer = pb.GetLocatedFileInfoResponseProto(
             fs=messages.file_status(inode, b"", self._all_locations(caller, inode))
         )
+        self._mark(inode, answer.fs)
+        return answer
 
     def get_listing(
         self, request: pb.GetListingRequestProto, caller: Caller
@@ -125,10 +127,8 @@ class QueryMethods:
     def get_preferred_block_size(
         self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller
     ) -> pb.GetPreferredBlockSizeResponseProto:
-        inode = self._queries.file_info(caller, request.filename, follows=False)
-        if not isinstance(inode, File):
-            raise errors.PathNotFound(f"File does not exist: {request.filename}")
-        return pb.GetPreferredBlockSizeResponseProto(bsize=inode.block_size_bytes)
+        bsize = self._queries.block_size(caller, request.filename)
+        return pb.GetPreferredBlockSizeResponseProto(bsize=bsize)
 
     def is_file_closed(
         self, request: pb.IsFileClosedRequestProto, caller: Caller
@@ -170,12 +170,16 @@ class QueryMethods:
     def get_enclosing_root(
         self, request: pb.GetEnclosingRootRequestProto, caller: Caller
     ) -> pb.GetEnclosingRootResponseProto:
+        self._queries.check_named(caller, request.filename)
         return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
 
     def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
-        """Clients ask a directory's status whether it may have snapshots."""
+        """Clients ask a directory's status whether it may have snapshots. The root's always
+        says so, as in Hadoop."""
         roots = self._core.namespace.snapshots.roots
-        if roots:
+        if inode is self._core.namespace.root:
+            status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
+        elif roots:
             root = roots.get(inode.inode_id)
             if root is not None and root.directory is inode:
                 status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED

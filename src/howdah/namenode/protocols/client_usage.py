@@ -6,9 +6,11 @@ FSDirAttrOp.setQuota serve.
 
 from __future__ import annotations
 
+from typing import Final
+
 from howdah.namenode.attributes.quotas import QuotaCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.queries import Queries
+from howdah.namenode.calls.queries import Queries, Summary
 from howdah.namenode.protocols import messages
 from howdah.namenode.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
@@ -17,6 +19,8 @@ from howdah.rpc.service import Caller, Slices
 from howdah.storage.edits.edits import (
     StorageKind,
 )
+
+NO_USAGE: Final = "File/Directory does not exist: {}"
 
 
 class UsageMethods:
@@ -32,6 +36,7 @@ class UsageMethods:
     ) -> Slices:
         live, kept = yield from self._queries.content_summary(caller, request.path)
         bounds = self._bounds(request.path)
+        _add_kinds(bounds, live)
         directories = live.directories + kept.directories
         return pb.GetContentSummaryResponseProto(
             summary=types_pb2.ContentSummaryProto(
@@ -55,7 +60,9 @@ class UsageMethods:
     def get_quota_usage(self, request: pb.GetQuotaUsageRequestProto, caller: Caller) -> Slices:
         bounds = self._bounds(request.path)
         if self._queries.quota(request.path) is None:
-            for part in (yield from self._queries.content_summary(caller, request.path)):
+            parts = yield from self._queries.content_summary(caller, request.path, NO_USAGE)
+            _add_kinds(bounds, parts[0])
+            for part in parts:
                 bounds.fileAndDirectoryCount += part.files + part.links + part.directories
                 bounds.spaceConsumed += part.consumed_bytes
         else:
@@ -87,16 +94,33 @@ class UsageMethods:
             return types_pb2.QuotaUsageProto(
                 fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=messages.UNLIMITED
             )
+        is_root = not self._core.resolve(path).components
+        names = quota.namespace & messages.LONG_MASK
+        if is_root and names == messages.UNLIMITED:
+            names = messages.ROOT_NAMESPACE_QUOTA
         usage = types_pb2.QuotaUsageProto(
             fileAndDirectoryCount=quota.used_names,
-            quota=quota.namespace & messages.LONG_MASK,
+            quota=names,
             spaceConsumed=quota.used_bytes,
             spaceQuota=quota.space_bytes & messages.LONG_MASK,
         )
-        for kind in sorted(COUNTED_KINDS) if quota.by_kind_bytes else ():
+        is_told = quota.by_kind_bytes or any(quota.used_by_kind_bytes.values())
+        for kind in sorted(COUNTED_KINDS) if is_told else ():
             usage.typeQuotaInfos.typeQuotaInfo.add(
                 type=kind.name,
                 quota=quota.by_kind_bytes.get(kind, -1) & messages.LONG_MASK,
                 consumed=quota.used_by_kind_bytes.get(kind, 0),
             )
         return usage
+
+
+def _add_kinds(bounds: types_pb2.QuotaUsageProto, found: Summary) -> None:
+    """Say what each storage type takes below a directory without bounds of its own."""
+    if bounds.HasField("typeQuotaInfos") or not any(found.by_kind_bytes.values()):
+        return
+    for kind in sorted(COUNTED_KINDS):
+        bounds.typeQuotaInfos.typeQuotaInfo.add(
+            type=kind.name,
+            quota=messages.UNLIMITED,
+            consumed=found.by_kind_bytes.get(kind, 0),
+        )

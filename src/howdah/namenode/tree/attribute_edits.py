@@ -59,9 +59,9 @@ class AttributeEdits:
 
     def _times(self, op: edits.TimesOp) -> None:
         inode = self._existing(op.path, op)
-        if op.mtime_ms != -1:
+        if op.mtime_ms >= 0:
             inode.mtime_ms = op.mtime_ms
-        if op.atime_ms != -1:
+        if op.atime_ms >= 0:
             inode.atime_ms = op.atime_ms
 
     def _set_acl(self, op: edits.SetAclOp) -> None:

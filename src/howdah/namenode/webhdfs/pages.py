@@ -48,9 +48,12 @@ class WebHdfs:
         patterns: Patterns,
         default_user: str,
         cross_site: HeaderFilter | None = None,
+        *,
+        makes_links: bool = True,
     ) -> None:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
-        `default_user` is whoever does not say his name."""
+        `default_user` is whoever does not say his name; `makes_links`: whether a request may
+        make a symbolic link."""
         self._core = core
         self._calls = calls
         self._run = run
@@ -58,6 +61,7 @@ class WebHdfs:
         self._patterns = patterns
         self._default_user = default_user
         self._cross_site = cross_site
+        self._makes_links = makes_links
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -110,6 +114,11 @@ class WebHdfs:
     def _steps(self, wanted: Asked, user: str) -> Steps:
         if wanted.operation in REDIRECTED:
             return redirect(wanted, user, self._namenode())
+        if wanted.operation == "CREATESYMLINK" and not self._makes_links:
+            raise errors.UnsupportedOperation(
+                f"Symlinks not supported: {keys.HOWDAH_CLIENT_SYMLINKS_ENABLED.name} is false at "
+                "the namenode"
+            )
         return (READS.get(wanted.operation) or CHANGES[wanted.operation])(wanted, user)
 
     def _one(
@@ -152,6 +161,7 @@ def webhdfs_of(
         patterns_of(conf),
         conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
         filter_of(conf),
+        makes_links=conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED),
     )
 
 

@@ -237,7 +237,10 @@ class Writing:
     ) -> None:
         """The client could not write to the block's pipeline: forget the block.
 
-        Refused for a block with acknowledged bytes, which no client means to lose.
+        As in Hadoop the block may have synced bytes. They are the writer's own to give up:
+        only the holder of the lease can ask, and only for the last block. Refused for a
+        block that is settled, or that a snapshot shows: its bytes are not the writer's
+        alone, and no pipeline to it can fail.
         """
         core = self._core
         core.safe_mode.check(f"Cannot abandon block for file{path}")
@@ -245,10 +248,11 @@ class Writing:
         if not file.blocks or file.blocks[-1].block_id != block.block_id:
             return
         last = file.blocks[-1]
-        if last.state is not BlockState.UNDER_CONSTRUCTION or last.length_bytes:
+        pinned = core.namespace.snapshots.has_to_keep(file, last.block_id)
+        if last.state is not BlockState.UNDER_CONSTRUCTION or pinned:
             raise errors.RemoteError(
-                f"{last.name} of {file.path} cannot be abandoned: it is "
-                f"{last.state.name} and has {last.length_bytes} bytes that were synced"
+                f"{last.name} of {file.path} cannot be abandoned: it is {last.state.name}"
+                + (", and a snapshot has it" if pinned else "")
             )
         core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
 

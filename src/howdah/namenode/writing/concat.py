@@ -94,7 +94,7 @@ def _check_paths(target: str, sources: Sequence[str]) -> None:
     if not sources:
         raise errors.IllegalArgument("No sources given", java_class=plain)
     for path in (target, *sources):
-        if path.startswith(paths.RESERVED_INODES):
+        if path.startswith((paths.RESERVED_INODES, paths.RESERVED_RAW)):
             raise errors.RemoteError(
                 f"Concat operation doesn't support .reserved relative path : {path}"
             )

@@ -56,6 +56,7 @@ class Opening:
         core = self._core
         paths.check_length("create", path)
         check_client_name(client_name)
+        _check_file_name(path)
         core.safe_mode.check(f"Cannot create file{path}")
         who, found = core.resolve_to_change(caller, path, creates=True)
         self._check_sizes(caller, path, replication, block_size_bytes)
@@ -115,7 +116,7 @@ class Opening:
         self, caller: Caller, path: str, replication: int, block_size_bytes: int
     ) -> None:
         settings = self._core.settings
-        check_replication(self._core, path, replication, caller)
+        check_replication(self._core, path, replication, caller.machine)
         if block_size_bytes < settings.min_block_size_bytes:
             raise errors.RemoteError(
                 f"Specified block size {block_size_bytes} of {path} is less than configured "
@@ -177,3 +178,13 @@ class Opening:
         if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
             return file, last if new_block else None
         return file, last
+
+
+def _check_file_name(path: str) -> None:
+    """Below `/.reserved` a file is created by its directory's id, or as `raw`."""
+    is_elsewhere = path.startswith(paths.RESERVED + "/") and not path.startswith(
+        (paths.RESERVED_RAW, paths.RESERVED_INODES)
+    )
+    if path == paths.RESERVED or is_elsewhere:
+        raise errors.InvalidPath(f"Invalid path name {path}")
+    paths.check_creatable(path, "")

@@ -24,12 +24,20 @@ _REFUSED: Final = 403
 
 
 def status_of(error: errors.HowdahError) -> int:
-    return _STATUS_OF.get(error.remote_class, _REFUSED)
+    return _STATUS_OF.get(class_of(error), _REFUSED)
+
+
+def class_of(error: errors.HowdahError) -> str:
+    """Java's name of the error. A directory where a file is wanted is no file that is found: so
+    Hadoop's servers tell those who read it."""
+    if isinstance(error, errors.PathIsDirectory):
+        return errors.PathNotFound.java_class
+    return error.remote_class
 
 
 def refused(error: errors.HowdahError, status: int | None = None) -> Response:
     """The answer that a request gets instead of what it asked for."""
-    java_class = error.remote_class
+    java_class = class_of(error)
     told = {
         "exception": java_class.rpartition(".")[2].rpartition("$")[2],
         "javaClassName": java_class,

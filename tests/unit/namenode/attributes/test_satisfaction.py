@@ -112,7 +112,7 @@ def test_in_safe_mode_nothing_is_marked(directory: str, client: Any) -> None:
 
 
 def test_a_path_that_is_not_there_cannot_be_marked(client: Any) -> None:
-    with pytest.raises(errors.PathNotFound, match="File does not exist: /none"):
+    with pytest.raises(errors.PathNotFound, match="cannot find /none"):
         satisfy(client, "/none")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -129,12 +131,17 @@ def test_listing_with_locations_is_no_access(client: Any, nodes: Nodes) -> None:
     assert client.namenode.core.last_txid == before
 
 
-def test_times_before_1970_come_back_as_they_were_set(client: Any) -> None:
-    client.mkdirs("/d")
-    client.set_times("/d", -86_400_000, -2)
-    (entry,) = client.page("/").partialListing
-    assert entry.modification_time == (1 << 64) - 86_400_000
-    assert entry.access_time == (1 << 64) - 2
+@pytest.mark.parametrize("negative", [-1, -2, -86_400_000, -(1 << 63)])
+def test_a_negative_time_leaves_the_time_as_it_is(client: Any, negative: int) -> None:
+    client.create("/f")
+    client.set_times("/f", 1000, 2000)
+    client.set_times("/f", negative, 3000)
+    assert (client.status("/f").modification_time, client.status("/f").access_time) == (1000, 3000)
+    client.set_times("/f", 4000, negative)
+    assert (client.status("/f").modification_time, client.status("/f").access_time) == (4000, 3000)
+    before = len(client.namenode.log)
+    client.set_times("/f", negative, negative)
+    assert len(client.namenode.log) == before
 
 
 # Blocks.
@@ -311,9 +318,12 @@ def test_what_is_above_an_inode_may_be_asked_for_by_its_id(client: Any) -> None:
 
     for path, parent in (("/d/e/f", "/d/e"), ("/d/e", "/d"), ("/d", "/"), ("/", "/")):
         assert client.status(above(path)).fileId == client.status(parent).fileId
-    for wrong in (above("/d/e/f") + "/..", above("/d/e") + "/f", "/d/..", "/.reserved/.inodes/.."):
-        with pytest.raises(errors.InvalidPath):
-            client.status(wrong)
+    # Whatever comes behind it is ignored, as by Hadoop.
+    assert client.status(above("/d/e/f") + "/..").fileId == client.status("/d/e").fileId
+    for nothing in ("/d/..", "/d/e/f/../f"):
+        assert client.status(nothing) is None
+    with pytest.raises(errors.PathNotFound, match="Invalid inode path"):
+        client.status("/.reserved/.inodes/..")
     gone = above("/d/e")
     client.delete("/d")
     with pytest.raises(errors.PathNotFound, match="does not exist"):
@@ -390,3 +400,91 @@ def test_locations_show_a_datanode_as_its_last_heartbeat_had_it(client: Any, nod
     located = client.locations("/f")
     assert located.lastBlock.locs[0].dfsUsed == 12345
     assert located.lastBlock == located.blocks[0]
+
+
+# Paths that are not canonical, and those that no inode has.
+
+CREATING = (
+    lambda client, path: client.mkdirs(path),
+    lambda client, path: client.create(path),
+    lambda client, path: client.rename("/d/f", path),
+    lambda client, path: client.rename2("/d/f", path),
+    lambda client, path: client.call(
+        "createSymlink",
+        pb.CreateSymlinkRequestProto(
+            target="/t",
+            link=path,
+            dirPerm=types_pb2.FsPermissionProto(perm=0o755),
+            createParent=False,
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("create", CREATING, ids=["mkdirs", "create", "rename", "rename2", "link"])
+@pytest.mark.parametrize("path", ["/d//x", "//d/x", "/d/./x", "/d/../x", "/d/x:1", "/a:b/x", "/."])
+def test_path_that_is_not_canonical_is_not_created(
+    client: Any, create: Callable[[Any, str], object], path: str
+) -> None:
+    client.create("/d/f")
+    with pytest.raises(errors.InvalidPath, match="Invalid path name .*" + re.escape(path)):
+        create(client, path)
+    assert (client.names("/"), client.names("/d")) == (["d"], ["f"])
+
+
+def test_other_calls_read_several_slashes_as_one(client: Any) -> None:
+    client.create("/d/f")
+    inode_id = client.status("/d/f").fileId
+    for path in ("//d/f", "/d//f", "/d/f/", "/d/f//"):
+        assert client.status(path).fileId == inode_id
+    assert client.mkdirs("/d/new/") is True
+    client.chmod("//d//new", 0o700)
+    assert client.status("/d/new").permission.perm == 0o700
+    assert client.delete("//d//new") is True
+
+
+@pytest.mark.parametrize("path", ["/d/.", "/d/..", "/./d", "/../d/f", "/d/./f"])
+def test_other_calls_find_nothing_at_a_dot(client: Any, path: str) -> None:
+    client.create("/d/f")
+    assert client.status(path) is None
+    assert client.delete(path) is False
+    assert client.rename(path, "/e") is False
+    with pytest.raises(errors.PathNotFound):
+        client.chmod(path, 0o700)
+
+
+def test_reserved_is_shown_and_listed_and_nothing_else(client: Any) -> None:
+    shown = client.status("/.reserved")
+    assert (shown.fileType, shown.permission.perm) == (types_pb2.HdfsFileStatusProto.IS_DIR, 0o1770)
+    page = client.page("/.reserved")
+    assert [entry.path for entry in page.partialListing] == [b".inodes", b"raw"]
+    assert {entry.permission.perm for entry in page.partialListing} == {0o770}
+    assert client.names("/") == []
+    for refused in (client.delete, lambda path: client.chmod(path, 0o700), client.create):
+        with pytest.raises(errors.InvalidPath):
+            refused("/.reserved")
+    with pytest.raises(errors.IllegalArgument, match="reserved"):
+        client.mkdirs("/.reserved")
+    for nothing in ("/.reserved/x", "/.reserved/.inodes", "/.reserved/raw/.reserved"):
+        assert client.status(nothing) is None
+
+
+def test_root_has_a_directory_of_snapshots_that_is_empty(client: Any) -> None:
+    flag = types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
+    assert client.status("/").flags & flag
+    assert client.status("/.snapshot").permission.perm == 0o777
+    assert client.names("/.snapshot") == []
+    assert client.status("/.snapshot/s") is None
+    with pytest.raises(errors.SnapshotError, match="snapshot quota is 0"):
+        client.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/"))
+    assert not client.call(
+        "getSnapshottableDirListing", pb.GetSnapshottableDirListingRequestProto()
+    ).HasField("snapshottableDirList")
+
+
+def test_concat_takes_no_reserved_path(client: Any) -> None:
+    for path in ("/.reserved/raw/f", "/.reserved/.inodes/16385/f"):
+        with pytest.raises(errors.RemoteError, match="reserved relative path"):
+            client.concat(path, "/f")
+        with pytest.raises(errors.RemoteError, match="reserved relative path"):
+            client.concat("/f", path)

@@ -54,6 +54,22 @@ def test_a_file_that_cannot_be_read_is_named_with_its_key(tmp_path: Path) -> Non
         read_hosts(conf)
 
 
+def test_a_file_that_is_not_there_counts_as_empty_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "in").write_text("127.0.0.1")
+    conf = Configuration(
+        {"dfs.hosts": str(tmp_path / "in"), "dfs.hosts.exclude": str(tmp_path / "missing")}
+    )
+    hosts = read_hosts(conf, at_start=True)
+    assert ([str(entry) for entry in hosts.named], hosts.excluded) == (["127.0.0.1"], ())
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert "dfs.hosts.exclude" in record.getMessage()
+    with pytest.raises(errors.InvalidConfiguration, match=r"dfs\.hosts\.exclude: .*missing"):
+        read_hosts(conf)  # as -refreshNodes has it
+
+
 def test_the_log_directory_is_hadoops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = BackgroundFiles(Configuration({"hadoop.tmp.dir": str(tmp_path)}), list, lambda: 0)
     monkeypatch.delenv("HADOOP_LOG_DIR", raising=False)

@@ -316,8 +316,45 @@ def test_a_file_has_none_and_the_root_keeps_its_own(client: Any) -> None:
         set_quota(client, "/f", 5)
     with pytest.raises(errors.PathNotFound):
         set_quota(client, "/nope", 5)
-    with pytest.raises(errors.IllegalArgument, match="Cannot clear namespace quota on root"):
-        set_quota(client, "/", -1)
+
+
+def test_clearing_the_roots_quotas_leaves_the_bound_on_its_names(client: Any) -> None:
+    def bounds() -> tuple[int, int]:
+        usage = client.call("getQuotaUsage", pb.GetQuotaUsageRequestProto(path="/")).usage
+        return usage.quota, usage.spaceQuota
+
+    unbounded = (1 << 63) - 1, (1 << 64) - 1
+    set_quota(client, "/", -1)
+    assert bounds() == unbounded
+    set_quota(client, "/", -1, 5000)
+    assert bounds() == (unbounded[0], 5000)
+    set_quota(client, "/", -1, -1)
+    assert bounds() == unbounded
+    set_quota(client, "/", 9)
+    set_quota(client, "/", -1)
+    assert bounds()[0] == 9
+
+
+def test_usage_says_what_each_storage_type_takes(client: Any, nodes: Nodes) -> None:
+    def takes(path: str) -> dict[str, int]:
+        usage = client.call("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=path)).usage
+        infos = usage.typeQuotaInfos.typeQuotaInfo
+        return {types_pb2.StorageTypeProto.Name(i.type): i.consumed for i in infos if i.consumed}
+
+    client.mkdirs("/d")
+    client.call("setStoragePolicy", pb.SetStoragePolicyRequestProto(src="/d", policyName="HOT"))
+    client.write("/d/f", 100)
+    client.mkdirs("/plain")
+    client.write("/plain/f", 100)
+    assert takes("/d") == {"DISK": 100}
+    assert takes("/d/f") == {"DISK": 100}
+    assert takes("/plain") == {}
+    assert takes("/") == {"DISK": 100}
+    set_quota(client, "/d", 7, 5000)
+    assert takes("/d") == {"DISK": 100}
+    summary = client.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/d")).summary
+    (info,) = [i for i in summary.typeQuotaInfos.typeQuotaInfo if i.consumed]
+    assert (info.type, info.consumed) == (types_pb2.DISK, 100)
 
 
 def test_summaries_tell_bounds_and_counts(client: Any, nodes: Nodes) -> None:

@@ -377,12 +377,29 @@ def test_abandoning_a_block_twice_is_no_error(client: Any, nodes: Nodes) -> None
     client.abandon("/a", block)
 
 
-def test_block_with_acknowledged_bytes_is_not_abandoned(client: Any, nodes: Nodes) -> None:
+def test_writer_may_abandon_a_block_with_synced_bytes(client: Any, nodes: Nodes) -> None:
+    """As Hadoop has it: the bytes are the writer's own."""
     client.create("/a")
     block = client.add_block("/a").b
     client.fsync("/a", 7)
-    with pytest.raises(errors.RemoteError, match="cannot be abandoned"):
-        client.abandon("/a", block)
+    client.abandon("/a", block)
+    assert length_of(client, "/a") == 0
+    with pytest.raises(errors.LeaseExpired):
+        client.call(
+            "abandonBlock",
+            pb.AbandonBlockRequestProto(b=block, src="/a", holder="DFSClient_another"),
+        )
+
+
+def test_block_that_a_snapshot_shows_is_not_abandoned(client: Any, nodes: Nodes) -> None:
+    client.mkdirs("/d")
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    client.create("/d/a")
+    block = client.add_block("/d/a").b
+    client.fsync("/d/a", 7)
+    client.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d"))
+    with pytest.raises(errors.RemoteError, match=r"cannot be abandoned.*a snapshot has it"):
+        client.abandon("/d/a", block)
 
 
 def test_last_block_of_a_reopened_file_is_not_abandoned(client: Any, nodes: Nodes) -> None:
@@ -506,8 +523,6 @@ def test_a_writer_cannot_go_back_behind_what_it_synced(client: Any, nodes: Nodes
     block.b.numBytes = 8
     with pytest.raises(errors.RemoteError, match=r"less than the stored one 8 vs\. 9"):
         client.complete("/a", block.b)
-    with pytest.raises(errors.RemoteError, match="cannot be abandoned"):
-        client.abandon("/a", block.b)
 
 
 # Where it goes, as the writer says.

@@ -97,8 +97,13 @@ class SnapshotCalls:
         if name in (".", "..", paths.DOT_SNAPSHOT, ".reserved") or ":" in name or "/" in name:
             raise _invalid(name)
         self._check_name(found.path, name)
-        root = self._root(found)
         snapshots = core.namespace.snapshots
+        if found.inode is core.namespace.root and found.inode.inode_id not in snapshots.roots:
+            raise errors.SnapshotError(
+                "Failed to add snapshot: there are already 0 snapshot(s) and the snapshot quota is "
+                "0: snapshots of / are not allowed"
+            )
+        root = self._root(found)
         if snapshots.next_id >= MAX_SNAPSHOT_ID:
             raise errors.SnapshotError(
                 "Failed to create the snapshot. The FileSystem has run out of snapshot IDs and "
@@ -109,7 +114,7 @@ class SnapshotCalls:
         self._check_limit(
             len(root.snapshots),
             core.settings.max_snapshots_per_directory,
-            "snapshottable directory",
+            "per directory",
         )
         if root.named(name) is not None:
             raise errors.SnapshotError(
@@ -220,7 +225,11 @@ class SnapshotCalls:
         if found.inode is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         core.permissions.check(who, found.inode, Access.READ)
-        return self._root(self._directory(caller, path)).by_name()
+        directory = self._directory(caller, path)
+        roots = core.namespace.snapshots.roots
+        if found.inode is core.namespace.root and found.inode.inode_id not in roots:
+            return []
+        return self._root(directory).by_name()
 
 
 def _invalid(name: str) -> errors.InvalidPath:

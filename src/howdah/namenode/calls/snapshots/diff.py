@@ -71,6 +71,9 @@ class SnapshotDiffCalls:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
         if not isinstance(found.inode, Directory):
             raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
+        is_root = found.inode is core.namespace.root
+        if is_root and old == new and found.inode.inode_id not in core.namespace.snapshots.roots:
+            return [], True  # As of every directory that may have snapshots.
         root = self._root_of(found.path, found.inode)
         if old == new:
             return [], True

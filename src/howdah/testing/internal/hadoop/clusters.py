@@ -214,6 +214,11 @@ class ClusterServer:
                 if role_of(server.name) == "namenode"
             ],
             "dir": str(cluster.dir),
+            "directories": {
+                name: [str(path) for path in cluster.data_dirs(name)]
+                for name in cluster.names
+                if role_of(name) in ("namenode", "datanode")
+            },
             "datanodes": {
                 server.name: server.addresses["data"]
                 for server in cluster.processes
@@ -246,7 +251,7 @@ class ClusterServer:
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
                 lent.cluster.start(call["server"])
-            case "active" | "standby" as state:
+            case "active" | "standby" | "observer" as state:
                 lent.is_whole = False
                 _bring(lent.cluster, call["server"], state)
             case "restart":
@@ -275,11 +280,14 @@ class ClusterServer:
 
 
 def _bring(cluster: MiniCluster, name: str, state: str) -> None:
-    """Have a namenode of several active, and others that were so standby; or standby itself.
+    """Have a namenode of several active, and others that were so standby; or standby or observer.
     Raises IllegalArgument where `howdah haadmin` refuses."""
     states = cluster.ha_states()
-    wanted = [name] if state == "standby" else [each for each in states if each != name]
-    orders = [("-transitionToStandby", each) for each in wanted if states[each] == "active"]
+    wanted = [each for each in states if each != name] if state == "active" else [name]
+    leave = "observer" if state == "standby" and states[name] == "observer" else "active"
+    orders = [("-transitionToStandby", each) for each in wanted if states[each] == leave]
+    if state == "observer" and states[name] != "observer":
+        orders.append(("-transitionToObserver", name))
     if state == "active" and states[name] != "active":
         orders.append(("-transitionToActive", name))
     for order in orders:

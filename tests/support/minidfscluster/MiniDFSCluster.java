@@ -12,8 +12,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +26,16 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.client.BlockReportOptions;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.FsDatasetTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.RemoteDataNode;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaFiles;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.namenode.FSNamesystem;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
 import org.apache.hadoop.hdfs.server.namenode.RemoteNameNode;
@@ -37,7 +47,9 @@ import org.apache.hadoop.test.GenericTestUtils;
  * Stands where Hadoop's tests expect the class of this name, before it on the class path. What they
  * ask of a cluster is asked of howdah.testing.internal.hadoop.clusters, at the address that the system
  * property "howdah.clusters" has. Tests that look into a namenode find what its clients are told
- * (see RemoteNameNode); there is no getDataNodes.
+ * (see RemoteNameNode), and of a datanode its addresses and files (RemoteDataNode, ReplicaFiles).
+ * What is missing here, or an UnsupportedOperationException, only a test that looks into a process
+ * can ask for.
  */
 public class MiniDFSCluster implements AutoCloseable {
   public static final String PROP_TEST_BUILD_DATA = GenericTestUtils.SYSPROP_TEST_DATA_DIR;
@@ -66,12 +78,22 @@ public class MiniDFSCluster implements AutoCloseable {
   /** Of namenodes that take each other's place; null for any others. */
   private final String nameservice;
 
+  private final List<String> ids;
+
   private final Map<String, String> dataAddresses = new TreeMap<>();
+  /** Of namenodes and datanodes, by their names. */
+  private final Map<String, List<File>> directories = new TreeMap<>();
+
+  private final int perDataNode;
   private final Map<Integer, NameNode> inside = new TreeMap<>();
   private final List<DataNodeProperties> running = new ArrayList<>();
 
-  private MiniDFSCluster(Builder wanted) throws IOException {
+  protected MiniDFSCluster(Builder wanted) throws IOException {
     conf = wanted.conf;
+    if (wanted.impossible != null) {
+      throw new UnsupportedOperationException(wanted.impossible);
+    }
+    perDataNode = wanted.storages == null ? 1 : wanted.storages.length;
     Map<String, Object> call = new LinkedHashMap<>();
     call.put("call", "start");
     call.put("conf", valuesSetIn(conf));
@@ -95,6 +117,14 @@ public class MiniDFSCluster implements AutoCloseable {
     for (String name : dataAddresses.keySet()) {
       running.add(new DataNodeProperties(name, conf));
     }
+    made.get("directories")
+        .fields()
+        .forEachRemaining(
+            server -> {
+              List<File> found = new ArrayList<>();
+              server.getValue().forEach(each -> found.add(new File(each.asText())));
+              directories.put(server.getKey(), found);
+            });
     if (uris.size() == 1) {
       FileSystem.setDefaultUri(conf, getURI());
       conf.set("dfs.namenode.rpc-address", getURI().getAuthority());
@@ -107,6 +137,7 @@ public class MiniDFSCluster implements AutoCloseable {
       }
     }
     nameservice = wanted.nameservice;
+    ids = wanted.ids;
     if (nameservice != null) {
       conf.set("dfs.ha.namenodes." + nameservice, String.join(",", wanted.ids));
       for (int index = 0; index < uris.size(); index++) {
@@ -144,6 +175,22 @@ public class MiniDFSCluster implements AutoCloseable {
     return values;
   }
 
+  public MiniDFSCluster(Configuration conf, int dataNodes, StartupOption operation)
+      throws IOException {
+    this(new Builder(conf).numDataNodes(dataNodes).startupOption(operation));
+  }
+
+  public MiniDFSCluster(Configuration conf, int dataNodes, boolean format, String[] racks)
+      throws IOException {
+    this(new Builder(conf).numDataNodes(dataNodes).format(format).racks(racks));
+  }
+
+  public MiniDFSCluster(
+      Configuration conf, int dataNodes, boolean format, String[] racks, String[] hosts)
+      throws IOException {
+    this(new Builder(conf).numDataNodes(dataNodes).format(format).racks(racks).hosts(hosts));
+  }
+
   public static class Builder {
     private final Configuration conf;
     private int dataNodes = 1;
@@ -153,13 +200,17 @@ public class MiniDFSCluster implements AutoCloseable {
     private String[] racks;
     private String[] storages;
     private boolean format = true;
+    /** Why there can be no such cluster; null if there can. */
+    private String impossible;
 
     public Builder(Configuration conf) {
       this.conf = conf;
+      // As Hadoop's does: all datanodes are on one machine.
+      conf.setIfUnset("dfs.namenode.redundancy.considerLoad", "false");
     }
 
     public Builder(Configuration conf, File directory) {
-      this.conf = conf;
+      this(conf);
     }
 
     public Builder numDataNodes(int count) {
@@ -192,11 +243,22 @@ public class MiniDFSCluster implements AutoCloseable {
 
     /** Of each datanode. */
     public Builder storageTypes(StorageType[] types) {
+      if (types == null) {
+        return this;
+      }
       storages = Arrays.stream(types).map(StorageType::name).toArray(String[]::new);
       return this;
     }
 
     public Builder storageTypes(StorageType[][] types) {
+      if (types == null) {
+        return this;
+      }
+      for (StorageType[] each : types) {
+        if (!Arrays.equals(each, types[0])) {
+          impossible = "datanodes with storages of different types";
+        }
+      }
       return storageTypes(types[0]);
     }
 
@@ -211,6 +273,89 @@ public class MiniDFSCluster implements AutoCloseable {
     }
 
     public Builder startupOption(StartupOption option) {
+      if (option != null && option != StartupOption.REGULAR && option != StartupOption.FORMAT) {
+        impossible = "a start with " + option;
+      }
+      return this;
+    }
+
+    public Builder dnStartupOption(StartupOption option) {
+      return startupOption(option);
+    }
+
+    public Builder dataNodeConfOverlays(Configuration[] overlays) {
+      if (overlays != null) {
+        impossible = "datanodes that are configured one by one";
+      }
+      return this;
+    }
+
+    public Builder storageCapacities(long[] capacities) {
+      if (capacities != null) {
+        impossible = "volumes of a given size";
+      }
+      return this;
+    }
+
+    public Builder storageCapacities(long[][] capacities) {
+      if (capacities != null) {
+        impossible = "volumes of a given size";
+      }
+      return this;
+    }
+
+    public Builder simulatedCapacities(long[] capacities) {
+      if (capacities != null) {
+        impossible = "datanodes that simulate their volumes";
+      }
+      return this;
+    }
+
+    public Builder hosts(String[] hosts) {
+      if (hosts != null) {
+        impossible = "datanodes with host names of their own";
+      }
+      return this;
+    }
+
+    public Builder storagesPerDatanode(int count) {
+      if (storages == null) {
+        storages = new String[count];
+        Arrays.fill(storages, "DISK");
+      }
+      return this;
+    }
+
+    public Builder setNNRedundancyConsiderLoad(boolean considers) {
+      conf.setBoolean("dfs.namenode.redundancy.considerLoad", considers);
+      return this;
+    }
+
+    public Builder manageNameDfsSharedDirs(boolean manages) {
+      return this;
+    }
+
+    public Builder enableManagedDfsDirsRedundancy(boolean enables) {
+      return this;
+    }
+
+    public Builder setupHostsFile(boolean sets) {
+      return this;
+    }
+
+    public Builder checkDataNodeAddrConfig(boolean checks) {
+      return this;
+    }
+
+    public Builder useConfiguredTopologyMappingClass(boolean uses) {
+      return this;
+    }
+
+    public Builder skipFsyncForTesting(boolean skips) {
+      return this;
+    }
+
+    public Builder nameNodeHttpPort(int port) {
       return this;
     }
 
@@ -230,19 +375,7 @@ public class MiniDFSCluster implements AutoCloseable {
       return this;
     }
 
-    public Builder hosts(String[] hosts) {
-      return this;
-    }
-
     public Builder nameNodePort(int port) {
-      return this;
-    }
-
-    public Builder storagesPerDatanode(int count) {
-      return this;
-    }
-
-    public Builder simulatedCapacities(long[] capacities) {
       return this;
     }
 
@@ -265,23 +398,52 @@ public class MiniDFSCluster implements AutoCloseable {
     public DataNode getDatanode() {
       throw new UnsupportedOperationException("datanodes are other processes");
     }
+
+    public void setDnArgs(String... arguments) {
+      if (arguments.length > 0) {
+        throw new UnsupportedOperationException(String.join(" ", arguments));
+      }
+    }
   }
 
   /** A namenode of several; it has its address. */
   public static class NameNodeInfo {
     public NameNode nameNode;
+    Configuration conf;
+    String nameserviceId;
+    String nnId;
 
-    NameNodeInfo(NameNode nameNode) {
+    NameNodeInfo(NameNode nameNode, Configuration conf, String nameserviceId, String nnId) {
       this.nameNode = nameNode;
+      this.conf = conf;
+      this.nameserviceId = nameserviceId;
+      this.nnId = nnId;
+    }
+
+    public String getNameserviceId() {
+      return nameserviceId;
+    }
+
+    public String getNamenodeId() {
+      return nnId;
     }
   }
 
-  public NameNodeInfo[] getNameNodeInfos(int nameservice) throws IOException {
+  public NameNodeInfo[] getNameNodeInfos() throws IOException {
     NameNodeInfo[] found = new NameNodeInfo[uris.size()];
     for (int index = 0; index < found.length; index++) {
-      found[index] = new NameNodeInfo(getNameNode(index));
+      String nnId = nameservice == null ? null : ids.get(index);
+      found[index] = new NameNodeInfo(getNameNode(index), conf, nameservice, nnId);
     }
     return found;
+  }
+
+  public NameNodeInfo[] getNameNodeInfos(int nameservice) throws IOException {
+    return getNameNodeInfos();
+  }
+
+  public NameNodeInfo[] getNameNodeInfos(String nameservice) throws IOException {
+    return getNameNodeInfos();
   }
 
   public void transitionToActive(int index) {
@@ -290,6 +452,10 @@ public class MiniDFSCluster implements AutoCloseable {
 
   public void transitionToStandby(int index) {
     tell("standby", nameOf(index));
+  }
+
+  public void transitionToObserver(int index) {
+    tell("observer", nameOf(index));
   }
 
   // Where it is.
@@ -324,6 +490,180 @@ public class MiniDFSCluster implements AutoCloseable {
 
   public String getDataDirectory() {
     return directory;
+  }
+
+  public int getInstanceId() {
+    return id;
+  }
+
+  public int getStoragesPerDatanode() {
+    return perDataNode;
+  }
+
+  public Collection<URI> getNameDirs(int nameNode) {
+    List<URI> found = new ArrayList<>();
+    directories.get(nameOf(nameNode)).forEach(each -> found.add(each.toURI()));
+    return found;
+  }
+
+  public Collection<URI> getNameEditsDirs(int nameNode) {
+    return getNameDirs(nameNode);
+  }
+
+  public File getInstanceStorageDir(int index, int number) {
+    return directories.get("datanode" + index).get(number);
+  }
+
+  public File getStorageDir(int index, int number) {
+    return getInstanceStorageDir(index, number);
+  }
+
+  // The files of replicas.
+
+  public FsDatasetTestUtils.MaterializedReplica getMaterializedReplica(
+      int index, ExtendedBlock block) throws ReplicaNotFoundException {
+    ReplicaFiles found = filesOf(index, block);
+    if (found == null) {
+      throw new ReplicaNotFoundException(block);
+    }
+    return found;
+  }
+
+  public FsDatasetTestUtils.MaterializedReplica getMaterializedReplica(
+      DataNode datanode, ExtendedBlock block) throws ReplicaNotFoundException {
+    for (int index = 0; index < running.size(); index++) {
+      if (dataAddresses.get(running.get(index).name).equals(datanode.getDisplayName())) {
+        return getMaterializedReplica(index, block);
+      }
+    }
+    throw new IllegalArgumentException(datanode + " does not run");
+  }
+
+  private ReplicaFiles filesOf(int index, ExtendedBlock block) {
+    try {
+      for (File storage : directories.get(running.get(index).name)) {
+        ReplicaFiles found = ReplicaFiles.find(storage, block.getLocalBlock());
+        if (found != null) {
+          return found;
+        }
+      }
+      return null;
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+  }
+
+  public void corruptReplica(int index, ExtendedBlock block) throws IOException {
+    getMaterializedReplica(index, block).corruptData();
+  }
+
+  public void corruptReplica(DataNode datanode, ExtendedBlock block) throws IOException {
+    getMaterializedReplica(datanode, block).corruptData();
+  }
+
+  public void corruptMeta(int index, ExtendedBlock block) throws IOException {
+    getMaterializedReplica(index, block).corruptMeta();
+  }
+
+  public void deleteMeta(int index, ExtendedBlock block) throws IOException {
+    getMaterializedReplica(index, block).deleteMeta();
+  }
+
+  public void truncateMeta(int index, ExtendedBlock block, int size) throws IOException {
+    getMaterializedReplica(index, block).truncateMeta(size);
+  }
+
+  public int corruptBlockOnDataNodes(ExtendedBlock block) throws IOException {
+    int count = 0;
+    for (int index = 0; index < running.size(); index++) {
+      ReplicaFiles found = filesOf(index, block);
+      if (found != null) {
+        found.corruptData();
+        count++;
+      }
+    }
+    return count;
+  }
+
+  public int corruptBlockOnDataNodesByDeletingBlockFile(ExtendedBlock block) throws IOException {
+    int count = 0;
+    for (int index = 0; index < running.size(); index++) {
+      ReplicaFiles found = filesOf(index, block);
+      if (found != null) {
+        found.deleteData();
+        count++;
+      }
+    }
+    return count;
+  }
+
+  public File getBlockFile(int index, ExtendedBlock block) {
+    ReplicaFiles found = filesOf(index, block);
+    return found == null ? null : found.data();
+  }
+
+  public File getBlockMetadataFile(int index, ExtendedBlock block) {
+    ReplicaFiles found = filesOf(index, block);
+    return found == null ? null : found.sums();
+  }
+
+  public File[] getAllBlockFiles(ExtendedBlock block) {
+    List<File> found = new ArrayList<>();
+    for (int index = 0; index < running.size(); index++) {
+      File file = getBlockFile(index, block);
+      if (file != null) {
+        found.add(file);
+      }
+    }
+    return found.toArray(new File[0]);
+  }
+
+  public String readBlockOnDataNode(int index, ExtendedBlock block) throws IOException {
+    byte[] bytes = readBlockOnDataNodeAsBytes(index, block);
+    return bytes == null ? null : new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  public byte[] readBlockOnDataNodeAsBytes(int index, ExtendedBlock block) throws IOException {
+    File file = getBlockFile(index, block);
+    return file == null ? null : Files.readAllBytes(file.toPath());
+  }
+
+  public static File getBlockFile(File storage, ExtendedBlock block) throws IOException {
+    ReplicaFiles found = ReplicaFiles.find(storage, block.getLocalBlock());
+    return found == null ? null : found.data();
+  }
+
+  public static File getBlockMetadataFile(File storage, ExtendedBlock block) throws IOException {
+    ReplicaFiles found = ReplicaFiles.find(storage, block.getLocalBlock());
+    return found == null ? null : found.sums();
+  }
+
+  public static List<File> getAllBlockFiles(File storage) throws IOException {
+    return ReplicaFiles.find(storage, name -> name.matches("blk_-?\\d+"));
+  }
+
+  public static List<File> getAllBlockMetadataFiles(File storage) throws IOException {
+    return ReplicaFiles.find(storage, name -> name.matches("blk_-?\\d+_\\d+\\.meta"));
+  }
+
+  public static String getDNCurrentDir(File storage) {
+    return storage + "/current/";
+  }
+
+  public static String getBPDir(File storage, String pool) {
+    return getDNCurrentDir(storage) + pool + "/";
+  }
+
+  public static String getBPDir(File storage, String pool, String name) {
+    return getBPDir(storage, pool) + name + "/";
+  }
+
+  public static File getRbwDir(File storage, String pool) {
+    return new File(getBPDir(storage, pool, "current") + "rbw");
+  }
+
+  public static File getFinalizedDir(File storage, String pool) {
+    return new File(getBPDir(storage, pool, "current") + "finalized");
   }
 
   public static String getBaseDirectory() {
@@ -368,8 +708,88 @@ public class MiniDFSCluster implements AutoCloseable {
     return getNameNode().getNamesystem();
   }
 
+  public FSNamesystem getNamesystem(int nameNode) throws IOException {
+    return getNameNode(nameNode).getNamesystem();
+  }
+
   public NamenodeProtocols getNameNodeRpc() throws IOException {
     return getNameNode().getRpcServer();
+  }
+
+  public NamenodeProtocols getNameNodeRpc(int nameNode) throws IOException {
+    return getNameNode(nameNode).getRpcServer();
+  }
+
+  /** Those that run, as the first active namenode knows them. */
+  public ArrayList<DataNode> getDataNodes() {
+    ArrayList<DataNode> found = new ArrayList<>();
+    for (DataNodeProperties each : running) {
+      try {
+        found.add(RemoteDataNode.of(known(each.name), () -> stopDataNode(running.indexOf(each))));
+      } catch (Exception error) {
+        throw new IllegalStateException(error);
+      }
+    }
+    return found;
+  }
+
+  public DataNode getDataNode(int ipcPort) {
+    for (DataNode each : getDataNodes()) {
+      if (each.getIpcPort() == ipcPort) {
+        return each;
+      }
+    }
+    return null;
+  }
+
+  private DatanodeInfo known(String name) throws IOException {
+    IOException refused = null;
+    for (int index = 0; index < uris.size(); index++) {
+      try (DistributedFileSystem fs = (DistributedFileSystem) getNewFileSystemInstance(index)) {
+        for (DatanodeInfo each : fs.getClient().datanodeReport(DatanodeReportType.ALL)) {
+          if (each.getXferAddr().equals(dataAddresses.get(name))) {
+            return each;
+          }
+        }
+      } catch (IOException error) {
+        refused = error;
+      }
+    }
+    throw new IOException(name + " is not known to its namenode", refused);
+  }
+
+  /** Waits until each has sent a heartbeat from now on: nobody can have one sent. */
+  public void triggerHeartbeats() throws IOException {
+    Map<String, Long> before = new TreeMap<>();
+    for (DataNodeProperties each : running) {
+      before.put(each.name, known(each.name).getLastUpdateMonotonic());
+    }
+    for (DataNodeProperties each : running) {
+      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECONNECT_S);
+      while (known(each.name).getLastUpdateMonotonic() <= before.get(each.name)) {
+        if (System.nanoTime() > end) {
+          throw new IOException("no heartbeat of " + each.name);
+        }
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
+      }
+    }
+  }
+
+  public void triggerBlockReports() throws IOException {
+    report(false);
+  }
+
+  public void triggerDeletionReports() throws IOException {
+    report(true);
+  }
+
+  private void report(boolean incremental) throws IOException {
+    BlockReportOptions options = new BlockReportOptions.Factory().setIncremental(incremental).build();
+    for (DataNodeProperties each : running) {
+      DFSUtilClient.createClientDatanodeProtocolProxy(
+              known(each.name), conf, RECONNECT_S * 1000, false)
+          .triggerBlockReport(options);
+    }
   }
 
   // It is up when it is there.
@@ -469,6 +889,22 @@ public class MiniDFSCluster implements AutoCloseable {
     return uris.size() == 1 ? "namenode" : "namenode" + nameNode;
   }
 
+  public boolean restartDataNodes(boolean keepsPort) {
+    boolean restarted = true;
+    for (int left = running.size(); left > 0; left--) {
+      restarted &= restartDataNode(stopDataNode(0), keepsPort);
+    }
+    return restarted;
+  }
+
+  public boolean restartDataNodes() {
+    return restartDataNodes(true);
+  }
+
+  public boolean restartDataNode(DataNodeProperties stopped, boolean keepsPort, boolean expires) {
+    return restartDataNode(stopped, keepsPort);
+  }
+
   public void shutdownNameNode(int index) {
     tell("stop", nameOf(index));
   }
@@ -504,11 +940,15 @@ public class MiniDFSCluster implements AutoCloseable {
 
   /** The lease limits, soft and hard, both in milliseconds. */
   public void setLeasePeriod(long soft, long hard) throws IOException {
+    setLeasePeriod(soft, hard, 0);
+  }
+
+  public void setLeasePeriod(long soft, long hard, int nameNode) throws IOException {
     Map<String, Object> values = new TreeMap<>();
     values.put("howdah.namenode.lease-soft-limit", soft + "ms");
     values.put("dfs.namenode.lease-hard-limit-sec", hard + "ms");
-    tell("configure", nameOf(0), values);
-    reconnect(0);
+    tell("configure", nameOf(nameNode), values);
+    reconnect(nameNode);
   }
 
   private void setPosixInheritance(int nameNode, boolean inherits) {

@@ -11,14 +11,22 @@ import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.hadoop.fs.permission.PermissionStatus;
 import org.apache.hadoop.hdfs.DFSUtil;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.NameNodeProxies;
 import org.apache.hadoop.hdfs.protocol.ClientProtocol;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
+import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
+import org.apache.hadoop.ipc.RefreshCallQueueProtocol;
+import org.apache.hadoop.security.RefreshUserMappingsProtocol;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol;
+import org.apache.hadoop.tools.GetUserMappingsProtocol;
 import org.mockito.invocation.InvocationOnMock;
 
 /**
@@ -34,10 +42,21 @@ public class RemoteNameNode {
 
   private final Connect connect;
   private final Consumer<Boolean> setPosixInheritance;
+  private static final Set<Class<?>> OTHERS =
+      Set.of(
+          NamenodeProtocol.class,
+          GetUserMappingsProtocol.class,
+          RefreshUserMappingsProtocol.class,
+          RefreshAuthorizationPolicyProtocol.class,
+          RefreshCallQueueProtocol.class);
+
+  private final InetSocketAddress rpc;
   private boolean inheritsAsPosix = true;
 
-  private RemoteNameNode(Connect connect, Consumer<Boolean> setPosixInheritance) {
+  private RemoteNameNode(
+      Connect connect, InetSocketAddress rpc, Consumer<Boolean> setPosixInheritance) {
     this.connect = connect;
+    this.rpc = rpc;
     this.setPosixInheritance = setPosixInheritance;
   }
 
@@ -48,7 +67,7 @@ public class RemoteNameNode {
       InetSocketAddress https,
       Consumer<Boolean> setPosixInheritance)
       throws IOException {
-    RemoteNameNode remote = new RemoteNameNode(connect, setPosixInheritance);
+    RemoteNameNode remote = new RemoteNameNode(connect, rpc, setPosixInheritance);
     NameNode namenode = mock(NameNode.class, RemoteNameNode::refuse);
     FSNamesystem namesystem = remote.namesystem();
     answer(namenode, call -> namesystem).getNamesystem();
@@ -56,6 +75,10 @@ public class RemoteNameNode {
     answer(namenode, call -> rpc).getNameNodeAddress();
     answer(namenode, call -> http).getHttpAddress();
     answer(namenode, call -> https).getHttpsAddress();
+    answer(namenode, call -> rpc.getHostName() + ":" + rpc.getPort()).getHostAndPort();
+    answer(namenode, call -> remote.protocols().setSafeMode(SafeModeAction.SAFEMODE_GET, false))
+        .isInSafeMode();
+    answer(namenode, call -> "NameNode " + rpc).toString();
     return namenode;
   }
 
@@ -67,6 +90,9 @@ public class RemoteNameNode {
         .enterSafeMode(anyBoolean());
     answer(namesystem, call -> setSafeMode(SafeModeAction.SAFEMODE_LEAVE))
         .leaveSafeMode(anyBoolean());
+    answer(namesystem, call -> protocols().setSafeMode(SafeModeAction.SAFEMODE_GET, false))
+        .isInSafeMode();
+    answer(namesystem, call -> protocols().versionRequest().getBlockPoolID()).getBlockPoolId();
     answer(namesystem, call -> protocols().saveNamespace(call.getArgument(0), call.getArgument(1)))
         .saveNamespace(anyLong(), anyLong());
     return namesystem;
@@ -114,18 +140,26 @@ public class RemoteNameNode {
     return null;
   }
 
-  /** A client's calls; those of other servers are refused. */
+  /** The calls of clients, of other namenodes and of administrators. */
   private NamenodeProtocols protocols() {
     return (NamenodeProtocols)
         Proxy.newProxyInstance(
             RemoteNameNode.class.getClassLoader(),
             new Class<?>[] {NamenodeProtocols.class},
             (proxy, method, arguments) -> {
-              if (!method.getDeclaringClass().isAssignableFrom(ClientProtocol.class)) {
-                throw new UnsupportedOperationException(method + " is no call of a client");
-              }
+              Class<?> protocol = method.getDeclaringClass();
               try (DistributedFileSystem fs = connect.connect()) {
-                return method.invoke(fs.getClient().getNamenode(), arguments);
+                if (protocol.isAssignableFrom(ClientProtocol.class)) {
+                  return method.invoke(fs.getClient().getNamenode(), arguments);
+                }
+                if (!OTHERS.contains(protocol)) {
+                  throw new UnsupportedOperationException(method + " is no call from outside");
+                }
+                Object proxy2 =
+                    NameNodeProxies.createNonHAProxy(
+                            fs.getConf(), rpc, protocol, UserGroupInformation.getCurrentUser(), false)
+                        .getProxy();
+                return method.invoke(proxy2, arguments);
               } catch (InvocationTargetException error) {
                 throw error.getCause();
               }
