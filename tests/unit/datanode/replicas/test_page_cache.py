@@ -116,6 +116,22 @@ def test_pages_go_behind_a_reader_that_wishes_so() -> None:
 
 
 @pytest.mark.req("OS-115")
+@pytest.mark.parametrize(("start", "end"), [(0, 0), (MIB, MIB), (MIB, MIB - 1)])
+def test_nothing_is_dropped_behind_a_read_of_nothing(start: int, end: int) -> None:
+    """To the kernel a length of 0 is all that follows, which others may be reading."""
+    cache = ReadCache(start, end, CachePolicy(), CachingHints(drop_behind=True))
+    assert list(cache.rest()) == []
+
+
+@pytest.mark.req("OS-115")
+@given(st.integers(0, 3 * MIB), st.integers(0, 3 * MIB))
+def test_no_advice_behind_a_read_is_of_length_0(start: int, length: int) -> None:
+    cache = ReadCache(start, start + length, CachePolicy(), CachingHints(drop_behind=True))
+    steps = [one for at in range(start, start + length, PACKET) for one in cache.at(at)]
+    assert all(one.length_bytes > 0 for one in [*steps, *cache.rest()])
+
+
+@pytest.mark.req("OS-115")
 @pytest.mark.parametrize(("length", "dropped"), [(LONG_READ_BYTES, False), (4 * MIB, True)])
 def test_a_datanode_may_drop_behind_long_reads(length: int, dropped: bool) -> None:
     advice = read_all(length, CachePolicy(drop_behind_reads=True))
@@ -153,6 +169,16 @@ def test_pages_go_behind_a_writer_that_wishes_so_once_they_are_written() -> None
         CacheAdvice(Advice.FINISH_WRITING, 0, 0),
         CacheAdvice(Advice.DONT_NEED, 0, 0),
     ]
+
+
+@pytest.mark.req("OS-115")
+@pytest.mark.parametrize("start", [0, 1, WRITE_WINDOW_BYTES - 1, WRITE_WINDOW_BYTES])
+def test_no_advice_in_the_middle_of_a_write_is_of_length_0(start: int) -> None:
+    """To the kernel a length of 0 is the whole file, of which the end is not written yet."""
+    cache = WriteCache(start, CachePolicy(), CachingHints(drop_behind=True))
+    steps = [one for step in range(1, 6) for one in cache.wrote(start + step * WRITE_WINDOW_BYTES)]
+    assert Advice.DONT_NEED in kinds(steps)
+    assert all(one.length_bytes > 0 for one in steps)
 
 
 @given(st.integers(0, 100 * MIB), st.lists(st.integers(1, 20 * MIB), max_size=12))

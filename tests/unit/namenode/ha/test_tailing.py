@@ -111,6 +111,61 @@ def test_nothing_is_applied_after_it_was_ended() -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize("slices", [1, 2, 5])
+def test_a_takeover_in_the_middle_of_a_batch_applies_each_edit_once(slices: int) -> None:
+    """It stops the tail between two slices of what was read, and reads the rest itself."""
+
+    async def scenario() -> None:
+        world = World()
+        world.log.end += 10 * tailing.SLICE_EDITS
+        stopped: list[asyncio.Task[None]] = []
+        applied_at_stop: list[int] = []
+
+        async def take_over() -> None:
+            await world.tailing.stop()
+            applied_at_stop.append(world.core.last_txid)
+            # Whoever catches up has the log for itself.
+            assert world.log.reading == 0
+            await world.tailing.catch_up()
+
+        def applied() -> None:
+            world.count()
+            if world.applied == slices:
+                stopped.append(asyncio.ensure_future(take_over()))
+
+        world.tailing._applied = applied
+        world.tailing.start()
+        await world.until(world.begin + slices * tailing.SLICE_EDITS)
+        await stopped[0]
+        # One more slice at most: `stop` has its turn behind it.
+        assert world.begin + slices * tailing.SLICE_EDITS <= applied_at_stop[0]
+        assert applied_at_stop[0] <= world.begin + (slices + 1) * tailing.SLICE_EDITS
+        assert world.core.last_txid == world.log.end
+        assert world.log.most == 1
+
+    run(scenario)
+
+
+def test_a_stop_waits_for_a_reading_that_is_under_way() -> None:
+    async def scenario() -> None:
+        world = World()
+        world.log.end += 5
+        world.log.gate.clear()
+        world.tailing.start()
+        while not world.log.reading:
+            await asyncio.sleep(0.001)
+        stop = asyncio.ensure_future(world.tailing.stop())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not stop.done()
+        world.log.gate.set()
+        await stop
+        # What was read is not applied any more.
+        assert (world.log.reading, world.core.last_txid) == (0, world.begin)
+
+    run(scenario)
+
+
 def test_one_reads_at_a_time_though_it_ends_and_starts_again() -> None:
     async def scenario() -> None:
         world = World()

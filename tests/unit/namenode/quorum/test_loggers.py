@@ -10,6 +10,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.journal.journal import Batch
+from howdah.namenode.quorum import quorum_journal
 from howdah.namenode.quorum.loggers import Node
 from howdah.namenode.quorum.messages import (
     Answer,
@@ -182,6 +183,29 @@ def test_only_a_writer_that_has_ended_its_segment_resigns(
     journal.close()
     assert all((Heartbeat(resigns=True) in node.asked) is resigns for node in nodes.values())
     assert journal.lease_until_ms() == 0 or not resigns
+
+
+def resigning(journal: QuorumJournal) -> threading.Thread:
+    """The journal is being closed, on a thread."""
+    thread = threading.Thread(target=journal.close, daemon=True)
+    thread.start()
+    return thread
+
+
+@pytest.mark.req("FS-068")
+@pytest.mark.parametrize("failing", ["a", "b", "c", "abc"])
+def test_a_writer_that_resigns_does_not_wait_for_a_node_that_failed(
+    nodes: dict[str, Scripted], failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its failure is all that will ever be heard of it."""
+    monkeypatch.setattr(quorum_journal, "RESIGN_TIMEOUT_S", 3600)
+    journal = begun(taken_over(nodes))
+    journal.end_segment(1)
+    for name in failing:
+        nodes[name].fails[Heartbeat] = OSError("gone")
+    thread = resigning(journal)
+    wait_until(lambda: not thread.is_alive(), 20, "it has resigned")
+    assert all(Heartbeat(resigns=True) in node.asked for node in nodes.values())
 
 
 def test_nobody_waits_for_a_purge(nodes: dict[str, Scripted]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import batch_of
+from howdah.spark.compaction import rewriting
 from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.joining import Count, Join
 from howdah.spark.compaction.outcome import Compacted
@@ -139,3 +141,64 @@ def test_directory_in_which_a_job_has_begun_since_it_was_listed_is_left_alone(
     what = chosen(fs)
     fs.mkdirs("/t/d/_temporary")
     assert compacted(fs, what).reason == "it has _temporary beside its files"
+
+
+class Settings:
+    """A Spark session that has settings, and no more."""
+
+    def __init__(self) -> None:
+        self.kinds = ["INT96"]
+        self.conf = self
+
+    def get(self, key: str) -> str:
+        return self.kinds[-1]
+
+    def set(self, key: str, value: str) -> None:
+        self.kinds.append(value)
+
+
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_a_setting_is_restored_once_when_the_last_of_two_compactions_is_done(
+    first_leaves_first: bool,
+) -> None:
+    session = Settings()
+    timestamps = rewriting._Timestamps(cast("Any", session))
+    first, second = (timestamps.written_as("TIMESTAMP_MICROS") for _ in range(2))
+    first.__enter__()
+    second.__enter__()
+    assert session.kinds == ["INT96", "TIMESTAMP_MICROS"]
+    leaving = (first, second) if first_leaves_first else (second, first)
+    leaving[0].__exit__(None, None, None)
+    assert session.kinds == ["INT96", "TIMESTAMP_MICROS"]
+    leaving[1].__exit__(None, None, None)
+    assert session.kinds == ["INT96", "TIMESTAMP_MICROS", "INT96"]
+
+
+def test_a_setting_is_restored_though_one_of_two_compactions_fails() -> None:
+    session = Settings()
+    timestamps = rewriting._Timestamps(cast("Any", session))
+    with timestamps.written_as("TIMESTAMP_MICROS"):
+        with pytest.raises(OSError, match="gone"), timestamps.written_as("TIMESTAMP_MICROS"):
+            raise OSError("gone")
+        assert session.kinds[-1] == "TIMESTAMP_MICROS"
+    assert session.kinds[-1] == "INT96"
+
+
+def test_a_compaction_that_needs_another_setting_waits_for_those_before() -> None:
+    session = Settings()
+    timestamps = rewriting._Timestamps(cast("Any", session))
+    seen: list[str] = []
+
+    def other() -> None:
+        with timestamps.written_as("TIMESTAMP_MILLIS"):
+            seen.append(session.kinds[-1])
+
+    thread = threading.Thread(target=other)
+    with timestamps.written_as("TIMESTAMP_MICROS"):
+        with timestamps.written_as("TIMESTAMP_MICROS"):
+            thread.start()
+        # One has left: the setting is still in use.
+        assert (seen, session.kinds[-1]) == ([], "TIMESTAMP_MICROS")
+    thread.join(20)
+    assert seen == ["TIMESTAMP_MILLIS"]
+    assert session.kinds == ["INT96", "TIMESTAMP_MICROS", "INT96", "TIMESTAMP_MILLIS", "INT96"]
