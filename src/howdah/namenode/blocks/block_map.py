@@ -278,8 +278,9 @@ class BlockMap(KnownReplicas):
             # The datanodes of a recovered pipeline report its new stamp before the client's
             # updatePipeline arrives. If they have finalized the replica already, no further
             # report follows. A standby may also have to read that the block was opened again.
-            if block.state is BlockState.UNDER_CONSTRUCTION or not self._is_active:
+            if not block.is_settled or not self._is_active:
                 self._postpone(storage, replica)
+                self.note_change(block)
                 return
             # No edit names that stamp any more: who gave it out never logged what came of it.
             # The bytes may be good, and the only ones: others must be there before it goes.
@@ -289,7 +290,7 @@ class BlockMap(KnownReplicas):
             return
         self.lost(storage, block.block_id)
         self.note_change(block)
-        if self._is_active and block.state is BlockState.COMPLETE and block.replicas:
+        if self._is_active and block.is_settled and block.replicas:
             self.invalidation.invalidate(storage, block.block_id, replica.generation_stamp)
         else:
             self._add_corrupt(storage, block, CorruptReplica(replica.generation_stamp))
@@ -311,6 +312,7 @@ class BlockMap(KnownReplicas):
             early[storage] = replica.length_bytes if left_over else None
         if all(other.node is not storage.node for other in block.expected):
             block.expected = (*block.expected, storage)
+        self.note_change(block)
 
     def _finalized(self, storage: Storage, block: Block, replica: ReportedReplica) -> None:
         if block.state is not BlockState.UNDER_CONSTRUCTION:
@@ -378,6 +380,7 @@ class BlockMap(KnownReplicas):
         another length are corrupt; with enough good ones the block is complete."""
         block_id = block.block_id
         self._known_pipelines.discard(block_id)
+        self.redundancy.left_open.discard(block_id)
         early = self._open_reports.pop(block_id, None)
         replicas = block.replicas
         if early is not None:
@@ -400,13 +403,15 @@ class BlockMap(KnownReplicas):
         else:
             block.expected = tuple(replicas)
             self._complete_if_safe(block)
+            self.note_change(block)
         if self._is_active:
-            self._judge_postponed(block_id)
+            self._judge_postponed(block_id)  # No edit follows that names their stamps.
 
     def _removed(self, block: Block) -> None:
         """The block no longer belongs to any file."""
         self._open_reports.pop(block.block_id, None)
         self._known_pipelines.discard(block.block_id)
+        self.redundancy.left_open.discard(block.block_id)
         self.stop_awaiting_reports(block)
         ahead = self.postponed.take(block.block_id)
         self.redundancy.forget(block.block_id)
@@ -466,6 +471,7 @@ class BlockMap(KnownReplicas):
             self.invalidation.clear(node)
             node.to_transfer.clear()
         self._known_pipelines.clear()
+        self.redundancy.left_open.clear()
         for block_id in self.blocks.unfinished:
             block = self.blocks[block_id]
             early = self._open_reports.get(block_id, ())

@@ -80,7 +80,8 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
         _P.COMMITTED,
         "OP_CLOSE",
         _P.COMPLETE,
-        "replay of the log: no replica was reported before the file was closed",
+        "namenode: lease recovery, with a replica of each, or none for long; replay of the log: "
+        "no replica was reported before the file was closed",
     ),
     Transition(
         _P.COMPLETE,
@@ -111,7 +112,20 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
         _P.UNDER_RECOVERY,
         "OP_CLOSE",
         _P.COMPLETE,
-        "primary datanode: `commitBlockSynchronization` with the agreed length",
+        "primary datanode: `commitBlockSynchronization` with the agreed length; or no replica has "
+        "a byte, and a snapshot shows some",
+    ),
+    Transition(
+        _P.UNDER_CONSTRUCTION,
+        "OP_UPDATE_BLOCKS",
+        _P.COMPLETE,
+        "replay of the log: its file is without the block, and a snapshot shows it",
+    ),
+    Transition(
+        _P.UNDER_RECOVERY,
+        "OP_UPDATE_BLOCKS",
+        _P.COMPLETE,
+        "primary datanode: no replica has a byte, a snapshot shows some; the file stays open",
     ),
     Transition(
         _P.UNDER_CONSTRUCTION,

@@ -31,7 +31,7 @@ from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Invalidated, Storage
 from howdah.namenode.blocks.redundancy import Redundancy
-from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.inodes.block_table import Block, BlockTable
 
 MAX_QUEUED_BY_REPORTS: Final = 1_000_000
 """Orphaned replicas that one datanode may have in its queue because it reported them. Those
@@ -149,7 +149,7 @@ class Invalidation:
         return taken
 
     def _must_stay(self, block: Block, invalidated: Invalidated) -> bool:
-        if block.state is not BlockState.COMPLETE:
+        if not block.is_settled:
             return False
         if invalidated.is_excess:
             return self.count_certain(block) < self._redundancy.expected_replication(block)

@@ -39,7 +39,13 @@ class KnownReplicas:
         be."""
         self.blocks = blocks
         self.min_replication = min_replication
-        self.redundancy = Redundancy(expected_replication, min_maintenance, placement)
+        self.redundancy = Redundancy(
+            expected_replication,
+            min_maintenance,
+            placement,
+            may_hold=self.nodes_that_may_hold,
+            awaits_reports=self.awaits_reports,
+        )
         self.invalidation = Invalidation(blocks, self.redundancy, self._count, self._add_corrupt)
         self.safe_count = 0
         """Complete blocks with at least `min_replication` replicas."""
@@ -136,6 +142,9 @@ class KnownReplicas:
                 self.lost(storage, block_id)
         storage.corrupt.clear()
         self.postponed.forget(storage)
+        # They have no list of what datanodes may have of them.
+        for block_id in self.redundancy.left_open:
+            self.redundancy.note(block_id)
         storage.reported = False
         for block_id, invalidated in list(storage.node.invalidated.items()):
             if invalidated.storage is storage:
@@ -187,7 +196,7 @@ class KnownReplicas:
         return block.block_id in self._known_pipelines
 
     def holders(self, block: Block) -> list[Storage]:
-        """Where a block under construction may have replicas: one storage for each node. A
+        """Where a block that is not complete may have replicas: one storage for each node. A
         replica with an older generation stamp left the pipeline, and is none of the block's."""
         block_id = block.block_id
         known = dict.fromkeys(
@@ -202,6 +211,10 @@ class KnownReplicas:
         for storage in known:
             by_node.setdefault(storage.node, storage)
         return list(by_node.values())
+
+    def nodes_that_may_hold(self, block: Block) -> Iterable[Datanode]:
+        """The datanodes of `holders`."""
+        return [storage.node for storage in self.holders(block)]
 
     def may_hold_more(
         self, block: Block, length_bytes: int, apart_from: Iterable[Storage], replication: int
@@ -231,9 +244,14 @@ class KnownReplicas:
         """The datanodes of the block's last pipeline that have yet to report their replica."""
         return self._awaited.get(block.block_id, ())
 
+    def awaits_reports(self, block: Block) -> bool:
+        """Whether there are such datanodes."""
+        return block.block_id in self._awaited
+
     def stop_awaiting_reports(self, block: Block) -> None:
         """Reports of the block's last pipeline are no longer awaited."""
-        self._awaited.pop(block.block_id, None)
+        if self._awaited.pop(block.block_id, None) is not None:
+            self.note_change(block)
 
     def _report_arrived(self, block_id: int, node: Datanode) -> None:
         due = self._awaited.get(block_id)
@@ -241,6 +259,7 @@ class KnownReplicas:
             due.discard(node)
             if not due:
                 del self._awaited[block_id]
+                self.redundancy.note(block_id)
 
     # Live, corrupt and excess replicas.
 
@@ -300,8 +319,15 @@ class KnownReplicas:
         self.note_change(block)
 
     def note_change(self, block: Block) -> None:
-        """The block or one of its replicas has changed."""
-        if block.state is BlockState.COMPLETE:
+        """The block or one of its replicas has changed. One that a client writes is not noted."""
+        if block.is_settled or block.block_id in self.redundancy.left_open:
+            self.redundancy.note(block.block_id)
+
+    def is_left_open(self, block: Block) -> None:
+        """Nobody writes the block under construction any more: from now on it counts among those
+        that lack replicas, until it is settled."""
+        if not block.is_settled:
+            self.redundancy.left_open.add(block.block_id)
             self.redundancy.note(block.block_id)
 
     def take_finalized(self) -> list[Block]:

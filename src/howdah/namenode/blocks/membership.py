@@ -189,6 +189,8 @@ class Membership:
                     self._map.note_change(self._map.blocks[block_id])
                 if number % SLICE_BLOCKS == 0:
                     yield
+            for block_id in self._needs.left_open:
+                self._needs.note(block_id)
 
     def _look_at_leaving(self, may_leave: Callable[[], bool]) -> Generator[None, None, None]:
         self._choose_tracked()
@@ -305,14 +307,17 @@ class Membership:
         """Whether the block keeps the node from leaving."""
         is_maintenance = node.admin_state.is_maintenance
         needs = self._needs
-        if block.state is BlockState.COMPLETE:
+        if block.is_settled:
             counts = needs.counts(block)
             if counts.live >= needs.required(block, counts):
                 return False
             enough = needs.min_maintenance
             if not is_maintenance:
                 enough = max(self._settings.default_replication, self._map.min_replication)
-            return counts.live < enough and any(s.node is node for s in block.replicas)
+            if counts.live < enough and any(s.node is node for s in block.replicas):
+                return True
+            if block.state is BlockState.COMPLETE:
+                return False
         holders = [storage.node for storage in self._map.holders(block)]
         if node not in holders:
             return False

@@ -207,7 +207,7 @@ class Reconstruction:
         ]
 
     def counts(self) -> BlockCounts:
-        """Of the complete blocks in question; as of the last round where very many have
+        """Of the blocks in question; as of the last round where very many have
         changed since."""
         needs = self._map.redundancy
         if len(needs.changed) <= SLICE_BLOCKS:
@@ -388,6 +388,8 @@ class Reconstruction:
 
     def _mend(self, block: Block, need: Need | None, now_ms: int) -> bool:
         """A block that should be copied has its turn. Returns whether copies were ordered."""
+        if not block.is_settled:
+            return False  # It is recovered first.
         before = self._pending.get(block.block_id)
         if need in TOO_FEW:
             self._reconstruct(block, now_ms)

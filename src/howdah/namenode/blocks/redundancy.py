@@ -1,9 +1,19 @@
-"""Complete blocks with too few or too many replicas: queues and figures (pure; FS-015).
+"""Blocks with too few or too many replicas: queues and figures (pure; FS-015).
 
 Hadoop's `LowRedundancyBlocks`, with the blocks of its `ExcessRedundancyMap` and
 `CorruptReplicasMap`; and its `NumberReplicas`: of a datanode that is decommissioned the
 replicas are there for readers, and do not count otherwise; one in maintenance stands for
 itself, as long as enough others are live.
+
+Every block has somebody who brings it back to its replication, whoever its owner is (a file, an
+open file, a snapshot alone):
+
+- a block of final length, complete or committed, is copied. Hadoop leaves committed ones alone,
+  so that one which never got its least replicas is lost with the next datanode;
+- a block that nobody writes any more (`left_open`) is recovered (`writing.block_recovery`), and
+  is complete then. Until then it is in the queues by the datanodes that may have a replica, so
+  that figures say what is so, and has no turn there;
+- a block that a client writes is the client's business.
 
 Any code that changes the replicas of a block notes the block here. `Reconstruction` then
 sorts the noted blocks into the queues, in slices, and works the queues off. So the figures
@@ -16,14 +26,14 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.moves import MoveHints
 from howdah.namenode.blocks.placement import Placement
-from howdah.namenode.inodes.block_table import Block, BlockState
+from howdah.namenode.inodes.block_table import Block
 from howdah.namenode.inodes.id_bits import IdBits
 
 MOST_FRESH: Final = 10_000
@@ -110,17 +120,24 @@ class BlockQueue(IdBits):
 
 
 class Redundancy:
-    """The complete blocks that need work, by the kind of work."""
+    """The blocks that need work, by the kind of work."""
 
     def __init__(
         self,
         expected_replication: Callable[[Block], int],
         min_maintenance: int = 1,
         placement: Placement | None = None,
+        *,
+        may_hold: Callable[[Block], Iterable[Datanode]] = lambda block: (),
+        awaits_reports: Callable[[Block], bool] = lambda block: False,
     ) -> None:
         """`min_maintenance` replicas must be live while others are in maintenance; `placement`
-        knows which blocks are badly placed: without it none is."""
+        knows which blocks are badly placed: without it none is. `may_hold` are the datanodes that
+        may have a replica of a block under construction; `awaits_reports` says of a block that
+        was just closed whether datanodes have yet to report their replicas."""
         self._placement = placement
+        self._may_hold = may_hold
+        self._awaits_reports = awaits_reports
         self.expected_replication: Final = expected_replication
         """How many replicas a block should have."""
         self.min_maintenance: Final = min_maintenance
@@ -130,6 +147,8 @@ class Redundancy:
         self._watched: set[int] | None = None
         self.changed: set[int] = set()
         """Blocks that changed since they were last sorted."""
+        self.left_open: Final[set[int]] = set()
+        """Blocks under construction that nobody writes any more: they are being recovered."""
         self.queues: Final[tuple[BlockQueue, ...]] = tuple(BlockQueue() for _ in Need)
         self.postponed: Final[set[int]] = set()
         """Blocks with replicas too many, of which none could be deleted at their last turn."""
@@ -224,9 +243,8 @@ class Redundancy:
     def sort(self, block: Block) -> Need | None:
         """Put the block into the queue where it belongs. None: it has the expected replicas."""
         block_id = block.block_id
-        if block.state is not BlockState.COMPLETE:
-            self.forget(block_id)
-            return None
+        if not block.is_settled:
+            return self._sort_open(block)
         has_changed = block_id in self.changed
         if has_changed:
             self._taken(block_id)
@@ -237,6 +255,8 @@ class Redundancy:
             need = _need(counts.live, counts.leaving, required, expected, has_corrupt)
         else:  # As nearly always: these 0.6 us are a third of what a change costs.
             need = _need(block.replica_count, 0, expected, expected, has_corrupt)
+        if need is Need.MISSING and self._awaits_reports(block):
+            need = Need.HIGHEST  # Its writer says that datanodes have it.
         if need is None and self.is_misplaced(block, expected):
             need = Need.MISPLACED
         self._move(block_id, need, is_new=has_changed)
@@ -247,6 +267,27 @@ class Redundancy:
             self.missing_single.add(block_id)
         elif self.missing_single.count:
             self.missing_single.discard(block_id)
+        return need
+
+    def _sort_open(self, block: Block) -> Need | None:
+        """The same for a block under construction."""
+        block_id = block.block_id
+        if block_id not in self.left_open:
+            self.forget(block_id)
+            return None
+        has_changed = block_id in self.changed
+        if has_changed:
+            self._taken(block_id)
+        nodes = [node for node in self._may_hold(block) if node.alive]
+        live = sum(node.in_service for node in nodes)
+        maintenance = sum(node.admin_state.is_maintenance for node in nodes)
+        counts = ReplicaCounts(live, len(nodes) - live - maintenance, maintenance)
+        expected = self.expected_replication(block)
+        need = _need(live, counts.leaving, self.required(block, counts), expected, False)
+        if need is Need.EXCESS or (need is Need.MISSING and not block.length_bytes):
+            need = None  # The recovery finds the replicas that are one too many, or none.
+        self._move(block_id, need, is_new=has_changed)
+        _keep(self.missing_single, block_id, need is Need.MISSING and expected == 1)
         return need
 
     def _move(self, block_id: int, need: Need | None, *, is_new: bool) -> None:
@@ -270,7 +311,7 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 
-def _keep(ids: set[int], block_id: int, belongs: bool) -> None:
+def _keep(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
     if belongs:
         ids.add(block_id)
     else:

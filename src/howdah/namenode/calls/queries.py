@@ -280,8 +280,10 @@ class Queries:
         if self._core.blocks.redundancy.out_of_service:
             places = _in_reach(places)
         if block.state is not BlockState.COMPLETE:
+            # Where its pipeline is; also replicas under a newer stamp that no edit has named yet.
             held = {storage.node for storage in places}
-            places += [s for s in block.expected if s.node not in held and s.node.alive]
+            others = self._core.blocks.holders(block)
+            places += [s for s in others if s.node not in held and s.node.alive]
         is_corrupt = not places and bool(block.corrupt) and not block.replicas
         if is_corrupt:
             places = list(block.corrupt)

@@ -3,8 +3,10 @@
 Hadoop's `NamenodeFsck.check`. Of a file with missing or corrupt blocks these are told apart:
 a block is *corrupt* if all replicas that are left are, and *missing* if none is left at all.
 
-A file that is being written is counted apart, and not checked; with `-openforwrite` it is
-checked like the others. Its last block is never judged before it is complete.
+A file that is being written is counted apart, and is checked for lost blocks alone; with
+`-openforwrite` it is checked like the others. (Hadoop does not look at it at all, and finds a
+filesystem healthy that has lost blocks of open files.) Its last block is never judged before it
+is complete, but that no datanode may have it.
 """
 
 from __future__ import annotations
@@ -130,6 +132,7 @@ class Check:
             figures.open_files += 1
             figures.open_size_bytes += length_bytes
             figures.open_blocks += len(blocks)
+            self._open_file(path, blocks)
             return
         figures.files += 1
         figures.size_bytes += length_bytes
@@ -146,6 +149,15 @@ class Check:
         if last is not None:
             self._describe_open(last, report)
         self._conclude(path, report, is_open=is_open)
+
+    def _open_file(self, path: str, blocks: list[Block]) -> None:
+        """Only what is lost of it counts."""
+        report = _FileReport()
+        for block in blocks:
+            if block.length_bytes and not count(self._core, block).total:
+                self._lost(path, block, report)
+        if report.is_damaged:
+            self._conclude(path, report, is_open=True)
 
     def _conclude(self, path: str, report: _FileReport, *, is_open: bool) -> None:
         """What the file as a whole is like, and what is to be done about it."""

@@ -69,10 +69,21 @@ def _lines(core: Core, block_id: int, top: str, snapshottable: Collection[str]) 
     file = None if block is None else core.namespace.inodes.get(block.file_id)
     if block is None or block.replica_count or not isinstance(file, File):
         return []
-    found = []
     path = _last_path(core, file)
-    if path is None or not (path == top or paths.is_under(path, top)):
-        return []
+    is_meant = path is not None and (path == top or paths.is_under(path, top))
+    found = _lines_of(core, block_id, file, path, snapshottable) if path and is_meant else []
+    if not found and not core.namespace.is_attached(file):
+        # Nobody else would say so: it was deleted, and a snapshot shows it.
+        then = core.namespace.path_in_snapshot(file)
+        if then is not None and (then == top or paths.is_under(then, top)):
+            found.append(f"blk_{block_id}\t{then}")
+    return found
+
+
+def _lines_of(
+    core: Core, block_id: int, file: File, path: str, snapshottable: Collection[str]
+) -> list[str]:
+    found = []
     if core.namespace.is_attached(file):
         found.append(f"blk_{block_id}\t{file.replication}\t{path}")
     for directory in snapshottable:

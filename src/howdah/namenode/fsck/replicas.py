@@ -46,22 +46,35 @@ class Counts:
 
 
 def count(core: Core, block: Block) -> Counts:
-    if not core.blocks.redundancy.out_of_service:
+    """Its good replicas; of a block that is not complete, also those that datanodes are writing
+    or have yet to report."""
+    is_complete = block.state is BlockState.COMPLETE
+    if is_complete and not core.blocks.redundancy.out_of_service:
         return Counts(live=block.replica_count)
     counts = Counts()
-    for storage in block.replicas:
-        match storage.node.admin_state:
+    for node in (
+        [storage.node for storage in block.replicas] if is_complete else _open_at(core, block)
+    ):
+        match node.admin_state:
             case AdminState.NORMAL:
                 counts.live += 1
             case AdminState.DECOMMISSIONED:
                 counts.decommissioned += 1
             case AdminState.DECOMMISSION_INPROGRESS:
                 counts.decommissioning += 1
-            case AdminState.ENTERING_MAINTENANCE if storage.node.alive:
+            case AdminState.ENTERING_MAINTENANCE if node.alive:
                 counts.entering_maintenance += 1
             case _:
                 counts.in_maintenance += 1
     return counts
+
+
+def _open_at(core: Core, block: Block) -> list[Datanode]:
+    """The datanodes that have a replica of a block that is not complete, or may have one."""
+    if block.is_settled:
+        reported = [storage.node for storage in block.replicas]
+        return list(dict.fromkeys([*reported, *core.blocks.awaited_reports(block)]))
+    return [node for node in core.blocks.nodes_that_may_hold(block) if node.alive]
 
 
 def places_of(core: Core, block: Block) -> list[Storage]:
@@ -75,7 +88,8 @@ def places_of(core: Core, block: Block) -> list[Storage]:
     places = [s for s in found if not (s.node.admin_state.is_maintenance and _rests(s.node))]
     if block.state is not BlockState.COMPLETE:
         held = {storage.node for storage in found}
-        places += [s for s in block.expected if s.node not in held and s.node.alive]
+        others = core.blocks.holders(block)
+        places += [s for s in others if s.node not in held and s.node.alive]
     return places
 
 
@@ -114,9 +128,9 @@ class Excess:
 
 
 def holders_of(block: Block, excess: Excess) -> list[Storage]:
-    """Every storage that has a replica of a complete block, good or not; of another block,
-    those of its pipeline."""
-    if block.state is BlockState.COMPLETE:
+    """Every storage that has a replica of a block of final length, good or not; of another
+    block, those of its pipeline."""
+    if block.is_settled:
         return [*block.replicas, *block.corrupt, *excess.of(block)]
     return list(block.expected)
 
@@ -191,7 +205,7 @@ def replicas_text(core: Core, block: Block, options: Options, excess: Excess) ->
 def _state(core: Core, block: Block, storage: Storage) -> str:
     if storage in block.corrupt:
         return "CORRUPT"
-    if block.state is BlockState.COMPLETE and storage not in block.replicas:
+    if block.is_settled and storage not in block.replicas:
         return "EXCESS"
     if core.datanodes.is_stale(storage.node, core.clock.monotonic_ms()):
         return "STALE_NODE"

@@ -265,6 +265,11 @@ class Block:
     # What follows.
 
     @property
+    def is_settled(self) -> bool:
+        """True if its length and generation stamp are final, however few replicas are there."""
+        return self.state is not BlockState.UNDER_CONSTRUCTION
+
+    @property
     def is_readable_to_the_end(self) -> bool:
         """True if readers can rely on `length_bytes` without asking datanodes."""
         return self.state is BlockState.COMPLETE or self.truncating

@@ -17,6 +17,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits import edits
 
+IN_SNAPSHOT: Final = "/.snapshot/"
+"""In the path of a file that was deleted while it was open."""
 LONG_MASK: Final = (1 << 64) - 1
 
 
@@ -97,6 +99,8 @@ def _closed(path: str, length_bytes: int, timestamp_ms: int) -> pb.EventProto:
 
 
 def _close(edit: edits.CloseOp) -> list[pb.EventProto]:
+    if IN_SNAPSHOT in edit.path:
+        return []  # It was deleted before; whoever watches has heard of that.
     return [_closed(edit.path, sum(b.length_bytes for b in edit.blocks), edit.mtime_ms)]
 
 

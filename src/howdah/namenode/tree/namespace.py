@@ -45,6 +45,7 @@ from howdah.namenode.inodes.inodes import (
     Traits,
 )
 from howdah.namenode.snapshots.edits import SnapshotEdits
+from howdah.namenode.snapshots.places import find_in_snapshot, path_in_snapshot
 from howdah.namenode.snapshots.snapshots import Snapshots
 from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
 from howdah.namenode.tree.departures import Departures
@@ -181,6 +182,10 @@ class Namespace:
                 return True
             node = node.parent
         return False
+
+    def path_in_snapshot(self, file: File) -> str | None:
+        """Where the newest snapshot that shows the file has it; None if none does."""
+        return path_in_snapshot(self.snapshots, file)
 
     # Telling.
 
@@ -339,8 +344,26 @@ class Namespace:
         if op.xattrs:
             self.marks.follow(file)
 
+    def _in_snapshot(self, op: edits.CloseOp | edits.UpdateBlocksOp) -> File | None:
+        """The file that was deleted while it was open, if the edit's path is in a snapshot: its
+        last block gets its length. What the snapshot shows of it stays."""
+        if not self.snapshots.count or f"/{paths.DOT_SNAPSHOT}/" not in op.path:
+            return None
+        inode = find_in_snapshot(self.snapshots, self.find, op.path)
+        if not isinstance(inode, File) or self.is_attached(inode):
+            raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: no such file was deleted")
+        self.snapshots.keep(inode)
+        return inode
+
     def _close(self, op: edits.CloseOp) -> None:
-        file = self._file(op.path, op)
+        file = self._in_snapshot(op)
+        if file is None:
+            self._close_file(self._file(op.path, op), op)
+            return
+        with self.tally.changing(file):
+            self._close_file(file, op)
+
+    def _close_file(self, file: File, op: edits.CloseOp) -> None:
         inode_id, files = file.inode_id, self._files
         for block in self._set_blocks(file, op.blocks, BlockState.COMPLETE):
             was_complete = block.state is BlockState.COMPLETE
@@ -374,7 +397,12 @@ class Namespace:
         self._tell(BlockOpened(self._new_block(file, op.last_block, BlockState.UNDER_CONSTRUCTION)))
 
     def _update_blocks(self, op: edits.UpdateBlocksOp) -> None:
-        self._set_blocks(self._file(op.path, op), op.blocks, BlockState.UNDER_CONSTRUCTION)
+        file = self._in_snapshot(op)
+        if file is None:
+            self._set_blocks(self._file(op.path, op), op.blocks, BlockState.UNDER_CONSTRUCTION)
+            return
+        with self.tally.changing(file):
+            self._set_blocks(file, op.blocks, BlockState.UNDER_CONSTRUCTION)
 
     def _append(self, op: edits.AppendOp) -> None:
         file = self._file(op.path, op)
@@ -634,3 +662,7 @@ class Namespace:
         dropped = file.blocks.pop()
         if not self.snapshots.count or not self.snapshots.holds(file, dropped.block_id):
             self._free_block(dropped.block_id)
+        elif not dropped.is_settled:
+            # No edit will name it again: what a snapshot shows of it is its length.
+            dropped.state = BlockState.COMPLETE
+            self._tell(BlockSettled(dropped))

@@ -2,7 +2,9 @@
 
 The namenode's part, in Hadoop that of `BlockUnderConstructionFeature`,
 `DatanodeDescriptor` and `FSNamesystem.commitBlockSynchronization`. A silent writer and a
-cut in the middle of a block need it. The steps are those of
+cut in the middle of a block need it, and so does a file that was deleted while it was open
+and that a snapshot shows: nobody else would ever bring its last block to its replication
+(Hadoop leaves it as it is). The steps are those of
 docs/how-it-works/recovery.md:
 
 1. `want`: the block is to be recovered.
@@ -19,6 +21,8 @@ id counts: a result with an older one is refused, also after a restart or a fail
 forgets the attempts. A result that arrives again after the file was closed
 changes nothing.
 
+The edits of a file that only a snapshot shows name it by its path there.
+
 **No acknowledged byte is dropped by mistake.** The namenode knows which length the writer
 synced (`Block.length_bytes`). A shorter result is refused as long as a datanode may have
 more: one of the pipeline that is down or was not reached; or, if the namenode has
@@ -31,7 +35,7 @@ disk), the shorter length is taken, and the log says so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,6 +57,12 @@ BLOCKS_PER_SLICE: Final = 100
 
 ORDERS_PER_HEARTBEAT: Final = 1000
 """Orders in the answer to one heartbeat; further ones wait for the next heartbeats."""
+
+LOOK_PERIOD_MS: Final = 5_000
+"""How often it looks for blocks that a deleted file has left under construction."""
+
+BLOCKS_PER_LOOK: Final = 1000
+"""Of these so many in one slice: some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,9 @@ class BlockRecovery:
         self._said: list[str] = []
         # Why results were refused, by block: a primary may send a result again and again.
         self._refused: dict[int, str] = {}
+        self._next_look_ms = 0
+        # Files of which no datanode has a block of final length, and since when that is known.
+        self._lacking_since_ms: dict[int, int] = {}
         self._find_cuts()
         core.on_role.append(self._role_changed)
 
@@ -110,6 +123,8 @@ class BlockRecovery:
         self._orders.clear()
         self._said.clear()
         self._refused.clear()
+        self._lacking_since_ms.clear()
+        self._next_look_ms = 0
         if self._core.writable:
             self._find_cuts()
 
@@ -120,7 +135,7 @@ class BlockRecovery:
         for inode_id in core.leases.held():
             file = core.namespace.inodes.get(inode_id)
             if isinstance(file, File) and file.blocks and file.blocks[-1].truncating:
-                self._recoveries[file.blocks[-1].block_id] = _Recovery()
+                self._add(file.blocks[-1])
 
     def __len__(self) -> int:
         return len(self._recoveries)
@@ -129,8 +144,56 @@ class BlockRecovery:
         """Recover the block, beginning now if that is possible. `stamp` is one that was
         allocated for it already. A recovery that is under way goes on."""
         if block.block_id not in self._recoveries:
-            self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
+            self._add(block, stamp)
             self._go_on(block.block_id)
+
+    def _add(self, block: Block, stamp: int = 0) -> None:
+        self._recoveries[block.block_id] = _Recovery(stamp_at_hand=stamp)
+        if self._core.namespace.snapshots.source_of(block.block_id) is None:
+            # Of a copy nobody has a replica yet; what is copied is counted itself.
+            self._core.blocks.is_left_open(block)
+
+    def _find_left_open(self) -> Iterator[None]:
+        """Blocks under construction whose files nobody writes: deleted, and shown by a
+        snapshot. In slices."""
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        if now_ms < self._next_look_ms or not core.namespace.snapshots.count:
+            return
+        self._next_look_ms = now_ms + LOOK_PERIOD_MS
+        blocks = core.namespace.blocks
+        for count, block_id in enumerate(list(blocks.unfinished), 1):
+            block = blocks.get(block_id)
+            if (
+                block is not None
+                and block_id not in self._recoveries
+                and core.leases.holder_of(block.file_id) is None
+                and self._may_recover(block)
+            ):
+                self.want(block)
+            if count % BLOCKS_PER_LOOK == 0:
+                yield
+                if core.safe_mode.on:
+                    return
+
+    def lacking(self, file: File) -> Block | None:
+        """The block because of which the file cannot be closed yet: its length is final, and no
+        datanode has reported it. One replica is enough here: others are copied from it. Whoever
+        has waited as long as for a silent writer waits no longer: the file is closed, and shows
+        that the block is missing."""
+        for block in file.blocks:
+            if block.state is BlockState.COMMITTED and not block.replica_count:
+                now_ms = self._core.clock.monotonic_ms()
+                since_ms = self._lacking_since_ms.setdefault(file.inode_id, now_ms)
+                waits = now_ms - since_ms <= self._core.settings.lease_hard_limit_ms
+                return block if waits else None
+        self._lacking_since_ms.pop(file.inode_id, None)
+        return None
+
+    def _forget_lacking(self) -> None:
+        """Files that were closed or deleted since."""
+        for inode_id in [i for i in self._lacking_since_ms if not self._core.leases.holder_of(i)]:
+            del self._lacking_since_ms[inode_id]
 
     def recovery_id(self, block: Block) -> int:
         """The stamp of the latest attempt; 0 if there was none since the start."""
@@ -140,6 +203,9 @@ class BlockRecovery:
     def round(self) -> Round:
         """Begin attempts where one is due, in slices; each yields what is worth a line in
         the log."""
+        for _ in self._find_left_open():
+            yield ()
+        self._forget_lacking()
         for count, block_id in enumerate(list(self._recoveries), 1):
             if self._core.safe_mode.on:
                 break
@@ -163,10 +229,10 @@ class BlockRecovery:
     def _go_on(self, block_id: int) -> None:
         core = self._core
         block = core.namespace.blocks.get(block_id)
-        if block is None or not self._is_open(block):
+        if block is None or not self._may_recover(block):
             del self._recoveries[block_id]
             return
-        if not core.namespace.file_of(block).is_complete_but_last:
+        if self.lacking(core.namespace.file_of(block)) is not None:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
         now_ms = core.clock.monotonic_ms()
@@ -187,7 +253,7 @@ class BlockRecovery:
         recovery.given = recovery.is_refused = False
         recovery.attempts += 1
         if failed:
-            path = core.namespace.file_of(block).path
+            path = self._path_of(core.namespace.file_of(block))
             self._said.append(
                 f"block recovery of {block.name} of {path} failed: {failed}; datanode "
                 f"{recovery.primary.name} is asked next (attempt {recovery.attempts})"
@@ -226,11 +292,28 @@ class BlockRecovery:
         fresh = [s for s in alive if not nodes.is_stale(s.node, now_ms)]
         return tuple(fresh if len(fresh) > 1 else alive)
 
-    def _is_open(self, block: Block) -> bool:
-        """Files that only snapshots show stay as they are."""
-        if block.state is not BlockState.UNDER_CONSTRUCTION:
+    def _may_recover(self, block: Block) -> bool:
+        """Whether the block is under construction still, the last one of a file that the tree or
+        a snapshot shows."""
+        if block.is_settled:
             return False
-        return self._core.namespace.is_attached(self._core.namespace.file_of(block))
+        namespace = self._core.namespace
+        file = namespace.inodes.get(block.file_id)
+        if not isinstance(file, File) or file.last_block != block:
+            return False
+        return namespace.is_attached(file) or namespace.snapshots.shows(file)
+
+    def _path_of(self, file: File) -> str:
+        """In the tree, or in a snapshot. Raises PathNotFound for a file that is gone."""
+        namespace = self._core.namespace
+        if namespace.is_attached(file):
+            return file.path
+        path = namespace.path_in_snapshot(file)
+        if path is None:
+            raise errors.PathNotFound(
+                f"File not found: {file.path}, likely due to delayed block removal"
+            )
+        return path
 
     def _source(self, block: Block) -> Block:
         """Whose replicas are brought to one length."""
@@ -272,7 +355,7 @@ class BlockRecovery:
             block = self._core.namespace.blocks.get(block_id)
             if recovery is None or recovery.primary is not node or recovery.given:
                 continue  # Overtaken by another attempt.
-            if block is None or not self._is_open(block):
+            if block is None or not self._may_recover(block):
                 continue  # The file has come to its end.
             recovery.given = True
             recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
@@ -296,76 +379,79 @@ class BlockRecovery:
                 return  # Sent again: the block is gone already.
             raise errors.RemoteError(f"Block (={result.block}) not found")
         file = core.namespace.file_of(block)
-        if not core.namespace.is_attached(file):
-            raise errors.PathNotFound(
-                f"File not found: {file.path}, likely due to delayed block removal"
-            )
+        path = self._path_of(file)
         if file.writer is None or block.state is BlockState.COMPLETE:
             return  # Sent again: the result has closed the file.
         current = self.recovery_id(block)
         if not current or result.recovery_id != current:
             raise errors.RemoteError(
                 f"The recovery id {result.recovery_id} does not match current recovery id "
-                f"{current} for block {block.name} of {file.path}"
+                f"{current} for block {block.name} of {path}"
             )
+        # What a snapshot shows of a deleted file stays a block, though nobody has it.
+        drops = result.delete_block and core.namespace.is_attached(file)
         try:
-            self._check(file, block, result)
+            self._check(file, path, block, result)
         except errors.RemoteError as error:
             recovery = self._recoveries[block.block_id]
             now_ms = core.clock.monotonic_ms()
             recovery.deadline_ms = min(recovery.deadline_ms, now_ms + REFUSED_RETRY_MS)
             recovery.is_refused = True
             self._refused[block.block_id] = (
-                f"block recovery of {block.name} of {file.path} by {self._primary_name(recovery)} "
+                f"block recovery of {block.name} of {path} by {self._primary_name(recovery)} "
                 f"is refused: {error.message} (attempt {recovery.attempts}, the next one follows "
                 f"in {(recovery.deadline_ms - now_ms) // 1000} s)"
             )
             raise
         if not result.delete_block:
-            self._settle(file, block, result)
-        elif not result.close_file:
-            core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
+            self._settle(file, path, block, result)
+        elif drops and not result.close_file:
+            core.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
         del self._recoveries[block.block_id]
         if result.close_file:
-            kept = file.blocks[:-1] if result.delete_block else file.blocks
-            core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
+            kept = file.blocks[:-1] if drops else file.blocks
+            # A snapshot shows when its file was modified.
+            mtime_ms = core.clock.wall_ms() if file.path == path else file.mtime_ms
+            core.commit(close_edit(file, edit_blocks(kept), mtime_ms, path))
             self._said.append(
-                f"{file.path} is closed: {block.name} was recovered with "
+                f"{path} is closed: {block.name} was recovered with "
                 f"{0 if result.delete_block else block.length_bytes} bytes"
             )
+        if result.delete_block and block.block_id in core.namespace.blocks:
+            core.blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
 
-    def _check(self, file: File, block: Block, result: RecoveryResult) -> None:
+    def _check(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         assert block == file.blocks[-1], "only a last block is recovered"
-        if not file.is_complete_but_last:
-            raise errors.RemoteError(f"{file.path} has earlier blocks with too few replicas")
+        if self.lacking(file) is not None:
+            raise errors.RemoteError(f"{path} has earlier blocks with too few replicas")
         length = 0 if result.delete_block else result.length_bytes
         if block.truncating:
             if length != block.length_bytes or result.delete_block:
                 raise errors.RemoteError(
-                    f"{block.name} of {file.path} is to be cut to {block.length_bytes} bytes, "
+                    f"{block.name} of {path} is to be cut to {block.length_bytes} bytes, "
                     f"its datanodes come with {length}"
                 )
         elif length < block.length_bytes:
-            self._check_loss(file, block, length, result.targets)
+            self._check_loss(file, path, block, length, result.targets)
         elif result.delete_block:
             unheard = self._core.unheard(block)
             if unheard is not None:
                 raise errors.RemoteError(
-                    f"{block.name} of {file.path} is empty at its datanodes, but {unheard}"
+                    f"{block.name} of {path} is empty at its datanodes, but {unheard}"
                 )
         if result.delete_block:
             return
         check_length(file, block, length)
         if not result.targets:
             raise errors.RemoteError(
-                f"{block.name} of {file.path} was recovered at no datanode that is known"
+                f"{block.name} of {path} was recovered at no datanode that is known"
             )
 
     def _check_loss(
-        self, file: File, block: Block, length_bytes: int, targets: Sequence[Storage]
+        self, file: File, path: str, block: Block, length_bytes: int, targets: Sequence[Storage]
     ) -> None:
         core = self._core
-        lost = f"{block.name} of {file.path} has {block.length_bytes} bytes that were synced"
+        lost = f"{block.name} of {path} has {block.length_bytes} bytes that were synced"
         absent = core.blocks.may_hold_more(block, length_bytes, targets, file.replication)
         if absent is not None:
             raise errors.RemoteError(
@@ -376,11 +462,11 @@ class BlockRecovery:
             "is lost"
         )
 
-    def _settle(self, file: File, block: Block, result: RecoveryResult) -> None:
+    def _settle(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         """The block has the new stamp and length, at these datanodes alone."""
         core = self._core
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
-        core.commit(edits.UpdateBlocksOp(file.path, (*edit_blocks(file.blocks[:-1]), found)))
+        core.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
         core.blocks.new_pipeline(block, result.targets)
         for storage in result.targets:
             # They finalized it before the primary sent the result.

@@ -5,14 +5,14 @@ when its writer was silent beyond the hard limit; when another client wants it a
 writer was silent beyond the soft limit; or when a client asks for it by `recoverLease`.
 The steps are those of docs/how-it-works/recovery.md:
 
-1. If all blocks are complete, the file is closed.
+1. If all blocks are complete, or a datanode has each that is committed, the file is closed.
 2. If nobody wrote the last block, one edit drops it and closes the file: no byte was
    synced, no datanode has a replica with its stamp, and all that may have one have
    reported. A restart forgets pipelines, and a failover does: then all live datanodes must
    have come back and reported (`Core.unheard`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
-4. Once the earlier blocks are complete, the datanodes of the last one agree on its length
+4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
    (`block_recovery`), and the file is closed with that length.
 
 The namenode checks its own leases again and again until their files are closed, also
@@ -115,10 +115,10 @@ class LeaseRecovery:
 
     def _close(self, file: File) -> bool:
         core = self._core
-        if not file.is_complete_but_last:
+        if self._recovery.lacking(file) is not None:
             return False
         last = file.last_block
-        unwritten = last if last is not None and last.state is not BlockState.COMPLETE else None
+        unwritten = last if last is not None and not last.is_settled else None
         if unwritten is not None and not self._may_drop(unwritten):
             return False
         # One edit for both: a crash between two would leave a writer without its block.
@@ -193,9 +193,9 @@ class LeaseRecovery:
             yield file
 
     def _hindrance(self, file: File) -> str:
-        for block in file.blocks:
-            if block.state is BlockState.COMMITTED:
-                return f"{block.name} has too few replicas"
+        lacking = self._recovery.lacking(file)
+        if lacking is not None:
+            return f"{lacking.name} has no replica"
         last = file.blocks[-1]
         if self._recovery.is_hopeless(last):
             return f"no datanode that may have {last.name} is up; the next attempt waits for one"

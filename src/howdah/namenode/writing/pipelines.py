@@ -121,13 +121,16 @@ class PipelineCalls:
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
         block = self._core.namespace.blocks.get(named.block_id)
+        missing = errors.RemoteError(
+            f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not under "
+            "construction"
+        )
         if block is None or block.state is BlockState.COMPLETE:
-            raise errors.RemoteError(
-                f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not "
-                "under construction"
-            )
+            raise missing
         file = self._core.namespace.file_of(block)
         file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
+        if block.is_settled:
+            raise missing  # The block behind it was abandoned: its length is final.
         return file, block

@@ -734,12 +734,14 @@ class BlockMapMachine(RuleBasedStateMachine):
         found: dict[Need, set[int]] = {need: set() for need in Need}
         extra, known = set(), self.core.namespace.blocks
         for block in known.values():
-            if block.state is not BlockState.COMPLETE:
+            if block.state is BlockState.UNDER_CONSTRUCTION:
+                self.check_open(block, found)
                 continue
             live = sum(s.node.in_service for s in block.replicas)
             wanted = self.wanted(block)
             if not block.replicas:
-                found[Need.MISSING].add(block.block_id)
+                awaited = self.core.blocks.awaited_reports(block)
+                found[Need.HIGHEST if awaited else Need.MISSING].add(block.block_id)
             elif live < self.needed(block):
                 need = Need.VERY_LOW if 3 * live < wanted else Need.LOW
                 found[Need.HIGHEST if live < 2 else need].add(block.block_id)
@@ -765,6 +767,22 @@ class BlockMapMachine(RuleBasedStateMachine):
         )
         assert counts.low_redundancy == counts.too_few + counts.misplaced
         assert self.core.blocks.redundancy.postponed <= extra
+
+    def check_open(self, block: Block, found: dict[Need, set[int]]) -> None:
+        """One that nobody writes any more is counted by those that may have it."""
+        if block.block_id not in self.core.blocks.redundancy.left_open:
+            return
+        holders = [s.node for s in self.core.blocks.holders(block) if s.node.alive]
+        live = sum(node.in_service for node in holders)
+        resting = sum(node.admin_state.is_maintenance for node in holders)
+        wanted = self.wanted(block)
+        needed = max(wanted - resting, min(self.min_maintenance, wanted)) if resting else wanted
+        if not holders:
+            if block.length_bytes:
+                found[Need.MISSING].add(block.block_id)
+        elif live < needed:
+            need = Need.VERY_LOW if 3 * live < wanted else Need.LOW
+            found[Need.HIGHEST if live < 2 else need].add(block.block_id)
 
     def is_badly_placed(self, block: Block) -> bool:
         """Whether its replicas are on fewer racks than they should be, and there are others."""

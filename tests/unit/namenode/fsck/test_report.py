@@ -543,3 +543,40 @@ def test_a_block_in_too_few_upgrade_domains_is_named(
         "replicas. But it only has 1 upgrade domains [u1].\n"
     ) in said
     assert figure(said, "Mis-replicated blocks") == "1"
+
+
+def test_a_lost_block_of_an_open_file_is_told_of(client: Any, nodes: Any, fsck: Any) -> None:
+    """Hadoop finds the filesystem healthy."""
+    client.create("/a")
+    first = client.store(client.add_block("/a"), 1024)
+    client.add_block("/a", first)
+    assert "Status: HEALTHY" in fsck()
+    for node in nodes:
+        node.drop(first.blockId)
+    text = fsck()
+    assert "\n/a: MISSING 1 blocks of total size 1024 B." in text
+    assert "Status: CORRUPT" in text
+    assert " (Files currently being written: 1)" in text
+
+
+def test_a_block_that_is_being_written_is_not_missing(client: Any, nodes: Any, fsck: Any) -> None:
+    client.mkdirs("/d")
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    client.create("/d/a")
+    block = client.add_block("/d/a")
+    writing = [n for n in nodes if n.uuid in {place.id.datanodeUuid for place in block.locs}]
+    for node in writing:
+        node.store(block.b.blockId, block.b.generationStamp, 7, finalized=False)
+    client.fsync("/d/a", 7)
+    client.call(
+        "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName="s")
+    )
+    for text in (fsck(), fsck("/d/.snapshot/s")):
+        assert "Status: HEALTHY" in text
+        assert " Missing blocks:\t\t0" in text
+    assert " Total blocks (validated):\t1" in fsck("/d/.snapshot/s")
+    for node in writing:
+        node.drop(block.b.blockId)
+        node.known.alive = False
+    assert "Status: CORRUPT" in fsck("/d/.snapshot/s")
+    assert "Status: CORRUPT" in fsck()

@@ -9,7 +9,9 @@ import pytest
 from howdah import errors
 from howdah.namenode.inodes.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.journal.inotify import events_of
 from howdah.namenode.writing import block_recovery
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
@@ -24,15 +26,17 @@ def found(namenode: InMemoryNamenode, path: str = "/a") -> File:
     return file
 
 
-def pipeline(client: Any, nodes: Nodes, length: int = 7, synced: int = 7) -> Block:
+def pipeline(
+    client: Any, nodes: Nodes, length: int = 7, synced: int = 7, path: str = "/a"
+) -> Block:
     """The last block of an open file, with a replica that is being written on each node."""
-    client.create("/a", replication=3)
-    located = client.add_block("/a")
+    client.create(path, replication=3)
+    located = client.add_block(path)
     for node in nodes:
         node.store(located.b.blockId, located.b.generationStamp, length, finalized=False)
     if synced:
-        client.fsync("/a", synced)
-    return found(client.namenode).blocks[-1]
+        client.fsync(path, synced)
+    return found(client.namenode, path).blocks[-1]
 
 
 def pass_time(namenode: InMemoryNamenode, ms: int, nodes: Nodes | None = None) -> None:
@@ -612,3 +616,191 @@ def test_the_log_says_that_nobody_is_there_to_be_asked(client: Any, nodes: Nodes
     assert any(
         f"no datanode that may have {block.name} is up" in line for line in client.namenode.tick()
     )
+
+
+# Files that only a snapshot shows.
+
+
+def snapshot_of_open_file(client: Any, nodes: Nodes) -> Block:
+    """`/d/a` was deleted while it was written; the snapshot shows 7 bytes, datanodes have 9."""
+    client.mkdirs("/d")
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    block = pipeline(client, nodes, path="/d/a", length=9, synced=7)
+    client.call(
+        "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName="s")
+    )
+    client.delete("/d/a")
+    return block
+
+
+@pytest.mark.req("AP-047")
+def test_a_file_that_only_a_snapshot_shows_is_recovered_and_closed(
+    client: Any, nodes: Nodes
+) -> None:
+    block = snapshot_of_open_file(client, nodes)
+    said = client.namenode.tick(6000)
+    primary, order = order_of(nodes)
+    primary.recover(order, 9, nodes)
+    said = client.namenode.tick(2000)
+    path = "/d/.snapshot/s/a"
+    assert said == [f"{path} is closed: {block.name} was recovered with 9 bytes"]
+    assert (block.state, block.length_bytes, block.replica_count) == (BlockState.COMPLETE, 9, 3)
+    for namenode in (client.namenode, client.namenode.restarted()):
+        file = namenode.core.resolve(path).inode
+        assert isinstance(file, File)
+        assert (file.length_bytes, file.blocks[0].generation_stamp) == (7, order.newGenStamp)
+
+
+def test_the_time_of_a_file_in_a_snapshot_stays(client: Any, nodes: Nodes) -> None:
+    snapshot_of_open_file(client, nodes)
+    before = client.status("/d/.snapshot/s/a").modification_time
+    client.namenode.tick(6000)
+    primary, order = order_of(nodes)
+    primary.recover(order, 9, nodes)
+    assert client.status("/d/.snapshot/s/a").modification_time == before
+
+
+def test_nobody_who_watches_hears_of_a_close_in_a_snapshot(client: Any, nodes: Nodes) -> None:
+    snapshot_of_open_file(client, nodes)
+    client.namenode.tick(6000)
+    primary, order = order_of(nodes)
+    primary.recover(order, 9, nodes)
+    closed = client.namenode.edits()[-1]
+    assert (type(closed), closed.path) == (edits.CloseOp, "/d/.snapshot/s/a")
+    assert events_of(closed) == []
+
+
+@pytest.mark.parametrize("from_image", [False, True])
+def test_the_recovery_of_a_file_in_a_snapshot_goes_on_after_a_start(
+    client: Any, nodes: Nodes, from_image: bool
+) -> None:
+    block = snapshot_of_open_file(client, nodes)
+    fresh = client.namenode.restarted(from_image=from_image)
+    fresh.nodes = nodes
+    for node in nodes:
+        node.namenode = fresh
+        node.register()
+        node.heartbeat()
+        node.report()
+    fresh.core.safe_mode.leave(force=True)
+    fresh.tick(6000)
+    primary, order = order_of(nodes)
+    primary.recover(order, 9, nodes)
+    assert fresh.core.namespace.blocks[block.block_id].state is BlockState.COMPLETE
+
+
+def test_what_a_snapshot_shows_and_nobody_has_any_more_is_missing(
+    client: Any, nodes: Nodes
+) -> None:
+    block = snapshot_of_open_file(client, nodes)
+    client.namenode.tick(6000)
+    primary, order = order_of(nodes)
+    for node in nodes:
+        node.drop(block.block_id)
+    primary.commit(order, 0, [], delete_block=True)
+    client.namenode.tick(1000)
+    assert (block.state, block.length_bytes) == (BlockState.COMPLETE, 7)
+    assert client.namenode.core.reconstruction.counts().missing == 1
+
+
+def test_a_block_that_its_file_lost_and_a_snapshot_shows_is_missing(
+    client: Any, nodes: Nodes
+) -> None:
+    client.mkdirs("/d")
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    block = pipeline(client, nodes, path="/d/a", synced=7)
+    client.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d"))
+    client.recover_lease("/d/a")
+    primary, order = order_of(nodes)
+    for node in nodes:
+        node.drop(block.block_id)
+    primary.commit(order, 0, [], delete_block=True)
+    client.namenode.tick(1000)
+    file = client.namenode.core.namespace.find("/d/a")
+    assert isinstance(file, File)
+    assert (file.writer, len(file.blocks)) == (None, 0)
+    assert client.namenode.core.reconstruction.counts().missing == 1
+    for from_image in (False, True):
+        fresh = client.namenode.restarted(from_image=from_image).core.namespace
+        assert fresh.blocks[block.block_id].state is BlockState.COMPLETE
+
+
+def test_readers_of_a_snapshot_find_what_has_a_newer_stamp(client: Any, nodes: Nodes) -> None:
+    """Before anybody has recovered it again."""
+    block = snapshot_of_open_file(client, nodes)
+    client.namenode.tick(6000)
+    _, order = order_of(nodes)
+    nodes[1].settle(block.block_id, order.newGenStamp, 9)
+    fresh = client.namenode.restarted()
+    nodes[1].namenode = fresh
+    nodes[1].register()
+    nodes[1].heartbeat()
+    nodes[1].report()
+    client.namenode = fresh
+    (located,) = client.locations("/d/.snapshot/s/a").blocks
+    assert [place.id.datanodeUuid for place in located.locs] == [nodes[1].uuid]
+
+
+def test_a_file_in_two_places_has_one_path_in_its_newest_snapshot(
+    client: Any, nodes: Nodes
+) -> None:
+    client.mkdirs("/d/sub")
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))
+    client.create("/d/sub/a")
+    namespace = client.namenode.core.namespace
+    file = namespace.find("/d/sub/a")
+    assert isinstance(file, File)
+    assert namespace.path_in_snapshot(file) is None
+    for name, rename in (("s", ("/d/sub", "/d/other")), ("t", ("/d/other/a", "/d/b"))):
+        client.call(
+            "createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/d", snapshotName=name)
+        )
+        client.rename(*rename)
+    client.delete("/d/b")
+    assert namespace.path_in_snapshot(file) == "/d/.snapshot/t/other/a"
+    client.call(
+        "deleteSnapshot", pb.DeleteSnapshotRequestProto(snapshotRoot="/d", snapshotName="t")
+    )
+    assert namespace.path_in_snapshot(file) == "/d/.snapshot/s/sub/a"
+
+
+# Blocks of final length that no datanode has.
+
+
+def test_a_file_is_closed_when_nobody_has_come_with_an_earlier_block_for_long(
+    client: Any, nodes: Nodes
+) -> None:
+    """Its last block, which three datanodes have, would have nobody to copy it."""
+    client.create("/a")
+    first = client.add_block("/a")
+    first.b.numBytes = 1024
+    second = client.add_block("/a", first.b)
+    for node in nodes:
+        node.store(second.b.blockId, second.b.generationStamp, 3, finalized=False)
+    client.recover_lease("/a")
+    limit_ms = client.namenode.settings.lease_hard_limit_ms
+    pass_time(client.namenode, limit_ms)
+    assert [order for node in nodes for order in node.orders()] == []
+    pass_time(client.namenode, 2000)
+    primary, order = order_of(nodes)
+    primary.recover(order, 3, nodes)
+    file = found(client.namenode)
+    assert (file.writer, file.length_bytes) == (None, 1027)
+    for _ in range(2):
+        pass_time(client.namenode, client.namenode.settings.pending_copy_ms)
+    assert client.namenode.core.reconstruction.counts().missing == 1
+
+
+def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
+    client: Any, nodes: Nodes
+) -> None:
+    client.create("/a")
+    first = client.add_block("/a")
+    first.b.numBytes = 1024
+    client.add_block("/a", first.b)
+    client.namenode.tick(1000)
+    assert client.namenode.core.reconstruction.counts().missing == 0
+    client.store(first, 1024)
+    client.namenode.tick(1000)
+    counts = client.namenode.core.reconstruction.counts()
+    assert (counts.missing, counts.too_few) == (0, 0)

@@ -125,3 +125,19 @@ def test_complete_block_gets_no_new_stamp(client: Any, nodes: Nodes) -> None:
     client.write("/a", 10)
     with pytest.raises(errors.RemoteError, match="not under construction"):
         stamped(client, client.locations("/a").blocks[0].b)
+
+
+def test_pipeline_of_a_block_of_final_length_cannot_change(
+    client: Any, nodes: Any, named: Any
+) -> None:
+    """The writer has gone on to another block, and has given that up."""
+    client.create("/a", replication=3)
+    first = client.add_block("/a").b
+    first.numBytes = 1024
+    second = client.add_block("/a", first)
+    client.abandon("/a", second.b)
+    with pytest.raises(errors.RemoteError, match="is not under construction"):
+        client.call(
+            "updateBlockForPipeline",
+            pb.UpdateBlockForPipelineRequestProto(block=first, clientName=client.name),
+        )

@@ -111,6 +111,22 @@ def block_of_a_snapshot_is_cut(client: Any, nodes: Nodes) -> None:
     client.truncate("/d/a", 10)
 
 
+def block_of_a_snapshot_is_lost(client: Any, nodes: Nodes) -> None:
+    """Its file goes on without it."""
+    client.mkdirs("/lost")
+    client.create("/lost/a")
+    block = flushed(client, nodes, "/lost/a").b.blockId
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/lost"))
+    client.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/lost"))
+    client.recover_lease("/lost/a")
+    for node in nodes:
+        for order in node.orders():
+            if order.block.b.blockId == block:
+                for holder in nodes:
+                    holder.drop(block)
+                node.commit(order, 0, [], close_file=False, delete_block=True)
+
+
 def log_is_replayed(client: Any, nodes: Nodes) -> None:
     client.write("/a", 1024, 10)
     client.namenode.restarted()
@@ -149,6 +165,7 @@ BLOCK_STORIES = [
     file_is_deleted_while_it_is_recovered,
     block_is_cut,
     block_of_a_snapshot_is_cut,
+    block_of_a_snapshot_is_lost,
     log_is_replayed,
     lease_of_an_image_is_recovered,
     log_names_blocks_in_other_edits,

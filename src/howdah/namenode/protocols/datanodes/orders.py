@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from howdah.namenode.blocks.datanodes import Datanode, Transfer
 from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import Block, BlockState
+from howdah.namenode.inodes.inodes import Block
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryOrder
@@ -41,7 +41,7 @@ class Orders:
             while node.to_transfer and len(command.blocks) < room:
                 order = node.to_transfer.popleft()
                 block = self._core.namespace.blocks.get(order.block_id)
-                if block is None or block.state is not BlockState.COMPLETE:
+                if block is None or not block.is_settled:
                     # Deleted, or open again for an append, since the order was given.
                     continue
                 _add_transfer(command, block, order)
