@@ -104,7 +104,12 @@ def test_a_directive_that_one_destination_refuses_is_removed_at_all_others(
         return SimpleNamespace(id=7)
 
     # What the call asks of a router's core, and none of the caller.
-    core: Any = SimpleNamespace(ask=ask, resolve=lambda *_: SimpleNamespace(locations=places))
+    async def reached(*_: Any, **__: Any) -> None:
+        """All of them, at first."""
+
+    core: Any = SimpleNamespace(
+        ask=ask, resolve=lambda *_: SimpleNamespace(locations=places), reached=reached
+    )
     nobody: Any = None
     request = pb.AddCacheDirectiveRequestProto()
     request.info.path, request.info.pool = "/f", "p"

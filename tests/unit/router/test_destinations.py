@@ -261,3 +261,82 @@ def test_corrupt_files_of_two_directories_of_one_nameservice_are_asked_for_one_b
     router = InMemoryRouter([MountEntry("/m", places)], ["east"])
     with pytest.raises(errors.UnsupportedOperation, match=r"east->/one, east->/two"):
         router.call("listCorruptFileBlocks", pb.ListCorruptFileBlocksRequestProto(path="/m"))
+
+
+# -- the trash -----------------------------------------------------------------------------
+
+TRASH = "/user/ann/.Trash/Current"
+
+
+def trash_router() -> InMemoryRouter:
+    """West has something in the trash, of /data1/test1."""
+    entries = [
+        MountEntry("/home/data", (Destination("east", "/home/data"),)),
+        MountEntry("/data1/test1", (Destination("west", "/data1/test1"),)),
+    ]
+    router = InMemoryRouter(entries, ["east", "west"], "east")
+    router.at("west", "mkdirs", mkdirs("/data1/test1/d"))
+    router.call("mkdirs", mkdirs(f"{TRASH}/data1/test1"))
+    move = pb.Rename2RequestProto(
+        src="/data1/test1/d", dst=f"{TRASH}/data1/test1/d", overwriteDest=False
+    )
+    router.call("rename2", move)
+    return router
+
+
+def listed(router: InMemoryRouter, path: str) -> list[str]:
+    request = pb.GetListingRequestProto(src=path, startAfter=b"", needLocation=False)
+    answer = router.call("getListing", request)
+    return [each.path.decode() for each in answer.dirList.partialListing]
+
+
+def test_what_is_in_the_trash_of_another_nameservice_is_listed() -> None:
+    router = trash_router()
+    assert listed(router, TRASH) == ["data1"]
+    assert listed(router, f"{TRASH}/data1") == ["test1"]
+    assert listed(router, f"{TRASH}/data1/test1") == ["d"]
+    for path in (TRASH, f"{TRASH}/data1", f"{TRASH}/data1/test1/d"):
+        assert router.call("getFileInfo", pb.GetFileInfoRequestProto(src=path)).HasField("fs")
+    router.at("east", "mkdirs", mkdirs(f"{TRASH}/mine"))
+    assert listed(router, TRASH) == ["data1", "mine"]
+    summary = router.call("getContentSummary", pb.GetContentSummaryRequestProto(path=TRASH))
+    assert summary.summary.directoryCount == 2 + 4
+
+
+def test_nobody_who_moved_nothing_to_the_trash_has_one() -> None:
+    router = trash_router()
+    request = pb.GetFileInfoRequestProto(src="/user/bob/.Trash/Current")
+    assert not router.call("getFileInfo", request).HasField("fs")
+    assert listed(router, "/user/bob/.Trash/Current") == []
+
+
+def test_the_trash_is_emptied_in_all_nameservices() -> None:
+    router = trash_router()
+    request = pb.DeleteRequestProto(src=TRASH, recursive=True)
+    router.nameservices.down.add("west")
+    with pytest.raises(errors.NoNamenodes, match="west"):
+        router.call("delete", request)
+    router.nameservices.down.clear()
+    assert router.call("delete", request).result
+    assert there(router, TRASH) == []
+
+
+# -- paths of one namenode -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/.reserved", "//.reserved", "/.reserved//.inodes/16387", "///.reserved///raw/real/f"]
+)
+def test_reserved_paths_are_refused_however_they_are_written(path: str) -> None:
+    router = InMemoryRouter(
+        [MountEntry("/m", (Destination("east", "/real"),), read_only=True)], ["east"], "east"
+    )
+    for method, request in (
+        ("delete", pb.DeleteRequestProto(src=path, recursive=False)),
+        ("getFileInfo", pb.GetFileInfoRequestProto(src=path)),
+        ("rename", pb.RenameRequestProto(src="/x", dst=path)),
+        ("setTimes", pb.SetTimesRequestProto(src=path, mtime=1, atime=1)),
+    ):
+        with pytest.raises(errors.UnsupportedOperation, match="belong to one namenode"):
+            router.call(method, request)
+    assert router.nameservices.asked == []

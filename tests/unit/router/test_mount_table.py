@@ -126,3 +126,17 @@ def test_what_is_no_path_is_refused(path: str) -> None:
 def test_an_entry_that_cannot_be_is_refused(entry: MountEntry, problem: str) -> None:
     with pytest.raises(errors.IllegalArgument, match=problem):
         entry.check()
+
+
+def test_below_a_trash_path_are_the_mount_points_of_what_was_moved_there() -> None:
+    table = MountTable(
+        [
+            MountEntry("/home/data", (Destination("east", "/home/data"),)),
+            MountEntry("/data1/test1", (Destination("west", "/data1/test1"),)),
+        ],
+        "east",
+    )
+    for trash in ("/user/ann/.Trash/Current", "/user/ann/.Trash/260101000000"):
+        for below in ("", "/data1", "/home", "/data1/test1", "/data1/test1/d"):
+            assert table.children(trash + below) == table.children(below or "/")
+            assert table.mounts(trash + below) is None

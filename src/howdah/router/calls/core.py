@@ -39,6 +39,10 @@ M = TypeVar("M", bound=Message)
 
 _UNAVAILABLE: Final = (errors.NoNamenodes, errors.Unreachable, errors.CallTimeout)
 RESERVED: Final = "/.reserved"
+OVER_TRASH: Final = frozenset(
+    {"getFileInfo", "getListing", "getContentSummary", "getQuotaUsage", "delete"}
+)
+"""Methods that see all of a user's trash, whichever nameservices it is in."""
 
 
 @dataclass(slots=True)
@@ -81,6 +85,8 @@ class Core:
         Raises NoLocation, AccessDenied of what is read-only, QuotaExceeded.
         """
         found = self.find(path, caller)
+        if method in OVER_TRASH:
+            found = self._with_trash(path, found)
         if found is None:
             raise errors.NoLocation(
                 f"Cannot find locations for {path} in the mount table of this router"
@@ -117,6 +123,16 @@ class Core:
         found = Resolution(found.path, found.entry, enabled)
         return Resolution(found.path, found.entry, ordered(found, around))
 
+    def _with_trash(self, path: str, found: Resolution | None) -> Resolution | None:
+        """Also the other nameservices that may have something of a trash path."""
+        known = found or Resolution(normalised(path), None, ())
+        others = tuple(
+            each
+            for each in self.table.trash_of_others(known)
+            if each.nameservice not in self.nameservices.disabled
+        )
+        return replace(known, locations=(*known.locations, *others)) if others else found
+
     def _check_quotas(self, path: str) -> None:
         for source, usage in self.usage.items():
             entry = self.table.entries.get(source)
@@ -129,7 +145,7 @@ class Core:
             raise errors.AccessDenied(
                 f"The operation is not allowed because the path: {path} is a mount point"
             )
-        below = self.table.children(path)
+        below = self.table.mounts(path)
         if below:
             raise errors.AccessDenied(
                 f"The operation is not allowed because there are mount points: "

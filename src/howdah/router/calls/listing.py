@@ -36,7 +36,7 @@ class ListingCalls:
 
     async def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Message:
         core = self._core
-        children = core.table.children(_normal(request.src))
+        children = core.table.mounts(_normal(request.src))
         status: Status | None = None
         try:
             found = core.resolve(request.src, caller, "getFileInfo")
@@ -105,7 +105,7 @@ class ListingCalls:
         """A mount point in a listing: as its destination is, if that can be asked soon."""
         core = self._core
         name = path.rpartition("/")[2].encode("utf-8", "surrogateescape")
-        children = core.table.children(path) or ()
+        children = core.table.mounts(path) or ()
         status = self._virtual(path, len(children), name)
         found = core.find(path, caller) if path in core.table.entries else None
         if found is None:
@@ -144,7 +144,7 @@ class ListingCalls:
         show and partial listings are allowed."""
         core = self._core
         path = _normal(request.src)
-        children = core.table.children(path)
+        children = core.table.mounts(path)
         pages, failures = await self._pages(request, caller)
         grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
         may_miss = core.partial_listing and (pages or children is not None)

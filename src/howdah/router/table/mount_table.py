@@ -7,7 +7,7 @@ same path, if there is one.
 
 Directories above a mount point exist by that: they are listed, and cannot be changed. A trash
 path `/user/U/.Trash/Current/PATH` lies in the nameservices of PATH, so that moving a file to
-the trash stays within its namespace.
+the trash stays within its namespace. So what is in the trash above mount points is in several.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from howdah.transfer.blocks import StorageType
 QUOTA_NOT_SET: Final = -1
 """HdfsConstants.QUOTA_RESET: no quota."""
 
-_TRASH: Final = re.compile(r"/user/[^/]+/\.Trash/(?:Current|[0-9]+)(?=/.)")
+_TRASH: Final = re.compile(r"/user/[^/]+/\.Trash/(?:Current|[0-9]+)(?=/|$)")
 
 
 class Order(enum.Enum):
@@ -221,7 +221,7 @@ class MountTable:
             raise errors.InvalidPath(f"Invalid path name Invalid file name: {path}")
         path = normalised(path)
         trash = _TRASH.match(path)
-        if trash is not None:
+        if trash is not None and trash.end() < len(path):
             found = self._resolve(path[trash.end() :])
             if found is None or found.entry is None:
                 return self._resolve(path)
@@ -245,11 +245,37 @@ class MountTable:
 
     def children(self, path: str) -> tuple[str, ...] | None:
         """Names right below `path` that are mount points or lead to one; () for a mount point
-        with none below; None for a path that is neither."""
+        with none below; None for a path that is neither. Of a trash path those of the path that
+        was moved there: in the trash they are not by themselves."""
+        found = self.mounts(path)
+        trash = _TRASH.match(path)
+        if found is None and trash is not None:
+            return self.mounts(path[trash.end() :] or "/")
+        return found
+
+    def mounts(self, path: str) -> tuple[str, ...] | None:
+        """As `children`, of what is there by being a mount point, or above one."""
         found = self._children.get(path)
         if found is None and path in self.entries:
             return ()
         return found
+
+    def trash_of_others(self, resolution: Resolution) -> tuple[Location, ...]:
+        """Where else something of a trash path may be: in the nameservices of the mount points
+        that are below what was moved there."""
+        path = resolution.path
+        trash = _TRASH.match(path)
+        if trash is None:
+            return ()
+        taken = {(each.nameservice, each.path) for each in resolution.locations}
+        names = dict.fromkeys(
+            destination.nameservice
+            for entry in self.below(path[trash.end() :] or "/")
+            for destination in entry.destinations
+            if (destination.nameservice, path) not in taken
+        )
+        number = 1 + max((each.nth for each in resolution.locations), default=-1)
+        return tuple(Location(name, path, "/", "/", nth) for nth, name in enumerate(names, number))
 
     def at_or_below(self, path: str) -> list[MountEntry]:
         return [entry for source, entry in self.entries.items() if is_at_or_below(source, path)]
