@@ -9,6 +9,7 @@ reports, tailed edits and obeyed orders may cross in any order.
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,10 +18,12 @@ from howdah import errors
 from howdah.datanode.channel.messages import Invalidate
 from howdah.datanode.keeper.active_claim import ActiveClaim
 from howdah.namenode.calls.settings import Settings
+from howdah.namenode.images.image import read_image, write_image
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import (
+    CLUSTER,
     InMemoryDatanode,
     InMemoryNamenode,
     ManualClock,
@@ -52,12 +55,20 @@ class Pair:
         self._activate(0)
         self.tail(1, len(self.log))
 
-    def _standby(self, txid: int) -> InMemoryNamenode:
-        """A process that has started with so much of the log."""
-        namespace = replayed(decode_record(record).edit for record in self.log[:txid])
+    def _standby(self, txid: int, image_txid: int = 0) -> InMemoryNamenode:
+        """A process that has started with so much of the log, of which an image had so much."""
+        namespace = replayed(decode_record(record).edit for record in self.log[:image_txid])
+        if image_txid:
+            image = io.BytesIO()
+            write_image(namespace, CLUSTER.namespace_id, image_txid, image)
+            namespace, _ = read_image(image, "fsimage")
+        for record in self.log[image_txid:txid]:
+            namespace.apply(decode_record(record).edit)
         started = InMemoryNamenode(
             self.settings, racks=self.racks, namespace=namespace, clock=self.clock
         )
+        while started.core.reap():
+            continue
         started.core.last_txid = txid
         started.core.become_standby()
         return started
@@ -116,16 +127,17 @@ class Pair:
         self.writer.log = list(self.log)
         self._activate(1 - self.active)
 
-    def end_stale_active(self, txid: int) -> None:
+    def end_stale_active(self, txid: int, image_txid: int = 0) -> None:
         """It has noticed, its process ends, and starts as a standby."""
         assert self.stale_active is not None, "there is one"
         member, self.stale_active = self.stale_active, None
-        self.start_standby(member, txid)
+        self.start_standby(member, txid, image_txid)
 
-    def start_standby(self, member: int, txid: int) -> None:
-        """Its process ends, and another one starts with so much of the log."""
+    def start_standby(self, member: int, txid: int, image_txid: int = 0) -> None:
+        """Its process ends, and another one starts with so much of the log, from an image of
+        an earlier transaction if one is named."""
         assert member != self.active, "it is a standby"
-        self.members[member] = self._standby(txid)
+        self.members[member] = self._standby(txid, image_txid)
         for node in self.nodes:
             node.known_to[member] = False
 
