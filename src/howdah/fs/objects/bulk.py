@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.bulk_delete import BulkDelete, Deletes
-from howdah.fs.objects.names import behind, key_of, path_of, prefix_of
-from howdah.fs.objects.tree import Tree
+from howdah.fs.objects.names import key_of, path_of, prefix_of
+from howdah.fs.objects.tree import Tree, markers_below
 from howdah.fs.paths import PathLike
 
 
@@ -32,7 +32,10 @@ class ObjectBulkDelete(BulkDelete):
         files: list[str] = []
         by_parent: defaultdict[str, list[str]] = defaultdict(list)
         for path in resolved:
-            by_parent[paths.parent_of(path) or paths.SEPARATOR].append(path)
+            parent = paths.parent_of(path)
+            if parent is None:
+                raise errors.IllegalArgument("the root cannot be deleted")
+            by_parent[parent].append(path)
         for parent, names in by_parent.items():
             directories = self._directories(parent, names)
             for path in names:
@@ -41,6 +44,8 @@ class ObjectBulkDelete(BulkDelete):
                     continue
                 try:
                     self._fs.delete(path, recursive=False)
+                except errors.PathNotFound:
+                    continue  # gone already, which is what was asked for
                 except (errors.HowdahError, OSError) as error:
                     failed.append((path, error))
         refused = self._tree.store.delete_many([key_of(path) for path in files])
@@ -50,26 +55,35 @@ class ObjectBulkDelete(BulkDelete):
         return failed
 
     def _directories(self, parent: str, names: Sequence[str]) -> frozenset[str]:
-        """Which of the paths in one directory are directories, and no files."""
-        wanted = set(names)
-        prefix, last = prefix_of(parent), behind(f"{max(names)}/")
+        """Which of the paths in one directory are directories, and no files.
+
+        A directory `x` is listed as `x/`, behind `x!` and `x-1`: where keys are sorted, whether it
+        is one is known when the listing has passed that.
+        """
+        is_sorted = self._tree.store.sorts_keys
+        wanted = {f"{key_of(path)}/": path for path in names}
+        prefix, last = prefix_of(parent), max(wanted)
         found: set[str] = set()
         files: set[str] = set()
+        seen = ""
         # Just before the first name: the one character that sorts before all others behind it.
-        start = key_of(min(names))[:-1]
+        start = min(wanted)[:-2] if is_sorted else ""
         pages = self._tree.pages(prefix, delimiter=True, start_after=start)
         for number, page in enumerate(pages, 1):
-            found.update(path_of(each) for each in page.prefixes)
-            files.update(path_of(each.key) for each in page.objects if each.key != prefix)
-            seen = max(found | files, default="")
-            if seen > last:
-                break
-            unseen = [path for path in wanted if path > seen]
-            if number > len(unseen):
+            found.update(page.prefixes, markers_below(page, prefix))
+            files.update(f"{each.key}/" for each in page.objects if each.key[-1:] != "/")
+            if is_sorted:
+                seen = max((seen, *page.prefixes, *(each.key for each in page.objects)))
+                if seen >= last:
+                    break
+                unknown = [key for key in wanted if key > seen]
+            else:
+                unknown = [key for key in wanted if key not in found and key not in files]
+            if number > len(unknown):
                 # Few names with many others between them: each is asked for by itself.
-                found.update(path for path in unseen if self._is_directory(path))
+                found.update(key for key in unknown if self._is_directory(wanted[key]))
                 break
-        return frozenset(wanted & found - files)
+        return frozenset(wanted[key] for key in wanted if key in found and key not in files)
 
     def _is_directory(self, path: str) -> bool:
         return self._tree.file(path) is None and self._tree.is_prefix(path)

@@ -11,7 +11,9 @@ read. If it breaks off, or waits for too long, the bytes are asked for again whe
 
 The object is the one that was there at the opening, by its ETag (or its version): when there
 is another one, reading raises `FileChanged`. Bytes that are read in one go from the first to
-the last are held against the store's CRC32C of the whole.
+the last are held against the store's CRC32C of the whole. If they do not fit, nothing more is given
+out unchecked: who reads once more, from where it failed or from the beginning, gets them from the
+store again, and they are held against it again.
 """
 
 from __future__ import annotations
@@ -105,6 +107,8 @@ class ObjectInput(RemoteInput):
         self._answer_end = 0
         self._summed = (0, 0)
         """The CRC32C of the bytes up to an offset, if they were read without a gap."""
+        self._mismatch: errors.ChecksumMismatch | None = None
+        """Why the bytes are not to be trusted, until all of them were read and fit."""
         self._counts = ObjectInputStatistics()
         self._openings = openings or Openings(settings.manner)
         self._whole = memoryview(b"")
@@ -172,20 +176,20 @@ class ObjectInput(RemoteInput):
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """At least one byte, unless the file ends here or `buffer` is empty. Who is interrupted,
         by Ctrl-C say, has read nothing: the next read is of the same bytes."""
-        begin = self._position
+        begin = self._position, self._summed
         try:
             return self._read_some(memoryview(buffer).cast("B"))
         except BaseException:
-            self._position = begin
+            self._position, self._summed = begin
             raise
 
     def readall(self) -> bytes:
         """All bytes from here on, in memory that is made once."""
-        begin = self._position
+        begin = self._position, self._summed
         try:
             return self._read_all()
         except BaseException:
-            self._position = begin
+            self._position, self._summed = begin
             raise
 
     def _read_some(self, view: memoryview) -> int:
@@ -322,8 +326,11 @@ class ObjectInput(RemoteInput):
 
     def _verify(self, data: memoryview) -> None:
         """Sum up what is read without a gap from the first byte on."""
-        sum_, at = self._summed
-        if self._info.crc32c is None or at != self._position:
+        if self._info.crc32c is None:
+            return
+        sum_, at = self._summed if self._position else (0, 0)
+        if at != self._position:
+            self._check_trusted()
             return
         sum_, at = crc(ChecksumType.CRC32C, data, sum_), at + len(data)
         self._summed = sum_, at  # at once: an interrupt in between would sum bytes up twice
@@ -332,11 +339,24 @@ class ObjectInput(RemoteInput):
 
     def _compare(self, found: int) -> None:
         if found != self._info.crc32c:
-            raise errors.ChecksumMismatch(
+            with self._own():
+                self._drop(drain=False)
+                self._whole = memoryview(b"")
+            self._mismatch = errors.ChecksumMismatch(
                 f"{self._path}: what was read has the CRC32C {found:08x}, and the object "
                 f"{self._info.crc32c:08x} by what the store says"
             ).about(self._path)
+            raise self._mismatch
+        self._mismatch = None
         self._count(is_verified=True)
+
+    def _check_trusted(self) -> None:
+        """Raise for bytes that cannot be compared, if the file as a whole did not fit."""
+        if self._mismatch is not None and self._info.crc32c is not None:
+            raise errors.ChecksumMismatch(
+                f"{self._mismatch.message}; only a read of the whole file can show that it is "
+                "sound by now"
+            ).about(self._path)
 
     # --- positioned reads ---------------------------------------------------------------
 
@@ -369,7 +389,9 @@ class ObjectInput(RemoteInput):
         if len(view):
             self._tried(read)
             self._count(bytes_read=filled)
-            if self._info.crc32c is not None and filled == self.length:
+            if filled != self.length:
+                self._check_trusted()
+            elif self._info.crc32c is not None:
                 self._compare(crc(ChecksumType.CRC32C, view))
         return filled
 

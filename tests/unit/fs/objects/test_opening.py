@@ -9,6 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.fs.objects import input as object_input
 from howdah.fs.objects import read_plan
 from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.objects.read_plan import FEW_BYTES, MOST_WAITING, Manner, Openings
@@ -128,6 +129,70 @@ def test_bytes_of_a_small_file_that_are_others_than_the_stores_are_refused(fs: F
         for read in reads:
             with pytest.raises(errors.ChecksumMismatch, match=r"^/small: what was read has"):
                 read()
+
+
+@pytest.mark.req("FS-189")
+@pytest.mark.parametrize("name", ["small", "large"])
+def test_bytes_that_did_not_fit_are_not_given_out_unchecked(fs: Files, name: str) -> None:
+    info, data = fs.store.objects[name]
+    fs.store.objects[name] = info, data[::-1]
+    with fs.open(f"/{name}") as stream:
+        for _ in range(2):
+            with pytest.raises(errors.ChecksumMismatch):
+                stream.read()
+        for position in (0, 1, len(data) // 2):
+            stream.seek(position)
+            with pytest.raises(errors.ChecksumMismatch):
+                stream.read()
+        with pytest.raises(errors.ChecksumMismatch, match="only a read of the whole file"):
+            stream.pread(10, 10)
+        # It was on the way that they were damaged.
+        fs.store.objects[name] = info, data
+        stream.seek(0)
+        assert stream.read() == data
+        assert stream.pread(10, 10) == data[10:20]
+
+
+@pytest.mark.req("FS-189")
+def test_last_piece_that_did_not_fit_is_checked_again(fs: Files) -> None:
+    info, data = fs.store.objects["large"]
+    with fs.open("/large") as stream:
+        inner = stream._inner
+        begin = bytearray(len(data) - 5)
+        assert inner.readinto(begin) == len(begin)
+        inner.unbuffer()
+        fs.store.objects["large"] = info, data[:-5] + b"xxxxx"
+        for _ in range(2):
+            with pytest.raises(errors.ChecksumMismatch):
+                inner.readall()
+        fs.store.objects["large"] = info, data
+        assert begin + inner.readall() == data
+        assert inner.statistics().is_verified
+
+
+@pytest.mark.req("FS-189")
+def test_read_that_was_interrupted_is_checked_when_it_is_repeated(
+    fs: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info, data = fs.store.objects["large"]
+    fs.store.objects["large"] = info, data[::-1]
+    monkeypatch.setattr(object_input, "_PIECE_BYTES", len(data) // 2)
+    with fs.open("/large") as stream:
+        inner = stream._inner
+        read = inner._read_some
+        calls = iter(range(3))
+
+        def interrupted(view: memoryview) -> int:
+            if next(calls) == 1:
+                raise KeyboardInterrupt
+            return int(read(view))
+
+        monkeypatch.setattr(inner, "_read_some", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stream.read()
+        monkeypatch.setattr(inner, "_read_some", read)
+        with pytest.raises(errors.ChecksumMismatch):
+            stream.read()
 
 
 @pytest.mark.req("FS-188", "FS-189")
