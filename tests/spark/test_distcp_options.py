@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from howdah.cli.dfs import main as dfs
 from howdah.spark.copy.layout import InvalidInput
 from howdah.spark.copy.options import attributes
+from howdah.spark.copy.preserving import preserve
+from howdah.spark.listing.entries import Entry, Kind
+from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -63,6 +67,34 @@ def test_files_that_are_left_out_get_their_attributes_all_the_same(bench: Any) -
     outcome = bench.copy("src", "dst", update=True, preserve=attributes("p"))
     assert outcome.counters.files_skipped == 1
     assert bench.fs.get_file_status(bench.path("dst/a")).permission == 0o600
+
+
+def test_owner_preserves_what_is_said_of_a_file_that_he_may_not_write(
+    howdah_cluster: MiniCluster, bench: Any
+) -> None:
+    bench.make("", {"src": None, "dst": None})
+    for name in ("src", "dst"):
+        bench.fs.set_owner(bench.path(name), "ute")
+    source, dst = bench.path("src/a"), bench.path("dst/a")
+    with howdah_cluster.connect(user="ute") as fs:
+        fs.write_bytes(source, b"1")
+        fs.set_xattr(source, "user.note", b"kept")
+        fs.set_times(source, 5000, 6000)
+        fs.set_permission(source, 0o444)
+        status = fs.get_file_status(source)
+        fs.write_bytes(dst, b"1")
+        preserve(fs, Entry.of(Kind.FILE, 0, status, b"a", None), fs, dst, attributes("rbugpaxt"))
+        found = fs.get_file_status(dst)
+        assert (found.permission, found.modification_time_ms) == (0o444, 5000)
+        assert fs.get_xattrs(dst) == {"user.note": b"kept"}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HADOOP_USER_NAME", "ute")
+            to = howdah_cluster.uri + bench.path("dst/b")
+            done = dfs(["-cp", "-ptpx", howdah_cluster.uri + source, to], howdah_cluster.conf)
+        assert done == 0
+        found = fs.get_file_status(bench.path("dst/b"))
+        assert (found.permission, found.modification_time_ms) == (0o444, 5000)
+        assert fs.get_xattrs(bench.path("dst/b")) == {"user.note": b"kept"}
 
 
 def test_update_root_gives_the_target_the_attributes_of_the_source(bench: Any) -> None:

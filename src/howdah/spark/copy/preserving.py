@@ -1,7 +1,7 @@
 """Preserving attributes of the source at the target (`-p`; Hadoop's DistCpUtils.preserve).
 
 An attribute that is equal already is not set, so an ordinary user can preserve the owner of the
-files that he owns. Times come last, since the steps before change them.
+files that he owns. Owner, ACL and mode come last, since they may forbid all else.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ def preserve(
     if not is_set_afterwards(wanted):
         return
     now = target_fs.get_file_status(path)
-    _owner(source, target_fs, now, wanted)
-    if Attribute.ACL in wanted:
-        _acl(source_fs, source, target_fs, now)
-    elif Attribute.PERMISSION in wanted and source.permission != now.permission:
-        target_fs.set_permission(path, source.permission)
     if Attribute.XATTR in wanted:
         _xattrs(source_fs, source.path, target_fs, path)
     if Attribute.REPLICATION in wanted and now.is_file and source.replication != now.replication:
         target_fs.set_replication(path, max(source.replication, 1))
     if Attribute.TIMES in wanted:
         target_fs.set_times(path, source.modification_time_ms, source.access_time_ms)
+    _owner(source, target_fs, now, wanted)
+    if Attribute.ACL in wanted:
+        _acl(source_fs, source, target_fs, now)
+    elif Attribute.PERMISSION in wanted and source.permission != now.permission:
+        target_fs.set_permission(path, source.permission)
 
 
 def _owner(source: Entry, target_fs: FileSystem, now: FileStatus, wanted: Set[Attribute]) -> None:

@@ -226,6 +226,10 @@ class CopyCommand(DestinationCommand):
         if not self.preserved:
             return
         status = source.found()
+        # Owner, mode and ACL come last: they may forbid the rest.
+        if XATTRS in self.preserved:
+            for name, value in source.fs.get_xattrs(source.path).items():
+                target.fs.set_xattr(target.path, name, value)
         if TIMES in self.preserved:
             target.fs.set_times(target.path, status.modification_time_ms, status.access_time_ms)
         if OWNER in self.preserved:
@@ -235,9 +239,6 @@ class CopyCommand(DestinationCommand):
         if ACL in self.preserved and status.has_acl:
             acl = source.fs.get_acl_status(source.path)
             target.fs.set_acl(target.path, acl.all_entries())
-        if XATTRS in self.preserved:
-            for name, value in source.fs.get_xattrs(source.path).items():
-                target.fs.set_xattr(target.path, name, value)
 
 
 def _piece_bytes(length: int | None) -> int:
