@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from howdah import standard_streams
 from howdah.errors import HowdahError
 
 OLDEST_JAVA = 17
@@ -129,4 +130,6 @@ def _make_home(real: Path, target: Path) -> Path:
 
 
 if __name__ == "__main__":
+    standard_streams.fill()
     print(find_java_home())
+    sys.exit(standard_streams.flushed(0, "howdah.java"))

@@ -16,12 +16,12 @@ even be understood.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from howdah import standard_streams
 from howdah.cli.arguments.generic import GenericOptions
 from howdah.cli.arguments.usage import (
     EXIT_BROKEN_PIPE,
@@ -157,6 +157,9 @@ SERVERS = (
 )
 """They say by their configuration what they are."""
 
+LISTENING = frozenset({*SERVERS, "httpfs", "sps"})
+"""They serve, and print nothing."""
+
 COMPILED = ("namenode",)
 """They run modules that were compiled, where there are such."""
 
@@ -164,17 +167,17 @@ COMPILED = ("namenode",)
 def main(argv: Sequence[str] | None = None) -> int:
     """The program `howdah`; `argv` without the program's name."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    standard_streams.fill()
     try:
-        return _dispatch(arguments)
+        return standard_streams.flushed(_dispatch(arguments), "howdah")
     except UsageError as error:
         print(f"howdah: {error}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as in `howdah dfs -cat /big | head`. What is left
-        # in stdout's buffer must not raise once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, as in `howdah dfs -cat /big | head`.
+        standard_streams.give_up_output()
         return EXIT_BROKEN_PIPE
 
 
@@ -200,6 +203,8 @@ def _dispatch(arguments: list[str]) -> int:
         return EXIT_USAGE
     take = GenericOptions.take_all if command.options_anywhere else GenericOptions.take_leading
     more, rest = take(rest)
+    if name in LISTENING:
+        standard_streams.open_for_server()
     if name in COMPILED:
         from howdah.native import compiled
 

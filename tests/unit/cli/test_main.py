@@ -285,7 +285,7 @@ print(ours + [m for m in ("asyncio", "logging", "google") if m in sys.modules], 
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert run.stderr.strip() == "[]"
+    assert run.stderr.strip() == "['howdah.standard_streams']"
 
 
 # -- usage --------------------------------------------------------------------------

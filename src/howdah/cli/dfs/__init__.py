@@ -124,10 +124,10 @@ def _bare(arguments: list[str]) -> str:
 
 def _output_closed(name: str, message: str) -> int:
     """Whoever read our output has left (`howdah dfs -cat /x | head`), or it was a full disk."""
-    import os
     import sys
 
-    # Python flushes standard output once more at exit; give it somewhere to go.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from howdah.standard_streams import give_up_output
+
+    give_up_output()
     sys.stderr.write(f"{name}: {message}\n")
     return 1

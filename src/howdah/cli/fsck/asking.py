@@ -49,6 +49,8 @@ class Namenode:
                 reason = answer.read(4096).decode("utf-8", "replace").strip()
                 raise errors.RemoteError(f"{url}: {answer.status} {reason or answer.reason}")
             return _read(answer, is_shown=is_shown)
+        except _NotShown as failed:
+            raise failed.error from None
         except TimeoutError as error:
             hint = unreachable(self._place, self._conf)
             raise errors.CallTimeout(f"{url}: no answer in time{hint}") from error
@@ -57,6 +59,21 @@ class Namenode:
             raise errors.Unreachable(f"{url}: {error or repr(error)}{hint}") from error
         finally:
             connection.close()
+
+
+class _NotShown(Exception):
+    """Standard output takes no more, which is no failure of the namenode."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _show(piece: str) -> None:
+    try:
+        print(piece, end="", flush=True)
+    except OSError as error:
+        raise _NotShown(error) from error
 
 
 def _read(answer: http.client.HTTPResponse, *, is_shown: bool) -> str:
@@ -68,7 +85,7 @@ def _read(answer: http.client.HTTPResponse, *, is_shown: bool) -> str:
         piece = decoder.decode(data, final=not data)
         pieces.append(piece)
         if is_shown:
-            print(piece, end="", flush=True)
+            _show(piece)
         else:
             progress.more(piece)
         if not data:
