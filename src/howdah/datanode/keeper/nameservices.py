@@ -25,6 +25,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from howdah import errors
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
@@ -217,8 +218,7 @@ class Nameservices:
             self._tell_awaited()
             for nameservice in fresh.values():
                 log.info("nameservice %s is served from now on", nameservice.name)
-                for actor in nameservice.actors:
-                    actor.start()
+                self._start(nameservice, nameservice.actors)
 
     def _leave(self, nameservice: Nameservice) -> None:
         with self._judging:
@@ -260,7 +260,27 @@ class Nameservices:
             log.warning("nameservice %s: namenode %s is left", nameservice.name, actor.name)
         for actor in fresh.values():
             log.info("nameservice %s: namenode %s is new", nameservice.name, actor.name)
-            actor.start()
+        self._start(nameservice, tuple(fresh.values()))
+
+    def _start(self, nameservice: Nameservice, actors: Iterable[NamenodeActor]) -> None:
+        """Those that no thread could be started for are left: a later refresh begins anew.
+        Raises `RemoteError` then."""
+        failed: list[NamenodeActor] = []
+        problem = ""
+        for actor in actors:
+            try:
+                actor.start()
+            except RuntimeError as error:
+                failed.append(actor)
+                problem = f"there is no thread for namenode {actor.name}: {error}"
+        if not failed:
+            return
+        for actor in failed:
+            actor.stop()
+        with self._judging:
+            nameservice.actors = tuple(each for each in nameservice.actors if each not in failed)
+            self.all = tuple(each for each in self.all if each.actors)
+        raise errors.RemoteError(problem)
 
     def _tell_awaited(self) -> None:
         """Have the data process know whose block pools nobody knows yet."""

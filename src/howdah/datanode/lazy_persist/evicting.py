@@ -148,16 +148,23 @@ def rescue(store: BlockStore, records: list[Record]) -> None:
                     continue
                 directories = place_files(target, pool_id, moved, paths)
                 store.admit(pool_id, moved)
-            sync_directories(directories)
         except OSError as error:
             # The next start finds it.
             log.error("the copy of block %d of %s stays where it is: %s", block_id, pool_id, error)
             continue
         finally:
             store.writers.release(block_of(record), holder)
+        unsynced: OSError | None = None
+        try:
+            sync_directories(directories)
+        except OSError as error:
+            unsynced = error
         store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
         store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
         log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
+        if unsynced is not None:
+            # Only now: the keeper hears of the replica before it hears of a failed volume.
+            store.disk_failed(target, unsynced)
 
 
 def _count(store: BlockStore, record: Record) -> None:

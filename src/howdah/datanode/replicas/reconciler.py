@@ -147,15 +147,42 @@ class Reconciler:
         if outcome.forget:
             assert replica is not None, "what is not known cannot be forgotten"
             self._forget(pool_id, replica)
-        if outcome.aside:
-            quarantine(volume, pool_id, list(outcome.aside), "it makes no replica")
+        trouble = self._set_aside(volume, pool_id, outcome.aside)
         if outcome.block is None or outcome.meta is None:
+            if trouble is not None:
+                raise trouble
             return
+        # What could not be moved aside has other names: a file that lies in its place is chosen.
         # The meta file first: a finalized block file always has its checksums.
         meta_path = _put(outcome.meta.path, directory)
         block_path = _put(outcome.block.path, directory)
-        if not outcome.take:
-            return
+        if outcome.take:
+            self._take(pool_id, block_id, volume, outcome, meta_path, block_path)
+        if trouble is not None:
+            raise trouble
+
+    def _set_aside(self, volume: Volume, pool_id: str, paths: tuple[str, ...]) -> OSError | None:
+        """What went wrong, if something did: files that make a replica make one all the same."""
+        trouble: OSError | None = None
+        for path in paths:
+            try:
+                quarantine(volume, pool_id, [path], "it makes no replica")
+            except OSError as error:
+                log.error("%s stays where it is: %s", path, error)
+                trouble = error
+        return trouble
+
+    def _take(
+        self,
+        pool_id: str,
+        block_id: int,
+        volume: Volume,
+        outcome: Outcome,
+        meta_path: str,
+        block_path: str,
+    ) -> None:
+        assert outcome.block is not None, "a replica is taken of a pair"
+        assert outcome.meta is not None, "a replica is taken of a pair"
         taken = Replica(
             block_id,
             outcome.meta.generation_stamp,

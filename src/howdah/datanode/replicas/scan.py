@@ -105,13 +105,17 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
 def _scan_volume(
     volumes: VolumeSet, volume: Volume, pool_id: str, replicas: ReplicaMap, now_ms: int
 ) -> int:
-    """How many blocks could not be read. `OSError` where a directory can't."""
-    _clear_tmp(volume, pool_id)
-    _recover_saved(volume, pool_id)
+    """How many files could not be read, or cleaned up. `OSError` where a directory can't."""
+    unread = _clear_tmp(volume, pool_id)
+    try:
+        _recover_saved(volume, pool_id)
+    except OSError as error:
+        # The next start has another try. What is in `finalized` needs none of it.
+        unread += 1
+        log.error("copies of replicas in memory stay apart on %s: %s", volume, error)
     awaited = _take_restart_files(volume, pool_id, now_ms)
     finalized = _read(volume.finalized_path(pool_id), deep=True)
     rbw = _read(volume.rbw_path(pool_id), deep=False)
-    unread = 0
     for block_id in finalized.keys() | rbw.keys():
         found, open_files = finalized.get(block_id), rbw.get(block_id)
         try:
@@ -120,11 +124,13 @@ def _scan_volume(
                 if plain is not None:
                     replicas.add(pool_id, plain)
                     continue
-            replica = _BlockScan(volume, pool_id, block_id, found, open_files).settle()
+            scan = _BlockScan(volume, pool_id, block_id, found, open_files)
+            replica = scan.settle()
+            unread += scan.failures
             if replica is not None:
                 if replica.state is ReplicaState.RWR and block_id in awaited:
                     replica.take_back()
-                _admit(volumes, pool_id, replica, replicas)
+                unread += _admit(volumes, volume, pool_id, replica, replicas)
         except OSError as error:
             unread += 1
             log.error("block %d of %s on %s cannot be read: %s", block_id, pool_id, volume, error)
@@ -166,35 +172,52 @@ def _plain(
     return Replica(block_id, generation_stamp, ReplicaState.FINALIZED, volume.storage_id, length)
 
 
-def _admit(volumes: VolumeSet, pool_id: str, replica: Replica, replicas: ReplicaMap) -> None:
-    existing = replicas.remove(pool_id, replica.block_id)
-    if existing is not None:
+def _admit(
+    volumes: VolumeSet, scanned: Volume, pool_id: str, replica: Replica, replicas: ReplicaMap
+) -> int:
+    """The better one of this replica and the one that is known stays known, whatever becomes of
+    the other's files. How many steps failed on the volume that is `scanned`."""
+    existing = replicas.find(pool_id, replica.block_id)
+    if existing is None:
+        scanned.count(pool_id, _files_bytes(scanned, pool_id, replica))
+        replicas.add(pool_id, replica)
+        return 0
 
-        def rank(each: Replica) -> tuple[int, bool, int, bool]:
-            return _rank(volumes, each)
+    def rank(each: Replica) -> tuple[int, bool, int, bool]:
+        return _rank(volumes, each)
 
-        # The meta file goes first, as the scan of a later start judges it then.
-        loser = min(existing, replica, key=rank)
-        volume = volumes[loser.volume_id]
-        block_file, meta_file = replica_paths(volume, pool_id, loser)
+    loser = min(existing, replica, key=rank)
+    loser_volume = volumes[loser.volume_id]
+    if loser is existing:
+        scanned.count(pool_id, _files_bytes(scanned, pool_id, replica))
+        replicas.remove(pool_id, loser.block_id)
+        replicas.add(pool_id, replica)
+    winner = replica if loser is existing else existing
+    try:
         if loser is existing:
-            volume.count(pool_id, -_files_bytes(volume, pool_id, loser))
-        winner = replica if loser is existing else existing
-        if volume.is_transient and not volumes[winner.volume_id].is_transient:
-            # It takes memory, and a disk has as much of it.
-            log.info("deleting %r in memory: %r is on a disk", loser, winner)
-            os.unlink(block_file)
-            os.unlink(meta_file)
-        else:
-            quarantine(
-                volume, pool_id, [meta_file, block_file], "another volume has a better replica"
-            )
-        if loser is replica:
-            replicas.add(pool_id, existing)
-            return
-    replicas.add(pool_id, replica)
-    volume = volumes[replica.volume_id]
-    volume.count(pool_id, _files_bytes(volume, pool_id, replica))
+            loser_volume.count(pool_id, -_files_bytes(loser_volume, pool_id, loser))
+        _clear_away(volumes, pool_id, loser, winner)
+    except OSError as error:
+        log.error("%r stays on %s beside %r: %s", loser, loser_volume, winner, error)
+        if loser_volume is scanned:
+            return 1
+        trouble = loser_volume.probe(())
+        if trouble is not None:
+            _leave(loser_volume, f"its scan failed: {trouble}", replicas)
+    return 0
+
+
+def _clear_away(volumes: VolumeSet, pool_id: str, loser: Replica, winner: Replica) -> None:
+    volume = volumes[loser.volume_id]
+    block_file, meta_file = replica_paths(volume, pool_id, loser)
+    if volume.is_transient and not volumes[winner.volume_id].is_transient:
+        # It takes memory, and a disk has as much of it.
+        log.info("deleting %r in memory: %r is on a disk", loser, winner)
+        os.unlink(block_file)
+        os.unlink(meta_file)
+    else:
+        # The meta file goes first, as the scan of a later start judges it then.
+        quarantine(volume, pool_id, [meta_file, block_file], "another volume has a better replica")
 
 
 def _rank(volumes: VolumeSet, replica: Replica) -> tuple[int, bool, int, bool]:
@@ -239,15 +262,22 @@ def quarantine(volume: Volume, pool_id: str, paths: list[str], why: str) -> None
         log.warning("moved %s to %s: %s", path, target, why)
 
 
-def _clear_tmp(volume: Volume, pool_id: str) -> None:
+def _clear_tmp(volume: Volume, pool_id: str) -> int:
+    """How many entries could not be removed. Nobody reads what is there."""
     path = volume.tmp_path(pool_id)
+    failures = 0
     if not os.path.isdir(path):
-        return
+        return failures
     for entry in os.scandir(path):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+        except OSError as error:
+            failures += 1
+            log.error("%s, which is left over, cannot be removed: %s", entry.path, error)
+    return failures
 
 
 def _take_restart_files(volume: Volume, pool_id: str, now_ms: int) -> set[int]:
@@ -262,10 +292,14 @@ def _take_restart_files(volume: Volume, pool_id: str, now_ms: int) -> set[int]:
         block_id = block_files.parse_restart_file_name(name)
         if block_id is not None:
             path = f"{directory}/{name}"
-            with open(path, "rb") as file:
-                if block_files.decode_restart_file(file.read(64)) > now_ms:
-                    awaited.add(block_id)
-            os.unlink(path)
+            try:
+                with open(path, "rb") as file:
+                    if block_files.decode_restart_file(file.read(64)) > now_ms:
+                        awaited.add(block_id)
+                os.unlink(path)
+            except OSError as error:
+                # Its replica waits for a recovery at worst, as after any other end.
+                log.error("%s cannot be read, or removed: %s", path, error)
     return awaited
 
 
@@ -292,8 +326,11 @@ def _note(entry: os.DirEntry[str], found: dict[int, _Found]) -> None:
     name = entry.name
     if name.endswith(block_files.COPY_SUFFIX) and _is_of_a_block(name):
         # A process that died made it. What it is a copy of is there, whole.
-        os.unlink(entry.path)
-        log.info("deleted %s, a copy that was not completed", entry.path)
+        try:
+            os.unlink(entry.path)
+            log.info("deleted %s, a copy that was not completed", entry.path)
+        except OSError as error:
+            log.error("%s, a copy that was not completed, stays: %s", entry.path, error)
         return
     if name.endswith(".meta"):
         meta = block_files.parse_meta_file_name(name)
@@ -330,6 +367,8 @@ class _BlockScan:
         self.block_id = block_id
         self.finalized = finalized or _Found()
         self.rbw = rbw or _Found()
+        self.failures = 0
+        """Files that could not be moved aside. What makes a replica is one all the same."""
 
     def settle(self) -> Replica | None:
         """The replica that these files make, after they were put right; None if none."""
@@ -351,16 +390,22 @@ class _BlockScan:
         return None
 
     def _aside(self, found: _Found, why: str) -> None:
-        paths = [*found.block_paths, *(path for _, path in found.metas)]
-        if paths:
-            quarantine(self.volume, self.pool_id, paths, why)
+        self._quarantine([*found.block_paths, *(path for _, path in found.metas)], why)
+
+    def _quarantine(self, paths: list[str], why: str) -> None:
+        for path in paths:
+            try:
+                quarantine(self.volume, self.pool_id, [path], why)
+            except OSError as error:
+                self.failures += 1
+                log.error("%s stays where it is, though %s: %s", path, why, error)
 
     def _keep_newest_meta(self) -> None:
         for found in (self.finalized, self.rbw):
             found.metas.sort(reverse=True)
             if len(found.metas) > 1 or len(found.block_paths) > 1:
                 extra = [path for _, path in found.metas[1:]] + found.block_paths[1:]
-                quarantine(self.volume, self.pool_id, extra, "the block has newer files")
+                self._quarantine(extra, "the block has newer files")
                 del found.metas[1:], found.block_paths[1:]
 
     def _final(self, path: str, generation_stamp: int) -> Replica:

@@ -457,17 +457,26 @@ class BlockStore:
     def abandon(self, writer: ReplicaWriter) -> None:
         """The writer is gone. What a client has written stays as it is, to be
         recovered; a copy from a datanode that isn't whole goes."""
-        writer.close()
-        if writer.replica.state is ReplicaState.TEMPORARY:
-            self._delete(writer.pool_id, writer.replica, tell=False)
-        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+        try:
+            writer.close()
+        finally:
+            self._let_go(writer, deletes=writer.replica.state is ReplicaState.TEMPORARY, tell=False)
+
+    def _let_go(self, writer: ReplicaWriter, *, deletes: bool, tell: bool) -> None:
+        """Whatever went wrong with its files: the next writer of the block need not wait."""
+        try:
+            if deletes:
+                self._delete(writer.pool_id, writer.replica, tell=tell)
+        finally:
+            self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
 
     def discard(self, writer: ReplicaWriter) -> None:
         """The pipeline of a new replica never came about: nobody knows of the replica."""
-        writer.close()
         assert not writer.replica.length_bytes, f"{writer.replica!r} has bytes"
-        self._delete(writer.pool_id, writer.replica, tell=True)
-        self.writers.release(writer.replica.as_block(writer.pool_id), writer.holder)
+        try:
+            writer.close()
+        finally:
+            self._let_go(writer, deletes=True, tell=True)
 
     # --- from volume to volume ---
 

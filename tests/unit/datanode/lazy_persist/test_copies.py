@@ -604,3 +604,43 @@ def test_the_memory_of_a_replica_that_left_is_free_though_its_old_files_stay(
     evicting.make_room(node.store, LIMIT)
     assert node.memory.tracker.locked_bytes == 0
     assert node.store.find_id(lab.POOL, 1).volume_id != node.ram.storage_id
+
+
+def test_the_keeper_hears_of_a_rescued_copy_whose_directories_cannot_be_synced(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(directories: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    node = Node(lab)
+    node.write()
+    assert node.save() == [True]
+    node.node.events.clear()
+    monkeypatch.setattr(evicting, "sync_directories", fails)
+    node.store.trouble.leave(node.ram, "it is unmounted")
+    wait_until(lambda: any(isinstance(each, ReplicaReceived) for each in node.node.events))
+    replica = node.store.find_id(lab.POOL, 1)
+    assert replica is not None
+    assert replica.volume_id != node.ram.storage_id
+
+
+def test_a_copy_whose_files_cannot_be_closed_holds_its_block_no_more(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Holder:
+        def stop(self, why: str) -> None:
+            raise AssertionError("nobody writes any more")
+
+    node = Node(lab).node
+    spec = lab.SPEC
+    block = lab.block(9)
+    writer = node.store.create(block, spec, DISK, temporary=True, holder=Holder())
+    monkeypatch.setattr(type(writer), "close", failing_close)
+    with pytest.raises(OSError, match="Input/output error"):
+        node.store.abandon(writer)
+    assert node.store.find_id(lab.POOL, 9) is None
+    assert len(node.store.writers) == 0
+
+
+def failing_close(writer: object) -> None:
+    raise OSError(errno.EIO, "Input/output error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -327,3 +328,23 @@ def test_a_file_that_cannot_be_looked_at_is_not_taken_for_gone(
     with pytest.raises(OSError, match="Input/output"):
         settle(node, lab, storage_id)
     assert node.replicas.find(lab.POOL, 1) is not None
+
+
+def test_a_good_pair_is_taken_in_though_what_lies_beside_it_cannot_be_moved_aside(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(volume: Any, pool_id: str, paths: list[str], why: str) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", paths[0])
+
+    block, meta, storage_id = written(node, lab)
+    node.store.trouble.vanished(
+        lab.POOL, node.replicas.find(lab.POOL, 1), node.volumes[storage_id], OSError()
+    )
+    node.events.clear()
+    meta.with_name("blk_1_1000.meta").write_bytes(b"of an older one")
+    monkeypatch.setattr(f"{reconciler.__name__}.quarantine", fails)
+    with pytest.raises(OSError, match="Read-only"):
+        settle(node, lab, storage_id)
+    assert readable(node, lab) == DATA
+    assert any(isinstance(each, ReplicaReceived) for each in node.events)
+    assert block.exists()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -285,3 +288,98 @@ def test_a_node_that_starts_again_serves_what_was_final_and_keeps_what_was_not(l
     assert lab.read_block(second, lab.read_request(lab.block(1), 0, len(DATA))).data == DATA
     waiting = second.replicas.find(lab.POOL, 2)
     assert (waiting.state, waiting.length_bytes) == (ReplicaState.RWR, 1000)
+
+
+# --- a step that fails beside what is good ---
+
+
+class Refusing:
+    """`os.name` fails for paths with a certain text in them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+        self._real = getattr(os, name)
+        self._text = text
+        monkeypatch.setattr(os, name, self)
+
+    def __call__(self, path: Any, *more: Any, **named: Any) -> Any:
+        if self._text in str(path):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return self._real(path, *more, **named)
+
+
+def put(disk: Disk, stamp: int, data: bytes = DATA) -> None:
+    (disk.finalized / "blk_1").write_bytes(data)
+    (disk.finalized / f"blk_1_{stamp}.meta").write_bytes(meta_of(data))
+
+
+@pytest.mark.req("FS-046")
+@pytest.mark.parametrize("good", [0, 1])
+def test_the_better_replica_is_there_though_the_other_one_cannot_be_moved_aside(
+    tmp_path: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    disks = [Disk(tmp_path / name, lab.POOL, f"DS-{name}") for name in ("one", "two")]
+    put(disks[good], 1002)
+    put(disks[1 - good], 1001, DATA[:100])
+    Refusing(monkeypatch, "rename", f"/{('one', 'two')[1 - good]}/")
+    found = only(scan(*disks))
+    assert (found.generation_stamp, found.volume_id) == (1002, disks[good].volume.storage_id)
+    assert [disk.volume.failure for disk in disks] == [None, None]
+    files = disks[good].finalized.iterdir()
+    assert disks[good].volume.pool_used_bytes(lab.POOL) == sum(f.stat().st_size for f in files)
+
+
+def test_the_volume_of_the_worse_replica_is_left_if_it_is_sick_and_no_other(
+    tmp_path: Path, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sick, well = (Disk(tmp_path / name, lab.POOL, f"DS-{name}") for name in ("sick", "well"))
+    put(sick, 1001)
+    put(well, 1002)
+    Refusing(monkeypatch, "rename", "/sick/")
+    Refusing(monkeypatch, "open", "/sick/current/probe")
+    found = only(scan(sick, well))
+    assert found.volume_id == "DS-well"
+    assert sick.volume.failure is not None
+    assert well.volume.failure is None
+
+
+@pytest.mark.parametrize("call", ["rename", "makedirs"])
+def test_a_final_replica_is_there_though_what_lies_beside_it_cannot_be_moved_aside(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    put(disk, 1002)
+    (disk.finalized / "blk_1_1001.meta").write_bytes(b"of an older one")
+    (disk.rbw / "blk_1").write_bytes(DATA[:10])
+    Refusing(monkeypatch, call, "/disk/")
+    found = only(scan(disk))
+    assert (found.generation_stamp, found.state) == (1002, ReplicaState.FINALIZED)
+    assert disk.volume.failure is None
+
+
+def test_a_volume_is_used_though_what_is_left_over_there_cannot_be_removed(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(disk, 1001)
+    (disk.tmp / "blk_2").write_bytes(DATA)
+    (disk.tmp / "below").mkdir()
+    (disk.tmp / "below" / "blk_3").write_bytes(DATA)
+    (disk.finalized / "blk_1.copy").write_bytes(DATA)
+    Path(disk.volume.restart_path(disk.pool, 1)).write_text("1")
+    real = os.unlink
+    for name in ("unlink", "rmdir"):
+        Refusing(monkeypatch, name, "/BP-")
+    monkeypatch.setattr("howdah.datanode.replicas.scan.shutil", SimpleNamespace(rmtree=os.unlink))
+    found = only(scan(disk))
+    monkeypatch.setattr(os, "unlink", real)
+    assert found.state is ReplicaState.FINALIZED
+
+
+def test_copies_of_what_was_in_memory_that_cannot_be_joined_cost_no_other_replica(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> list[str]:
+        raise OSError(errno.EIO, "Input/output error")
+
+    put(disk, 1001)
+    monkeypatch.setattr("howdah.datanode.memory.saved_copies.recover", fails)
+    assert only(scan(disk)).state is ReplicaState.FINALIZED
+    assert disk.volume.failure is None
