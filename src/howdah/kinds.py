@@ -208,6 +208,11 @@ def string(name: str, default: str, doc: str) -> Key[str]:
     return Key(name, "string", default, doc, str.strip)
 
 
+def verbatim(name: str, default: str, doc: str) -> Key[str]:
+    """Text whose blanks at the ends mean something."""
+    return Key(name, "string", default, doc, str)
+
+
 def optional_string(name: str, doc: str) -> Key[str | None]:
     return Key(name, "string", None, doc, str.strip, _none)
 

@@ -7,7 +7,6 @@ RPC server listens.
 from __future__ import annotations
 
 import getpass
-import grp
 import json
 import logging
 import os
@@ -54,7 +53,9 @@ from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
+from howdah.users.access_list import AccessList
 from howdah.users.current import process_user
+from howdah.users.groups import groups_from
 from howdah.users.impersonation import OnThread
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
@@ -259,20 +260,13 @@ def _listen(conf: Configuration, own: Target) -> socket.socket:
     return socket.create_server((host, own.controller_port), family=family, backlog=64)
 
 
-def _administrators(conf: Configuration) -> set[str]:
+def _administrators(conf: Configuration) -> AccessList:
     """Who may order: the user of this process, and those in dfs.cluster.administrators."""
-    users, _, groups = conf.get(keys.DFS_CLUSTER_ADMINISTRATORS).partition(" ")
-    found = {
-        getpass.getuser(),
-        process_user(),
-        *(user.strip() for user in users.split(",") if user.strip()),
-    }
-    for name in filter(None, (group.strip() for group in groups.split(","))):
-        try:
-            found |= set(grp.getgrnam(name).gr_mem)
-        except KeyError:
-            log.warning("%s names no group: %s", keys.DFS_CLUSTER_ADMINISTRATORS.name, name)
-    return found
+    return AccessList(
+        conf.get(keys.DFS_CLUSTER_ADMINISTRATORS),
+        groups_from(conf),
+        (getpass.getuser(), process_user()),
+    )
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

@@ -7,7 +7,7 @@ the controller may ask, and those in dfs.cluster.administrators.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Container
 from typing import Final
 
 from howdah import errors
@@ -28,9 +28,9 @@ class ControllerCalls:
         self,
         cede: Callable[[int], None],
         fail_over: Callable[[], None],
-        administrators: Collection[str],
+        administrators: Container[str],
     ) -> None:
-        """`administrators` are user names; `*` is everybody."""
+        """`administrators` are names of users."""
         self._cede = cede
         self._fail_over = fail_over
         self._administrators = administrators
@@ -60,7 +60,7 @@ class ControllerCalls:
 
     def _check(self, caller: Caller) -> None:
         user = caller.user.partition("@")[0].partition("/")[0]
-        if user not in self._administrators and "*" not in self._administrators:
+        if user not in self._administrators:
             raise errors.AccessDenied(
                 f"Disallowed RPC access from {caller.user} at {caller.address}. "
                 "Not listed in dfs.cluster.administrators"

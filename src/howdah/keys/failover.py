@@ -11,12 +11,14 @@ from howdah.kinds import (
     optional_address,
     optional_string,
     string,
+    verbatim,
 )
 
-DFS_CLUSTER_ADMINISTRATORS = string(
+DFS_CLUSTER_ADMINISTRATORS = verbatim(
     "dfs.cluster.administrators",
     "",
-    "Who may order failover controllers, beside the user who runs them: `user1,user2 group1`.",
+    "Who may order failover controllers, beside the user who runs them: `user1,user2 group1`; "
+    "behind a blank at the beginning stand groups alone; `*` is everybody.",
 )
 DFS_HA_FENCING_SSH_CONNECT_TIMEOUT = duration(
     "dfs.ha.fencing.ssh.connect-timeout", "30s", "ms", "How long sshfence may take to connect."

@@ -9,12 +9,9 @@ RouterPermissionChecker, MountTableStoreImpl.
 from __future__ import annotations
 
 import asyncio
-import grp
 import logging
-import os
-import pwd
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
@@ -26,6 +23,7 @@ from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.answering import settle
 from howdah.router.calls.core import Core
+from howdah.router.namenodes.identity import user_of
 from howdah.router.store.beside import StoreBeside
 from howdah.router.table.mount_table import (
     QUOTA_NOT_SET,
@@ -49,21 +47,6 @@ DESCRIPTOR: Final = pb.DESCRIPTOR.services_by_name["RouterAdminProtocolService"]
 _READ, _WRITE = 4, 2
 
 
-def groups_of(user: str) -> set[str]:
-    """Names of a user's groups on this machine; none of a user that it does not know."""
-    try:
-        known = pwd.getpwnam(user)
-    except KeyError:
-        return set()
-    names = set()
-    for number in os.getgrouplist(user, known.pw_gid):
-        try:
-            names.add(grp.getgrgid(number).gr_name)
-        except KeyError:
-            log.debug("group %d of %s has no name", number, user)
-    return names
-
-
 _KEEP_QUOTA: Final = (1 << 63) - 1
 """HdfsConstants.QUOTA_DONT_SET: of a request that is about a storage type."""
 
@@ -78,14 +61,17 @@ class RouterAdmin:
         reload: Callable[[], Awaitable[None]],
         *,
         permissions: bool,
+        groups: Callable[[str], Sequence[str]],
         reload_proxy_users: Callable[[], Awaitable[None]],
     ) -> None:
-        """`reload` reads the state store again, `reload_proxy_users` who may act for whom.
+        """`groups` are those of a user, and may block. `reload` reads the state store again,
+        `reload_proxy_users` who may act for whom.
         Without `permissions` anybody may do all."""
         self._core = core
         self._store = store
         self._reload = reload
         self._permissions = permissions
+        self._groups_of = groups
         self._reload_proxy_users = reload_proxy_users
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -117,7 +103,10 @@ class RouterAdmin:
 
     async def _is_superuser(self, caller: Caller) -> bool:
         core = self._core
-        return caller.user == core.superuser or core.supergroup in await _groups(caller)
+        return caller.user == core.superuser or core.supergroup in await self._groups(caller)
+
+    async def _groups(self, caller: Caller) -> Sequence[str]:
+        return await asyncio.to_thread(self._groups_of, caller.user)
 
     async def _may(self, caller: Caller, entry: MountEntry, bits: int) -> bool:
         if not self._permissions or await self._is_superuser(caller):
@@ -125,7 +114,7 @@ class RouterAdmin:
         shift = 0
         if caller.user == entry.owner:
             shift = 6
-        elif entry.group in await _groups(caller):
+        elif entry.group in await self._groups(caller):
             shift = 3
         return (entry.mode >> shift) & bits == bits
 
@@ -186,7 +175,7 @@ class RouterAdmin:
                     failed.append(record.srcPath)
                     continue
                 is_known = False
-                await self._set_quotas(None, entry)
+                await self._set_quotas(None, entry, caller)
         finally:
             if not is_known:
                 await self._reload()
@@ -216,7 +205,7 @@ class RouterAdmin:
         if done:
             log.info("%s changed the mount point %s to %s", caller.user, known, entry)
             await self._reload()
-            await self._set_quotas(known, entry)
+            await self._set_quotas(known, entry, caller)
         return pb.UpdateMountTableEntryResponseProto(status=done)
 
     def _entry(self, record: pb.MountTableRecordProto, caller: Caller) -> MountEntry:
@@ -234,9 +223,12 @@ class RouterAdmin:
             entry, owner=entry.owner or caller.user, group=entry.group or core.supergroup
         )
 
-    async def _set_quotas(self, before: MountEntry | None, entry: MountEntry) -> None:
-        """The destinations get the quota, too. One that cannot is told in the log: the router
-        goes by the sum."""
+    async def _set_quotas(
+        self, before: MountEntry | None, entry: MountEntry, caller: Caller
+    ) -> None:
+        """The destinations get the quota, too, as from who asked for it: whoever owns a mount point
+        is no superuser of its nameservices. One that does not get it is told in the log: the
+        router goes by the sum."""
         had = before is not None and before.quota.is_set
         if not self._core.quotas_enabled or (not entry.quota.is_set and not had):
             return
@@ -251,7 +243,7 @@ class RouterAdmin:
                         "setQuota",
                         request,
                         client_namenode_pb2.SetQuotaResponseProto,
-                        nameservices.own_identity(),
+                        nameservices.own_identity(user_of(caller)),
                     )
                 except errors.HowdahError as error:
                     log.warning("the quota of %s is not set at %s: %s", entry.source, each, error)
@@ -373,10 +365,6 @@ class RouterAdmin:
         return pb.GetDisabledNameservicesResponseProto(
             nameServiceIds=sorted(self._core.nameservices.disabled)
         )
-
-
-async def _groups(caller: Caller) -> set[str]:
-    return await asyncio.to_thread(groups_of, caller.user)
 
 
 async def _in_store(method: str, work: Coroutine[Any, Any, Message]) -> Message:

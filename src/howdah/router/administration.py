@@ -6,8 +6,6 @@ Hadoop: RouterClient, MountTableManager, RouterStateManager, NameserviceManager.
 from __future__ import annotations
 
 import contextlib
-import grp
-import os
 import time
 from dataclasses import dataclass, replace
 
@@ -31,6 +29,7 @@ from howdah.router.table.records import (
 )
 from howdah.rpc.client import RpcClient
 from howdah.users.current import current_user
+from howdah.users.groups import groups_from
 
 
 class Administration:
@@ -40,6 +39,7 @@ class Administration:
         self.address = conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS)
         self._rpc = RpcClient(self.address, PROTOCOL, user=current_user())
         self.user = self._rpc.user
+        self._groups = groups_from(conf)
 
     @property
     def place(self) -> str:
@@ -47,11 +47,8 @@ class Administration:
 
     @property
     def group(self) -> str:
-        """The first group of who runs this."""
-        try:
-            return grp.getgrgid(os.getgid()).gr_name
-        except KeyError:
-            return str(os.getgid())
+        """The first group of who asks."""
+        return self._groups.primary(self.user)
 
     def close(self) -> None:
         self._rpc.close()

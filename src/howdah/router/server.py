@@ -114,6 +114,7 @@ class Router:
         admin = RouterAdmin(
             *(self.core, self._store, self.reload),
             permissions=settings.permissions,
+            groups=groups_from(conf),
             reload_proxy_users=self._read_proxy_users,
         )
         self._admin = RpcServer(

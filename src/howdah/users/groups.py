@@ -54,6 +54,11 @@ class Groups:
                 names.append(str(member_of))
         return names
 
+    def primary(self, user: str) -> str:
+        """The first group; a user without any is alone in one of his name."""
+        found = self(user)
+        return found[0] if found else user
+
 
 def groups_from(conf: Configuration) -> Groups:
     """Raises InvalidConfiguration for overrides that cannot be read."""

@@ -244,7 +244,7 @@ def test_only_administrators_order_a_controller() -> None:
 
 def test_a_time_to_cede_below_zero_is_no_time_and_too_long_a_one_is_refused() -> None:
     ceded: list[int] = []
-    calls = ControllerCalls(ceded.append, lambda: None, {"*"})
+    calls = ControllerCalls(ceded.append, lambda: None, {"x"})
     calls.cede_active(failover_pb2.CedeActiveRequestProto(millisToCede=0xFFFFFFFF), caller("x"))
     assert ceded == [-1]
     with pytest.raises(errors.IllegalArgument):
@@ -254,6 +254,24 @@ def test_a_time_to_cede_below_zero_is_no_time_and_too_long_a_one_is_refused() ->
 def test_administrators_are_users_and_members_of_groups() -> None:
     conf = Configuration({"dfs.cluster.administrators": "alice,bob root,no-such-group"})
     assert {"alice", "bob"} <= server._administrators(conf)
+    assert "root" in server._administrators(conf)
+
+
+def test_groups_alone_stand_behind_a_blank(tmp_path: Path) -> None:
+    """Also from a site file; groups are those of the static mapping and primary ones, too."""
+    (tmp_path / "core-site.xml").write_text("<configuration/>")
+    (tmp_path / "hdfs-site.xml").write_text(
+        "<configuration><property><name>dfs.cluster.administrators</name>"
+        "<value> root,ops</value></property><property>"
+        "<name>hadoop.user.group.static.mapping.overrides</name><value>carol=ops</value>"
+        "</property></configuration>"
+    )
+    found = server._administrators(Configuration.load(tmp_path))
+    assert "root" in found, "by the primary group"
+    assert "carol" in found, "by the static mapping"
+    assert not {"ops", "eve"} & set(found)
+    assert "ops" not in found
+    assert "eve" in server._administrators(Configuration({"dfs.cluster.administrators": "*"}))
 
 
 # -- before a controller starts

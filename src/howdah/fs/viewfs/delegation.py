@@ -25,6 +25,7 @@ from howdah.fs.viewfs import internal, loading
 from howdah.fs.viewfs.mount_table import Link, Nfly, Resolved
 from howdah.fs.viewfs.nfly import NflyFileSystem, Target
 from howdah.users.current import current_user
+from howdah.users.groups import groups_from
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Delegation(FileSystem):
         self._view = loading.load(scheme, authority, self._conf, self._past_views)
         self.table = self._view.table
         self._looks = internal.Looks(
-            self.user, internal.primary_group(self.user), time.time_ns() // 1_000_000
+            self.user, groups_from(self._conf).primary(self.user), time.time_ns() // 1_000_000
         )
         self._targets: dict[tuple[str, str], FileSystem] = {}
         self._nflies: dict[str, FileSystem] = {}

@@ -6,8 +6,6 @@ Mirrors ViewFileSystem.InternalDirOfViewFs: they belong to the user who connects
 
 from __future__ import annotations
 
-import grp
-import pwd
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,11 +73,3 @@ class Looks:
             group=self.group,
             symlink=symlink,
         )
-
-
-def primary_group(user: str) -> str:
-    """The first group of a user of this machine; one that it doesn't know is a group alone."""
-    try:
-        return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
-    except KeyError:
-        return user
