@@ -365,12 +365,22 @@ class Acceptor:
         return sorted(found, key=lambda segment: segment.first_txid)
 
     def discard_segments(self, from_txid: int) -> Plan[None]:
-        """Give up everything from a transaction on, when an upgrade is rolled back."""
+        """Give up everything from a transaction on, when an upgrade is rolled back. What is
+        committed before it stays known; nothing is called committed that was not."""
         _check_number("transaction", from_txid)
         for segment in self.state.segments.values():
             if segment.first_txid < from_txid <= segment.last_txid:
                 raise self._illegal(f"{segment} cannot be cut at transaction {from_txid}")
-        return Plan((*self._abort(), Discard(from_txid), Commit(from_txid - 1)), None)
+        committed = self.state.committed_txid
+        given_up = committed is not None and committed >= from_txid
+        commits = (Commit(from_txid - 1),) if given_up else ()
+        open_txid = self.state.open_txid
+        closes = self._abort() if open_txid is not None and open_txid >= from_txid else []
+        return Plan((*closes, Discard(from_txid), *commits), None)
+
+    def close(self) -> tuple[Write, ...]:
+        """What comes before the directory is put away: the open segment takes no more records."""
+        return tuple(self._abort())
 
     # The steps that calls have in common.
 

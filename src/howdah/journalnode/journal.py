@@ -82,8 +82,10 @@ class Journal:
     # Whose it is.
 
     def is_formatted(self) -> bool:
+        """Also one that is in the middle of an upgrade: to format that would lose it."""
         with self._lock, self._naming():
-            return self._acceptor is not None or self._storage.is_formatted()
+            storage = self._storage
+            return self._acceptor is not None or storage.is_formatted() or storage.is_unfinished()
 
     def version(self) -> JournalVersion:
         with self._lock:
@@ -109,8 +111,9 @@ class Journal:
         """Make it new and empty."""
         log.info("formatting %s for namespace %d", self.root, version.namespace_id)
         with self._lock, self._naming():
+            upgrading.check_free(self._storage, force=force)
             self._forget()
-            upgrading.format_journal(self._storage, version, _wall_ms(), force=force)
+            upgrading.format_journal(self._storage, version, _wall_ms())
 
     def join(self, version: JournalVersion, epoch: int) -> None:
         """Make it new and empty, in the place of one that was lost. `epoch` is the latest that
@@ -121,10 +124,9 @@ class Journal:
             *(self.root, epoch),
         )
         with self._lock, self._naming():
+            upgrading.check_free(self._storage, force=False)
             self._forget()
-            upgrading.format_journal(
-                self._storage, version, _wall_ms(), force=False, joins_from_epoch=epoch
-            )
+            upgrading.format_journal(self._storage, version, _wall_ms(), joins_from_epoch=epoch)
 
     # The calls of writers.
 
@@ -341,34 +343,58 @@ class Journal:
             self.figures.segments_synced += 1
             return True
 
-    # Upgrades. Nothing of an epoch is asked for, as Hadoop's namenodes do not say one.
+    # Upgrades. Nothing of an epoch is asked for, as Hadoop's namenodes do not say one: such a call
+    # may come at any time, also while a segment is open. One that changes nothing, or is refused,
+    # leaves the segment open. One that puts the directory away closes the segment, with all that
+    # it has; its writer is out of sync then.
 
     def ctime_ms(self) -> int:
         return self.version().ctime_ms
 
     def pre_upgrade(self) -> None:
-        self._change_directory(lambda: upgrading.begin(self._storage))
+        self._change_directory(upgrading.check_no_upgrade, upgrading.begin)
 
     def upgrade(self, ctime_ms: int, layout_version: int) -> None:
-        self._change_directory(
-            lambda: upgrading.end(self._storage, ctime_ms, layout_version, _wall_ms())
-        )
+        with self._lock, self._naming():
+            self._storage.open()
+            upgrading.check_begun(self._storage)
+            self._forget()
+            upgrading.end(self._storage, ctime_ms, layout_version, _wall_ms())
 
     def finalize(self) -> None:
-        self._change_directory(lambda: upgrading.finalize(self._storage))
+        with self._lock, self._naming():
+            self._end_unfinished()
+            upgrading.finalize(self._storage)
 
     def can_roll_back(self, target_layout_version: int) -> bool:
         with self._lock, self._naming():
+            self._end_unfinished()
             return upgrading.can_roll_back(self._storage, target_layout_version)
 
     def roll_back(self) -> None:
-        self._change_directory(lambda: upgrading.roll_back(self._storage))
+        self._change_directory(upgrading.has_previous, upgrading.roll_back)
 
-    def _change_directory(self, change: Callable[[], None]) -> None:
+    def _change_directory(
+        self,
+        is_wanted: Callable[[JournalStorage], bool],
+        change: Callable[[JournalStorage], None],
+    ) -> None:
+        """Nothing is forgotten where nothing changes."""
         with self._lock, self._naming():
-            self._storage.open()
+            self._end_unfinished()
+            if is_wanted(self._storage):
+                # What it has of the open segment is durable in the directory that is put away.
+                if self._acceptor is not None:
+                    self._carry_out(self._acceptor, self._acceptor.close())
+                self._forget()
+                change(self._storage)
+
+    def _end_unfinished(self) -> None:
+        """An upgrade that was begun, and not ended by the call that comes now, is given up."""
+        self._storage.open()
+        if self._storage.is_unfinished():
             self._forget()
-            change()
+            self._storage.recover()
 
     # The one way in which a call goes.
 

@@ -123,7 +123,12 @@ class JournalStorage:
         if self._lock is None:
             self._lock = self.directory.lock()
             if self.is_unfinished():
-                recover([self.directory])
+                self.recover()
+
+    def recover(self) -> None:
+        """End what was interrupted of an upgrade or rollback. It is open, and nothing of it is
+        in use. Raises InconsistentStorage, OSError."""
+        recover([self.directory])
 
     def close(self) -> None:
         """Give up files and lock. An unfinished segment stays unfinished."""

@@ -1,10 +1,10 @@
 """A journal that is formatted, and one on its way to another version of the software and back
 (shell). Hadoop: JNStorage.format, and NNUpgradeUtil as a journal node uses it.
 
-    begin      current -> previous.tmp; a new current with the edits by hard link, and copies
-               of promises and decisions
+    begin      current -> previous.tmp; a new current with the finished edits by hard link, and
+               copies of unfinished ones, promises, the lease and decisions
     end        VERSION, which makes the new current whole; previous.tmp -> previous
-    roll_back  previous -> current, with the promises that were made since
+    roll_back  previous -> current, with what was promised since: the epoch, the lease
     finalize   previous is deleted
 
 A crash leaves one of the states of `howdah.storage.transitions`, which the next start ends.
@@ -14,6 +14,8 @@ A promise never goes back, whatever happens to the rest.
 from __future__ import annotations
 
 import contextlib
+import shutil
+from pathlib import Path
 
 from howdah import errors
 from howdah.journalnode.formats import (
@@ -22,15 +24,32 @@ from howdah.journalnode.formats import (
     JOINING,
     LAST_PROMISED,
     LAST_WRITER,
+    LEASE,
     decode_number,
     encode_number,
 )
 from howdah.journalnode.journal_storage import SYNC_DIRECTORY, JournalStorage
 from howdah.storage import disk, transitions
-from howdah.storage.atomic import fsync_directory, replace_file
+from howdah.storage.atomic import fsync_directory, replace_file, replacing
 from howdah.storage.edits.segments import list_segments
 from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME, VERSION_NAME
 from howdah.storage.version import JournalVersion
+
+
+def check_free(storage: JournalStorage, *, force: bool) -> None:
+    """Lock it, and see that nothing is there. Raises InconsistentStorage if there is something
+    already and not `force`: edits, or what an upgrade has put away; OSError."""
+    directory = storage.directory
+    disk.make_directory(directory.root, 0o700)
+    storage.open()
+    if force:
+        return
+    current = directory.current
+    found = [name for name in transitions.ASIDE if (directory.root / name).exists()]
+    if found or (current.exists() and any(current.iterdir())):
+        raise errors.InconsistentStorage(
+            f"Journal directory {directory.root} is not empty: format it with force"
+        )
 
 
 def format_journal(
@@ -38,22 +57,12 @@ def format_journal(
     version: JournalVersion,
     now_ms: int,
     *,
-    force: bool,
     joins_from_epoch: int | None = None,
 ) -> None:
-    """Make a new, empty journal. VERSION goes first and comes last, so a crash leaves the
-    journal unformatted. With `joins_from_epoch` it takes the place of one that was lost: that
-    epoch is promised, and it has no vote yet (A13).
-
-    Raises InconsistentStorage if there is something already and not `force`; OSError.
-    """
+    """Make a new, empty journal where that was checked. VERSION goes first and comes last, so a
+    crash leaves the journal unformatted. With `joins_from_epoch` it takes the place of one that
+    was lost: that epoch is promised, and it has no vote yet (A13). Raises OSError."""
     directory = storage.directory
-    disk.make_directory(directory.root, 0o700)
-    storage.open()
-    if not force and directory.current.exists() and any(directory.current.iterdir()):
-        raise errors.InconsistentStorage(
-            f"Journal directory {directory.root} is not empty: format it with force"
-        )
     storage.release()
     for name in (CURRENT_NAME, SYNC_DIRECTORY, *transitions.ASIDE):
         path = directory.root / name
@@ -68,18 +77,45 @@ def format_journal(
     directory.write_version(version, now_ms)
 
 
-def begin(storage: JournalStorage) -> None:
-    """Put `current` away, and make one that lacks VERSION only. Raises InconsistentStorage."""
-    directory = storage.directory
-    if (directory.root / PREVIOUS_NAME).exists():
+def check_no_upgrade(storage: JournalStorage) -> bool:
+    """True; raises InconsistentStorage where an upgrade can be rolled back already."""
+    root = storage.directory.root
+    if has_previous(storage):
         raise errors.InconsistentStorage(
-            f"{directory.root} holds {PREVIOUS_NAME}: finalize or roll back the upgrade before"
+            f"{root} holds {PREVIOUS_NAME}: finalize or roll back the upgrade before"
         )
+    if not storage.is_formatted():
+        raise errors.InconsistentStorage(f"{root} is not formatted: there is nothing to upgrade")
+    return True
+
+
+def has_previous(storage: JournalStorage) -> bool:
+    """Whether there is something to go back to."""
+    return (storage.directory.root / PREVIOUS_NAME).exists()
+
+
+def check_begun(storage: JournalStorage) -> None:
+    """Raises InconsistentStorage if no upgrade was begun."""
+    root = storage.directory.root
+    if not (root / transitions.PREVIOUS_TMP).exists():
+        raise errors.InconsistentStorage(f"no upgrade of {root} was begun")
+
+
+def begin(storage: JournalStorage) -> None:
+    """Put `current` away, and make one that lacks VERSION only, where that was checked. Raises
+    OSError."""
+    directory = storage.directory
     transitions.begin_upgrade(directory)
     old = directory.root / transitions.PREVIOUS_TMP
     for segment in list_segments(old):
-        disk.link(segment.path, directory.current / segment.path.name)
-    for name in (LAST_PROMISED, LAST_WRITER, COMMITTED, JOINING):
+        if segment.in_progress:
+            # It is cut and finished later, and what is put away stays as it is.
+            with open(segment.path, "rb") as whole:
+                with replacing(directory.current / segment.path.name) as file:
+                    shutil.copyfileobj(whole, file)
+        else:
+            disk.link(segment.path, directory.current / segment.path.name)
+    for name in (LAST_PROMISED, LAST_WRITER, LEASE, COMMITTED, JOINING):
         with contextlib.suppress(FileNotFoundError):
             replace_file(directory.current / name, (old / name).read_bytes())
     decisions = directory.current / DECISIONS
@@ -91,11 +127,9 @@ def begin(storage: JournalStorage) -> None:
 
 
 def end(storage: JournalStorage, ctime_ms: int, layout_version: int, now_ms: int) -> None:
-    """Make the new `current` whole. Raises InconsistentStorage if none was begun."""
+    """Make the new `current` whole, where one was begun. Raises InconsistentStorage."""
     directory = storage.directory
     old = directory.root / transitions.PREVIOUS_TMP
-    if not old.exists():
-        raise errors.InconsistentStorage(f"no upgrade of {directory.root} was begun")
     source = old / directory.version_file.name
     before = JournalVersion.parse(source.read_text("latin-1"), str(source))
     version = JournalVersion(before.namespace_id, before.cluster_id, ctime_ms, layout_version)
@@ -130,10 +164,18 @@ def roll_back(storage: JournalStorage) -> None:
     previous = directory.root / PREVIOUS_NAME
     if not previous.exists():
         return
-    promised = directory.current / LAST_PROMISED
-    with contextlib.suppress(FileNotFoundError):
-        epoch = decode_number(promised.read_bytes(), str(promised), "an epoch")
-        replace_file(previous / LAST_PROMISED, encode_number(epoch))
+    for name, what in ((LAST_PROMISED, "an epoch"), (LEASE, "the length of a lease")):
+        _keep_highest(directory.current / name, previous / name, what)
     transitions.begin_rollback(directory)
     transitions.bring_back_previous(directory)
     transitions.end_rollback(directory)
+
+
+def _keep_highest(current: Path, previous: Path, what: str) -> None:
+    """What was promised since the upgrade holds behind a rollback, too."""
+    known = []
+    for path in (current, previous):
+        with contextlib.suppress(FileNotFoundError):
+            known.append(decode_number(path.read_bytes(), str(path), what))
+    if known:
+        replace_file(previous, encode_number(max(known)))

@@ -385,6 +385,8 @@ def test_discarded_segments_are_gone_and_so_is_what_was_committed() -> None:
     node.begin(1, 4)
     with pytest.raises(errors.RemoteError, match="cannot be cut"):
         node.acceptor.discard_segments(2)
+    node.write(1, 4, 4, 3)
+    node.state.committed_txid = 5
     node.run(node.acceptor.discard_segments(4))
     assert (list(node.state.segments), node.state.committed_txid) == ([1], 3)
 

@@ -204,7 +204,7 @@ def test_discarded_segments_keep_their_bytes(root: Path) -> None:
     journal.discard_segments(1)
     trash = root / "current" / "edits_0000000000000000001-0000000000000000002.trash"
     assert trash.read_bytes() == segment_bytes(1, 2)
-    assert journal.manifest(1, in_progress_ok=True) == ([], 0)
+    assert journal.manifest(1, in_progress_ok=True) == ([], None)
     journal.close()
 
 

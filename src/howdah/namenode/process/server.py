@@ -178,10 +178,12 @@ class Namenode:
 
         # The log, images and directories.
         lease_ms = max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
+        # The whole time counts from the last confirmation on, and a lease of it is over then.
+        write_ms = round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000)
         self._lease = LeaseWatch(
             lease_ms=lease_ms,
             patience_ms=LEASES_OF_PATIENCE * lease_ms,
-            limit_ms=round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000),
+            limit_ms=max(lease_ms, write_ms - lease_ms),
         )
         barrier = DurableBarrier(
             *(core, loop.call_soon),
