@@ -126,6 +126,13 @@ class InvalidPath(HowdahError, ValueError):
     java_class = "org.apache.hadoop.fs.InvalidPathException"
 
 
+class InvalidSeek(HowdahError, ValueError, OSError):
+    """A seek to before the beginning: an OSError, as of Python's own files, which `zipfile` goes
+    by, and a ValueError, as of `io.BytesIO`."""
+
+    errno_code = errno.EINVAL
+
+
 class UnsupportedOperation(HowdahError, OSError):
     """What is asked for is not offered; the message names it."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,13 @@ def test_pyarrow_takes_no_name_for_a_pattern(fs: Any, below: str) -> None:
     assert fs.find(below) == [f"{below}/t1/a/1-0.parquet", f"{below}/t[1]/a/2-0.parquet"]
 
 
+def test_small_archive_is_read_by_zipfile(fs: Any, below: str) -> None:
+    with fs.open(f"{below}/a.zip", "wb") as out, zipfile.ZipFile(out, "w"):
+        pass
+    with fs.open(f"{below}/a.zip") as stream, zipfile.ZipFile(stream) as archive:
+        assert archive.namelist() == []
+
+
 def test_duckdb_takes_the_filesystem(fs: Any, top: str, table: str) -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect() as connection:
@@ -176,6 +184,45 @@ def test_dask_takes_our_urls(fs: Any, top: str, below: str) -> None:
     bag = pytest.importorskip("dask.bag")
     fs.pipe_file(f"{below}/a", b"a\nb\n")
     assert bag.read_text(f"{top}/a").compute(scheduler="sync") == ["a\n", "b\n"]
+
+
+@pytest.mark.parametrize("pattern", ["", "/*.parquet", "/t.parquet"])
+def test_dask_reads_tables(top: str, table: str, pattern: str) -> None:
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    with dask.config.set(scheduler="sync"):
+        frame = frames.read_parquet(f"{top}{pattern}")
+        assert len(frame) == ROWS
+        assert frame.x.sum().compute() == sum(range(ROWS))
+        assert len(frames.read_parquet(f"{top}{pattern}", blocksize=1, split_row_groups=True))
+
+
+def test_dask_writes_tables_over_others(fs: Any, top: str, below: str) -> None:
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    frame = frames.from_pandas(pandas.DataFrame({"x": range(6), "k": list("ababab")}), 2)
+    with dask.config.set(scheduler="sync"):
+        fs.pipe(f"{below}/t1/other", b"another's")
+        for _ in range(2):
+            frame.to_parquet(f"{top}/t[1]", overwrite=True, partition_on=["k"])
+        assert len(frames.read_parquet(f"{top}/t[1]")) == 6
+        assert fs.find(f"{below}/t1") == [f"{below}/t1/other"]
+        frame.to_csv(f"{top}/csv/*.csv.gz", compression="gzip")
+        assert len(frames.read_csv(f"{top}/csv/*.csv.gz", blocksize=None)) == 6
+
+
+def test_what_libraries_bring_along_for_other_filesystems_is_taken(fs: Any, below: str) -> None:
+    brought: dict[str, Any] = {
+        "default_cache": "none", "precache_options": {}, "fill_cache": False, "acl": "private",
+        "ContentType": "text/plain", "encoding": "utf-8", "cache_type": "none", "size": 1,
+    }  # fmt: skip
+    with fs.open(f"{below}/f", "wb", **brought) as out:
+        out.write(b"x")
+    with fs.open(f"{below}/f", "rb", **brought) as stream:
+        assert stream.read() == b"x"
+    fs.pipe(f"{below}/g", b"y", chunksize=5)
+    assert fs.cat_file(f"{below}/g", max_concurrency=2) == b"y"
 
 
 def test_huggingface_datasets_take_host_and_port_apart(

@@ -61,7 +61,7 @@ class PositionedInput(io.RawIOBase):
             case _:
                 raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
         if target < 0:
-            raise ValueError(f"cannot seek to {target} in {self._path}")
+            raise errors.InvalidSeek(f"cannot seek to {target} in {self._path}").about(self._path)
         self._position = target
         return target
 

@@ -285,8 +285,8 @@ class HowdahFileSystem(MovingFileSystem):
         **kwargs: Any,
     ) -> io.BufferedIOBase:
         stripped = self._strip_protocol(path)
-        known = options.READING if mode == "rb" else options.WRITING
-        options.check(kwargs.keys() - options.ANYWHERE, known, f"opening {stripped} as {mode!r}")
+        known = options.ANYWHERE | (options.READING if mode == "rb" else options.WRITING)
+        options.check_spelling(kwargs, known, f"opening {stripped} as {mode!r}")
         if mode == "rb":
             stream = self._hdfs.open(stripped)
             cache_type = kwargs.get("cache_type")

@@ -1,8 +1,11 @@
 """Options that callers may give, and what is said of the others (pure).
 
 fsspec's filesystems take any keyword, so a typo passes in silence: a file is written with
-three replicas where two were meant. Here an unknown one is a `TypeError`, as of any
+three replicas where two were meant. Here an unknown storage option is a `TypeError`, as of any
 function of Python, that names the nearest known one.
+
+When a file is opened that holds for misspelt options only. Libraries bring along what they know
+of other filesystems (dask's `default_cache`), which means nothing here.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ _ELSEWHERE: Final = {
     "hdfs_block_size": "block_size",
     "username": "user",
 }
+_SPELT_ALIKE: Final = 0.85
 _NOT_HERE: Final = frozenset(("kerb_ticket", "kerberos_ticket"))
 
 
@@ -50,3 +54,18 @@ def check(given: Iterable[str], known: Iterable[str], what: str) -> None:
         near = near or difflib.get_close_matches(name, names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
         raise TypeError(f"{what} takes no {name!r}{hint}")
+
+
+def check_spelling(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """`TypeError` for the first of `given` that is one of `known` misspelt.
+
+    >>> check_spelling(["default_cache", "precache_options"], ["cache_options"], "opening /a")
+    >>> check_spelling(["cache_optoins"], ["cache_options"], "opening /a")
+    Traceback (most recent call last):
+    TypeError: opening /a takes no 'cache_optoins'; did you mean 'cache_options'?
+    """
+    names = sorted(known)
+    for name in sorted(set(given) - set(names)):
+        for near in difflib.get_close_matches(name, names, 1, _SPELT_ALIKE):
+            if abs(len(name) - len(near)) <= 1:
+                raise TypeError(f"{what} takes no {name!r}; did you mean {near!r}?")

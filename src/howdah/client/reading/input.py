@@ -171,7 +171,7 @@ class DFSInputStream(io.RawIOBase):
                 case _:
                     raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
             if target < 0:
-                raise ValueError(f"cannot seek to {target} in {self.name}")
+                raise errors.InvalidSeek(f"cannot seek to {target} in {self.name}")
             self._position = target
             return target
 
