@@ -2,13 +2,16 @@
 
 Mirrors org.apache.hadoop.fs.viewfs.NflyFSystem. Rules:
 
-1. A file is written under a temporary name (`_nfly_tmp_NAME`) in every target, and renamed
+1. A file is written under a temporary name (`_nfly_tmp_NAME.ID`) in every target, and renamed
    in all when it is closed: nobody sees it before. A change counts when `minReplication` of
-   the targets have it; those that failed are logged, and lack it.
+   the targets have it; those that failed are logged, and lack it. Each writer has a temporary name
+   of its own.
 2. It is read from the first target that answers: local files, then as the key has them. With
    `readMostRecent` all are asked, and the newest is read.
 3. With `repairOnRead` opening a file copies it to the targets that lack it, and together with
    `readMostRecent` to those that have an older one.
+4. Of several writers that may not overwrite, the first target decides, which all of them rename
+   in first: who finds the name there goes on to no other target, and takes back what he renamed.
 
 Unlike Hadoop: a target that fails at `create` already is a target that failed, as later; a
 file that is there is replaced only if `overwrite` says so; a change that fewer than
@@ -156,7 +159,7 @@ class NflyFileSystem(FileSystem):
             )
             opened.append((target, stream))
 
-        output = _Output(self, name, opened, overwrite=overwrite)
+        output = _Output(self, name, temporary, opened, overwrite=overwrite)
         try:
             self._change("create", name, make)
         except errors.HowdahError:
@@ -313,8 +316,9 @@ class NflyFileSystem(FileSystem):
 
 
 def temporary_of(name: str) -> str:
-    """The name of a file while it is written."""
-    return paths.join(paths.parent_of(name) or paths.SEPARATOR, _TEMPORARY + paths.name_of(name))
+    """A name for a file while it is written, which no other writer has."""
+    own = f"{_TEMPORARY}{paths.name_of(name)}.{uuid.uuid4().hex}"
+    return paths.join(paths.parent_of(name) or paths.SEPARATOR, own)
 
 
 def _none_answers(
@@ -329,8 +333,7 @@ def _none_answers(
 def _copy(
     source: Target, status: FileStatus, target: Target, name: str, *, overwrite: bool
 ) -> None:
-    # Not the name that a writer has: its file would be taken away from it.
-    temporary = target.path(f"{temporary_of(name)}.{uuid.uuid4().hex}")
+    temporary = target.path(temporary_of(name))
     try:
         with (
             source.fs.open(source.path(name)) as reading,
@@ -353,12 +356,14 @@ class _Output:
         self,
         fs: NflyFileSystem,
         name: str,
+        temporary: str,
         opened: list[tuple[Target, FSDataOutputStream]],
         *,
         overwrite: bool,
     ) -> None:
         self._fs = fs
         self._name = name
+        self._temporary = temporary
         self._opened = self._all = opened
         self._overwrite = overwrite
         self._position = 0
@@ -422,15 +427,12 @@ class _Output:
         having = [target for target, _ in self._opened]
         for target, stream in self._all:
             if target not in having:
-                # What cannot be removed now is overwritten by the next writer of that name.
                 with contextlib.suppress(errors.HowdahError):
                     stream.close()
-                with contextlib.suppress(errors.HowdahError):
+                try:
                     target.fs.delete(target.path(self._temporary))
-
-    @property
-    def _temporary(self) -> str:
-        return temporary_of(self._name)
+                except errors.HowdahError as error:
+                    _log.warning("%s stays at %s: %s", self._temporary, target, error)
 
     def close(self) -> None:
         if self._closed:
@@ -442,12 +444,7 @@ class _Output:
             self.drop()
             raise
         try:
-            self._each(
-                "commit",
-                lambda to, _: to.fs.rename(
-                    to.path(self._temporary), to.path(self._name), overwrite=self._overwrite
-                ),
-            )
+            self._commit()
         finally:
             self._clean()
         now_ms = time.time_ns() // 1_000_000
@@ -455,3 +452,38 @@ class _Output:
             # So that none of them seems newer: as far as that can be had.
             with contextlib.suppress(errors.HowdahError):
                 target.fs.set_times(target.path(self._name), now_ms, now_ms)
+
+    def _commit(self) -> None:
+        """Give the file its name in every target. Raises PathExists where another one has it, and
+        may not be overwritten."""
+        renamed: list[Target] = []
+        taken: list[errors.PathExists] = []
+
+        def rename(to: Target, _: FSDataOutputStream) -> None:
+            if taken:
+                raise taken[0]
+            try:
+                to.fs.rename(
+                    to.path(self._temporary), to.path(self._name), overwrite=self._overwrite
+                )
+            except errors.PathExists as error:
+                taken.append(error)
+                raise
+            renamed.append(to)
+
+        try:
+            self._each("commit", rename)
+            if not taken:
+                return
+            refusal: errors.HowdahError = taken[0]
+        except errors.HowdahError as error:
+            refusal = error
+        self._opened = []
+        if not self._overwrite:
+            # The name was nobody's before: whoever is told that there is no file finds none.
+            for target in renamed:
+                try:
+                    target.fs.delete(target.path(self._name))
+                except errors.HowdahError as error:
+                    _log.warning("%s stays at %s: %s", self._name, target, error)
+        raise refusal
