@@ -332,6 +332,7 @@ class NamenodeActor:
                     return
             except (errors.HowdahError, OSError) as error:
                 log.error("namenode %s: %s; it is called again in 1 s", self.name, error)
+                self._keep_news_short()
                 self._pause(_LONGEST_PAUSE_S)
 
     def _refused(self, refusal: Refusal) -> bool:
@@ -359,7 +360,8 @@ class NamenodeActor:
         return True
 
     def _keep_news_short(self) -> None:
-        """A namenode that is away for long gets a full report instead of all the news."""
+        """A namenode that takes nothing for long gets a full report instead of all the news,
+        whatever its reason."""
         with self._changed:
             if self._news.is_too_long:
                 log.warning(

@@ -310,6 +310,37 @@ def test_a_namenode_that_is_away_for_long_gets_a_full_report_instead_of_all_the_
     assert "news" not in standby.names()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.RetriableError("not yet"),
+        errors.AccessDenied("datanode is not authorized"),
+        errors.RemoteError("a defect of the namenode"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_news_for_a_namenode_are_bounded_whatever_it_answers(
+    make_namenode: Make,
+    start_with: Start,
+    monkeypatch: pytest.MonkeyPatch,
+    error: errors.HowdahError,
+) -> None:
+    monkeypatch.setattr(incremental_reports, "MOST_KEPT", 3)
+    namenode = make_namenode()
+    subject = start_with({"": [namenode]}, heartbeat_s=0.02)
+    namenode.wait_for("report")
+    namenode.always["heartbeat"] = namenode.always["news"] = error
+    for number in range(50):
+        news = ReplicaReceived(ExtendedBlock(POOL, 5 + number, 1001, 100), subject.storage_id)
+        subject.inventory.apply(news)
+        subject.nameservices.tell(news)
+    wait_until(lambda: len(subject.actor._news) <= 3)
+    reports = namenode.names().count("report")
+    namenode.always.clear()
+    wait_until(lambda: namenode.names().count("report") > reports)
+    assert namenode.wait_for("report", reports + 1).reports[0].numberOfBlocks == 50
+
+
 def test_the_end_of_a_recovery_is_told_to_the_namenode_that_ordered_it(
     make_namenode: Make, start_with: Start
 ) -> None:
