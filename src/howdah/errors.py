@@ -12,10 +12,11 @@ This module imports nothing of the rest of howdah.
 
 from __future__ import annotations
 
+import copy
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 
 class HowdahError(Exception):
@@ -39,6 +40,15 @@ class HowdahError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is, for pickling and copying, whatever a class's constructor takes: an error
+        travels between processes (multiprocessing, joblib, dask, Spark's workers)."""
+        state = dict(self.__dict__)
+        if isinstance(self, OSError):
+            # Fields of the C structure, which are in no dictionary.
+            state |= {name: getattr(self, name) for name in _FIELDS_OF_OS_ERRORS}
+        return _again, (type(self), self.args), state
+
     def about(self, path: str | None, other: str | None = None) -> Self:
         """The same, with the path that it is about (and a second one) as `filename` (and
         `filename2`), as Python's own errors of files have them; what is known stays."""
@@ -52,7 +62,10 @@ class HowdahError(Exception):
         """The same, or one of its type with `path` in front of its message if that lacks it."""
         if path in self.message:
             return self.about(path)
-        return type(self)(f"{path}: {self.message}", java_class=self.remote_class).about(path)
+        named = copy.copy(self)
+        named.message = f"{path}: {self.message}"
+        named.args = (named.message,)
+        return named.about(path)
 
     def numbered_as(self, cause: Exception) -> Self:
         """The same, with the `errno` of what caused it, where both are an `OSError`."""
@@ -60,6 +73,18 @@ class HowdahError(Exception):
             as_os_error: OSError = self
             as_os_error.errno = cause.errno
         return self
+
+
+_FIELDS_OF_OS_ERRORS: Final = ("errno", "strerror", "filename", "filename2")
+
+
+def _again(cls: type[HowdahError], args: tuple[object, ...]) -> HowdahError:
+    """An error of the class without what its constructor does; its state follows."""
+    # Of several built-in classes this is the one with fields of its own, which makes them.
+    maker = OSError if issubclass(cls, OSError) else cls
+    error: HowdahError = maker.__new__(cls)
+    error.args = args
+    return error
 
 
 @contextmanager
