@@ -14,6 +14,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes import acls
 from howdah.namenode.inodes.inodes import Directory, INode
+from howdah.namenode.tree import reserved
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
 from howdah.storage.edits.edits import AclEntry, AclScope
@@ -61,6 +62,8 @@ class AclCalls:
         """The inode, for whoever may walk there."""
         self.check_enabled()
         _, found = self._core.resolve_checked(caller, path)
+        if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
+            return reserved.shown_dot_snapshot()
         return self._core.require(found, "cannot find {}")
 
     def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:

@@ -81,7 +81,7 @@ class Checks:
                 components = components[2:]
         elif len(components) > 2 and components[:2] == [".reserved", ".inodes"]:
             components = self._by_inode_id(path, components)
-        if paths.DOT_SNAPSHOT in components:
+        if self.namespace.snapshots.roots and paths.DOT_SNAPSHOT in components:
             trail = view_trail(self.namespace, components)
             if trail is not None:
                 return Resolved(paths.join(components), components, trail, in_snapshot=True)

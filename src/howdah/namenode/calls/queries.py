@@ -104,7 +104,9 @@ class Queries:
             if self._core.identity(caller).is_superuser:
                 return None
             raise
-        if isinstance(found.inode, DotSnapshot):
+        if isinstance(found.inode, DotSnapshot) or (
+            found.inode is None and reserved.is_dot_snapshot_of_root(found.components)
+        ):
             return reserved.shown_dot_snapshot()
         if found.inode is None and reserved.is_reserved(found.components):
             return reserved.shown_reserved()
@@ -154,6 +156,8 @@ class Queries:
             entries: list[INode | int] = []
             entries += reserved.listed_reserved(core.permissions.supergroup, 0)
             return Listing(entries, [".inodes", "raw"], 0)
+        if inode is None and reserved.is_dot_snapshot_of_root(found.components):
+            return Listing([], [], 0)
         if inode is None:
             if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is None:
                 above = paths.parent_of(found.path)

@@ -8,11 +8,18 @@ for every other call `/.reserved` does not exist.
 from __future__ import annotations
 
 from howdah.namenode.inodes.inodes import Directory
+from howdah.namenode.inodes.paths import DOT_SNAPSHOT
 
 
 def is_reserved(components: list[str]) -> bool:
     """Whether this is `/.reserved` itself."""
     return components == [".reserved"]
+
+
+def is_dot_snapshot_of_root(components: list[str]) -> bool:
+    """Whether this is `/.snapshot`. It is there, and empty, before the root is snapshottable:
+    in Hadoop the root can have snapshots from the start, and none is allowed."""
+    return components == [DOT_SNAPSHOT]
 
 
 def shown_reserved() -> Directory:

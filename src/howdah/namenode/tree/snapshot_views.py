@@ -90,8 +90,7 @@ class DotSnapshot(Directory):
     @property
     def _snapshots(self) -> list[Snapshot]:
         assert self.parent is not None, "it is in a directory"
-        root = self._source.snapshots.roots.get(self.parent.inode_id)
-        return [] if root is None else root.by_name()
+        return self._source.snapshots.roots[self.parent.inode_id].by_name()
 
     def child(self, name: str) -> INode | None:
         for snapshot in self._snapshots:
@@ -247,14 +246,11 @@ def quota_then(snapshots: Snapshots, directory: Directory, snapshot_id: int) -> 
 
 def view_trail(source: Namespace, components: list[str]) -> list[INode | None] | None:
     """As `Namespace.trail`, for a path with a component `.snapshot` below a snapshottable
-    directory, or below the root, which has an empty one until it is snapshottable; None for
-    every other path."""
+    directory; None for every other path."""
     at = components.index(DOT_SNAPSHOT)
     trail = source.trail(components[:at])
     directory = trail[-1]
-    if not isinstance(directory, Directory):
-        return None
-    if directory.inode_id not in source.snapshots.roots and directory is not source.root:
+    if not isinstance(directory, Directory) or directory.inode_id not in source.snapshots.roots:
         return None
     node: INode | None = DotSnapshot(source, directory)
     trail.append(node)

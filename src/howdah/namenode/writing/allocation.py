@@ -85,7 +85,7 @@ class Writing:
             raise errors.LeaseExpired(f"File is not open for writing: {where} {holder}")
         if writer != client_name or is_namenode_holder(client_name):
             raise errors.LeaseExpired(
-                f"Client (={client_name}) is not the lease owner (={writer}: {where}"
+                f"Client (={client_name}) is not the lease owner (={writer}: {where} {holder}"
             )
         last = inode.last_block
         if last is not None and last.truncating:
