@@ -30,6 +30,8 @@ from xml.parsers import expat
 
 from howdah import keys
 from howdah.errors import InvalidConfiguration
+from howdah.keys.guards import GUARDS
+from howdah.keys.names.of_servers import is_of_servers
 from howdah.keys.names.secret import HIDDEN, is_secret
 from howdah.kinds import Address, Key, parse_address
 
@@ -215,6 +217,17 @@ class Configuration:
             if reason is not None and value.strip() != keys.KNOWN[name].default:
                 yield name, reason
 
+    def guards_asked_for(self) -> Iterator[tuple[str, str, str]]:
+        """What asks for a protection that is not here: the key, what it asks for, and why."""
+        for name, value in self.items():
+            guard = GUARDS.get(name)
+            for word in guard.asked_for(value) if guard is not None else ():
+                yield name, word, guard.reason if guard is not None else ""
+
+    def unknown_to_servers(self) -> list[str]:
+        """Keys that are set and that servers of Hadoop's have, but none of these does."""
+        return [name for name, _ in self.items() if is_of_servers(name) and name not in GUARDS]
+
     def misspelt(self) -> Iterator[tuple[str, str]]:
         """What is set and is nearly the name of a key; the name, and the key that was meant."""
         for name, _ in self.items():
@@ -373,6 +386,10 @@ def check_protection(conf: Configuration) -> None:
             raise InvalidConfiguration(
                 f"{key.name} = true (from {conf.source(key.name)}) is not supported"
             )
+    for name, value, reason in conf.guards_asked_for():
+        raise InvalidConfiguration(
+            f"{name} = {value} (from {conf.source(name)}) is not supported: {reason}"
+        )
 
 
 def _escape(text: str) -> str:

@@ -95,13 +95,22 @@ def begin(options: Namespace) -> None:
 
 def check_configuration(conf: Configuration) -> None:
     """Name what an administrator has set without effect: misspelt keys, and those that howdah
-    knows but does not go by. Raises InvalidConfiguration for a value that cannot be read."""
-    from howdah.config import warn_of_misspelt
+    knows but does not go by. Raises InvalidConfiguration for a value that cannot be read, and
+    for a protection that is not here."""
+    from howdah.config import check_protection, warn_of_misspelt
 
     conf.check_values()
+    check_protection(conf)
     warn_of_misspelt(conf)
     for name, reason in conf.set_in_vain():
         _log.warning("%s (from %s) has no effect here: %s", name, conf.source(name), reason)
+    unknown = conf.unknown_to_servers()
+    if unknown:
+        _log.warning(
+            "%d keys of Hadoop's servers are set and have no effect here: %s",
+            len(unknown),
+            ", ".join(sorted(unknown)),
+        )
 
 
 def server_arguments(name: str) -> Arguments:

@@ -89,6 +89,10 @@ HADOOP_SECURITY_AUTHENTICATION = choice(
 HADOOP_SECURITY_AUTHORIZATION = boolean(
     "hadoop.security.authorization", False, "Whether service-level access lists are checked."
 )
+HADOOP_SECURITY_SENSITIVE_CONFIG_KEYS = optional_string(
+    "hadoop.security.sensitive-config-keys",
+    "More patterns of keys whose values /conf does not show, by commas or blanks.",
+)
 HADOOP_SECURITY_IMPERSONATION_PROVIDER_CLASS = optional_string(
     "hadoop.security.impersonation.provider.class",
     "Who says who may act for whom; DefaultImpersonationProvider is all that there is.",

@@ -112,6 +112,42 @@ DFS_PROTECTED_SUBDIRECTORIES_ENABLE = boolean(
     False,
     "Whether directories below those of fs.protected.directories are protected as well.",
 )
+DFS_REFORMAT_DISABLED = boolean(
+    "dfs.reformat.disabled", False, "Whether -format refuses directories that hold something."
+)
+DFS_NAMENODE_STARTUP_DELAY_BLOCK_DELETION_SEC = duration(
+    "dfs.namenode.startup.delay.block.deletion.sec",
+    "0",
+    "s",
+    "How long after its start a namenode has no replica deleted.",
+)
+DFS_NAMENODE_MAX_OBJECTS = integer(
+    "dfs.namenode.max.objects",
+    0,
+    "The most files, directories and blocks; 0: as many as memory holds.",
+    minimum=0,
+)
+DFS_PERMISSIONS_ALLOW_OWNER_SET_QUOTA = boolean(
+    "dfs.permissions.allow.owner.set.quota",
+    False,
+    "Whether the owner of the directory above sets quotas, too.",
+)
+DFS_STORAGE_POLICY_PERMISSIONS_SUPERUSER_ONLY = boolean(
+    "dfs.storage.policy.permissions.superuser-only",
+    False,
+    "Whether storage policies are set by superusers only.",
+)
+DFS_PERMISSIONS_CONTENTSUMMARY_SUBACCESS = boolean(
+    "dfs.permissions.ContentSummary.subAccess",
+    False,
+    "Whether a content summary first checks the access to all directories.",
+)
+DFS_NAMENODE_STORAGE_DIR_PERM = string(
+    "dfs.namenode.storage.dir.perm", "700", "The permissions of the metadata directories."
+)
+DFS_JOURNALNODE_EDITS_DIR_PERM = string(
+    "dfs.journalnode.edits.dir.perm", "700", "The permissions of a journal node's directory."
+)
 DFS_NAMENODE_SUPPORT_ALLOW_FORMAT = boolean(
     "dfs.namenode.support.allow.format", True, "Whether -format may erase what there is."
 )

@@ -54,6 +54,11 @@ WITHOUT_EFFECT: dict[str, str] = {
         "buffers are as large as packets": ("dfs.stream-buffer-size",),
         "`current` in a data directory is its user's alone (700), whatever is around it": (
             "dfs.datanode.data.dir.perm",
+            "dfs.namenode.storage.dir.perm",
+            "dfs.journalnode.edits.dir.perm",
+        ),
+        "a summary is refused wherever the caller may not look, in either case": (
+            "dfs.permissions.ContentSummary.subAccess",
         ),
         "a datanode reports when it registers, and tells of new blocks at once": (
             "dfs.blockreport.initialDelay",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
+from howdah import keys
 from howdah.web.http import Request, Response, answer, plain
 
 PATH: Final = "/conf"
@@ -31,7 +32,9 @@ class Property:
 
 def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     """The answer to a GET of `PATH`."""
-    shown = [without_secret(each) for each in sorted(properties, key=lambda each: each.name)]
+    found = sorted(properties, key=lambda each: each.name)
+    further = _further_patterns(found)
+    shown = [without_secret(each, further) for each in found]
     name = request.query.get("name")
     if name is not None:
         shown = [each for each in shown if each.name == name]
@@ -47,9 +50,22 @@ def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     return answer(200, _as_xml(shown).encode(), "text/xml; charset=utf-8")
 
 
-def without_secret(found: Property) -> Property:
+def _further_patterns(properties: Iterable[Property]) -> list[re.Pattern[str]]:
+    """Of `hadoop.security.sensitive-config-keys`: what the administrator calls a secret."""
+    name = keys.HADOOP_SECURITY_SENSITIVE_CONFIG_KEYS.name
+    listed = next((each.value for each in properties if each.name == name), "")
+    patterns = []
+    for word in re.split(r"[,\s]+", listed):
+        try:
+            patterns += [re.compile(word)] if word else []
+        except re.error:
+            patterns.append(re.compile(re.escape(word)))
+    return patterns
+
+
+def without_secret(found: Property, further: Iterable[re.Pattern[str]] = ()) -> Property:
     """The same, without its value where the key says that it is a secret."""
-    if _SECRET.search(found.name):
+    if _SECRET.search(found.name) or any(each.search(found.name) for each in further):
         return Property(found.name, _HIDDEN, found.source)
     return found
 

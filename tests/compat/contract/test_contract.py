@@ -25,7 +25,7 @@ from howdah.testing.internal.hadoop.clusters import ClusterServer
 from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_tests_class_path
 from howdah.testing.internal.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
 
-HERE = Path(__file__).parent
+STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
 CACHE = Path(__file__).parents[3] / ".cache"
 TIMEOUT_S = 1500  # for all of them, on a busy machine
 # The fixture runs all suites, in the time of the test that comes first.
@@ -229,7 +229,7 @@ def outcomes(
     classes = scratch / "classes"
     try:
         jars = os.pathsep.join([hadoop_tests_class_path(CACHE), hadoop_classpath])
-        compile_java(sorted(HERE.glob("*.java")), jars, classes)
+        compile_java(sorted(STAND_IN.glob("*.java")), jars, classes)
     except (NoHadoop, NoJava, NoCompiler) as error:
         pytest.skip(str(error))
     conf = {

@@ -24,13 +24,21 @@ class PolicyCalls:
     def set(self, caller: Caller, path: str, name: str) -> None:
         self._core.safe_mode.check(f"Cannot set storage policy for {path}")
         check_policies_enabled(self._core, "set")
+        self._check_superuser(caller)
         self._give(caller, path, policy_named(name))
 
     def unset(self, caller: Caller, path: str) -> None:
         """The directories above decide again."""
         self._core.safe_mode.check(f"Cannot unset storage policy for {path}")
         check_policies_enabled(self._core, "unset")
+        self._check_superuser(caller)
         self._give(caller, path, None)
+
+    def _check_superuser(self, caller: Caller) -> None:
+        """Raises AccessDenied where policies are the superuser's to set."""
+        core = self._core
+        if core.settings.policies_are_superusers:
+            core.permissions.check_superuser(core.identity(caller), "set storage policies")
 
     def _give(self, caller: Caller, path: str, policy: StoragePolicy | None) -> None:
         core = self._core

@@ -6,6 +6,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.permissions import Identity
+from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes.features import UNLIMITED
 from howdah.namenode.inodes.inodes import Directory
 from howdah.rpc.service import Caller
@@ -36,7 +38,8 @@ class QuotaCalls:
         used: then nothing more is let in.
         """
         core = self._core
-        core.permissions.check_superuser(core.identity(caller), "set quotas")
+        if not core.settings.owners_set_quotas:
+            core.permissions.check_superuser(core.identity(caller), "set quotas")
         core.safe_mode.check(f"Cannot set quota on {path}")
         for count in (names, space_bytes):
             if count < RESET:
@@ -44,7 +47,9 @@ class QuotaCalls:
                     f"Illegal value for nsQuota or ssQuota : {names} and {space_bytes}",
                     java_class="java.lang.IllegalArgumentException",
                 )
-        _, found = core.resolve_to_change(caller, path)
+        who, found = core.resolve_to_change(caller, path)
+        if core.settings.owners_set_quotas:
+            self._check_owner_above(who, found)
         directory = found.inode
         if directory is None:
             raise errors.PathNotFound(f"Directory does not exist: {found.path}")
@@ -69,3 +74,14 @@ class QuotaCalls:
         )
         if wanted != had:
             core.commit(edits.SetQuotaOp(found.path, *wanted))
+
+    def _check_owner_above(self, who: Identity, found: Resolved) -> None:
+        """Raises AccessDenied unless the caller owns the directory above, or is a superuser."""
+        permissions = self._core.permissions
+        if permissions.is_exempt(who):
+            return
+        if found.parent is None or found.parent.owner != who.user:
+            raise errors.AccessDenied(
+                f"Access denied for user {who.user}. Superuser or owner of parent folder privilege "
+                "is required"
+            )

@@ -165,6 +165,16 @@ class Checks:
                 self.permissions.check(who, inode, Access.WRITE)
                 return
 
+    def check_object_limit(self) -> None:
+        """Raises RemoteError where there are as many files, directories and blocks as there
+        may be."""
+        limit = self.settings.max_objects
+        namespace = self.namespace
+        if limit and len(namespace.inodes) + len(namespace.blocks) >= limit:
+            raise errors.RemoteError(
+                f"Exceeded the configured number of objects {limit} in the filesystem."
+            )
+
     def check_room(self, parent: Directory) -> None:
         limit = self.settings.max_directory_items
         if limit and len(parent.entries) >= limit:

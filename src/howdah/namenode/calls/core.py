@@ -144,6 +144,7 @@ class Core(Checks):
         self.when_broken: Callable[[str], None] = lambda why: None
         """Called when that happens: the shell stops."""
         self._active_since_ms = clock.monotonic_ms()
+        self._started_ms = self._active_since_ms
         self._expected_of_txid = 0
         self._has_role = False
         total = self.blocks.count_all()
@@ -254,6 +255,12 @@ class Core(Checks):
             if not node.storages or not all(s.reported for s in node.storages.values()):
                 return f"datanode {node.name} has not reported yet what it has"
         return None
+
+    @property
+    def keeps_replicas(self) -> bool:
+        """Whether no replica is deleted yet: this namenode started a moment ago."""
+        after_ms = self.settings.deletions_after_ms
+        return after_ms > 0 and self.clock.monotonic_ms() < self._started_ms + after_ms
 
     @property
     def return_left_ms(self) -> int:

@@ -42,6 +42,7 @@ class LinkCalls:
         if not create_parent:
             require_parent(found)
         core.check_parent_write(who, found)
+        core.check_object_limit()
         check_names(core, found)
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()

@@ -70,6 +70,13 @@ class Settings:
     safe_mode_extension_ms: int = 30_000
     complete_wait_ms: int = 3000
     deletions_per_command: int = 1000
+    deletions_after_ms: int = 0
+    """So long after its start a namenode has no replica deleted."""
+    max_objects: int = 0
+    """The most files, directories and blocks; 0: no bound."""
+    owners_set_quotas: bool = False
+    policies_are_superusers: bool = False
+    """Whether only superusers set storage policies."""
     max_report_leases: int = 6
     report_lease_ms: int = 300_000
     placement: Policy = BY_DEFAULT

@@ -55,6 +55,7 @@ class TreeCalls:
         for above in found.trail[:-1]:
             if above is not None and not isinstance(above, Directory):
                 raise errors.PathExists(f"Parent path is not a directory: {above.path}")
+        core.check_object_limit()
         check_names(core, found)
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()

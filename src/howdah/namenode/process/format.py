@@ -39,8 +39,8 @@ def format_namenode(
     log that it shares with other namenodes, too.
 
     Raises InconsistentStorage if a directory or the log holds something and `force` is not
-    given; StorageLocked if a namenode runs on one; InvalidConfiguration where
-    `dfs.namenode.support.allow.format` forbids it.
+    given, or `dfs.reformat.disabled` is set; StorageLocked if a namenode runs on one;
+    InvalidConfiguration where `dfs.namenode.support.allow.format` forbids it.
     """
     place = place_of(conf)
     conf = place.conf
@@ -51,6 +51,8 @@ def format_namenode(
             f"(from {conf.source(keys.DFS_NAMENODE_SUPPORT_ALLOW_FORMAT.name)}): "
             "this filesystem is not formatted"
         )
+    if conf.get(keys.DFS_REFORMAT_DISABLED):
+        force = False  # What holds something is refused below.
     roots: list[Path] = list(
         dict.fromkeys(
             [*conf.get(keys.DFS_NAMENODE_NAME_DIR), *conf.get(keys.DFS_NAMENODE_EDITS_DIR)]

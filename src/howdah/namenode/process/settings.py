@@ -83,6 +83,10 @@ def settings_from(conf: Configuration, block_pool_id: str) -> Settings:
             conf.get(keys.HOWDAH_NAMENODE_BLOCK_RECOVERY_TIMEOUT)
             or HEARTBEATS_OF_A_RECOVERY * heartbeat_s
         ),
+        deletions_after_ms=_ms(conf.get(keys.DFS_NAMENODE_STARTUP_DELAY_BLOCK_DELETION_SEC)),
+        max_objects=conf.get(keys.DFS_NAMENODE_MAX_OBJECTS),
+        owners_set_quotas=conf.get(keys.DFS_PERMISSIONS_ALLOW_OWNER_SET_QUOTA),
+        policies_are_superusers=conf.get(keys.DFS_STORAGE_POLICY_PERMISSIONS_SUPERUSER_ONLY),
         deletions_per_command=conf.get(keys.DFS_BLOCK_INVALIDATE_LIMIT),
         max_report_leases=conf.get(keys.DFS_NAMENODE_MAX_FULL_BLOCK_REPORT_LEASES),
         report_lease_ms=_ms(conf.get(keys.DFS_NAMENODE_FULL_BLOCK_REPORT_LEASE_LENGTH_MS)),

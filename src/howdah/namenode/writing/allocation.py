@@ -137,6 +137,7 @@ class Writing:
             check_commit(file, last, previous)
         if not file.is_complete_but_last:
             raise errors.NotReplicatedYet(f"Not replicated yet: {found.path}")
+        core.check_object_limit()
         limit = core.settings.max_blocks_per_file
         if limit and len(file.block_ids) >= limit:
             raise errors.RemoteError(

@@ -74,7 +74,7 @@ class Orders:
 
     def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
         core = self._core
-        if core.safe_mode.on:
+        if core.safe_mode.on or core.keeps_replicas:
             return []
         return core.blocks.invalidation.take(node, core.settings.deletions_per_command)
 
