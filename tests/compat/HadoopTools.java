@@ -84,6 +84,15 @@ public class HadoopTools {
       case "fsck": fsck(words); break;
       case "debug": debug(words); break;
       case "make": make(new File(words[0]), words[1], words[2]); break;
+      case "ordered":
+        settings = new String[] {"dfs.namenode.snapshot.deletion.ordered=true",
+            "dfs.namenode.snapshot.deletion.ordered.gc.period.ms=100"};
+        try {
+          ordered(new File(words[0]));
+        } finally {
+          settings = new String[0];
+        }
+        break;
       case "cached": cached(words[0], words[1]); break;
       case "list": list(words[0], Arrays.copyOfRange(words, 1, words.length)); break;
       case "upgrade": start(new File(words[0]), null, "-upgrade"); break;
@@ -306,6 +315,26 @@ public class HadoopTools {
     FSDataOutputStream late = fs.create(new Path("/later/open"));
     late.write(new byte[100]);
     late.hflush();
+  }
+
+  /**
+   * A filesystem in which snapshots are deleted in order: of three the youngest first, and then
+   * the oldest. Both are gone in the end, and one was made of a name that was free again.
+   */
+  static void ordered(File directory) throws Exception {
+    start(directory, new File(directory, "data"));
+    Path top = new Path("/d");
+    fs.mkdirs(top);
+    fs.allowSnapshot(top);
+    for (String name : new String[] {"s1", "s2", "s3"}) {
+      fs.mkdirs(new Path(top, "before-" + name));
+      fs.createSnapshot(top, name);
+    }
+    fs.deleteSnapshot(top, "s2");
+    fs.createSnapshot(top, "s2");
+    fs.deleteSnapshot(top, "s1");
+    while (fs.getSnapshotListing(top).length > 2) Thread.sleep(20);
+    fs.delete(new Path(top, "before-s1"), true);
   }
 
   static void attributes(String quota, String docs, String cold, String link) throws Exception {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
+from howdah.storage.edits.segment_scan import PlacedEdit, SegmentReader
 from howdah.storage.edits.segments import SegmentWriter, list_segments
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
@@ -79,6 +80,33 @@ def test_we_start_on_what_hadoop_upgraded_and_roll_it_back(
     assert version.ctime_ms > before.ctime_ms
     assert upgrading.roll_back(conf(top)) == before
     assert ours(top) == (["before"], before)
+
+
+@pytest.mark.req("FS-022")
+def test_we_start_from_a_log_in_which_snapshots_were_deleted_in_order(
+    hadoop_tools: Callable[..., None], tmp_path: Path
+) -> None:
+    """Hadoop logs the deletion twice: when it marks the snapshot, and when it deletes it."""
+    hadoop_tools("ordered", tmp_path)
+    hadoop_tools("stop")
+    root = tmp_path / "name"
+    (root / "in_use.lock").unlink(missing_ok=True)
+    loaded = load([root], [root])
+    for lock in loaded.locks:
+        lock.release()
+    assert [snapshot.name for snapshot in loaded.namespace.snapshots.all()] == ["s3", "s2"]
+    names = [deleted_name(placed.logged.edit) for placed in edits_in(root / "current")]
+    assert [name for name in names if name] == ["s2", "s1", "s2#1"]
+
+
+def deleted_name(edit: edits.Edit) -> str | None:
+    return edit.name if isinstance(edit, edits.DeleteSnapshotOp) else None
+
+
+def edits_in(current: Path) -> Iterator[PlacedEdit]:
+    for path in sorted(current.glob("edits_*")):
+        with path.open("rb") as source:
+            yield from SegmentReader(source, path.name)
 
 
 def test_hadoop_makes_our_upgrade_final(hadoop_tools: Callable[..., None], top: Path) -> None:

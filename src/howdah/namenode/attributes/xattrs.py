@@ -25,12 +25,11 @@ from howdah.namenode.calls.permissions import Access, Identity
 from howdah.namenode.calls.resolved import Resolved
 from howdah.namenode.inodes import paths, xattrs
 from howdah.namenode.inodes.inodes import STICKY_BIT, Directory, File, INode
-from howdah.namenode.inodes.xattrs import UNREADABLE_BY_SUPERUSER
+from howdah.namenode.inodes.xattrs import ENCRYPTION_ZONE, UNREADABLE_BY_SUPERUSER
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 
-ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
 NOT_FOUND: Final = "At least one of the attributes provided was not found."
 
 
@@ -51,6 +50,7 @@ class XAttrCalls:
         core.safe_mode.check(f"Cannot set XAttr on {path}")
         who = core.identity(caller)
         _check_namespace(who, xattr, is_raw=paths.is_raw(path))
+        xattrs.check_supported(path, (xattr,))
         found, inode = self._writable(caller, path, xattr)
         exists = any(xattrs.name_of(have) == xattrs.name_of(xattr) for have in inode.xattrs)
         _check_flags(xattr, exists=exists, create=create, replace=replace)

@@ -28,6 +28,7 @@ from howdah.namenode.images.rows import (
     children_in_order,
 )
 from howdah.namenode.images.snapshots import SnapshotRecords
+from howdah.namenode.inodes import xattrs
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import UNLIMITED, Quota
 from howdah.namenode.inodes.file_blocks import edit_blocks
@@ -247,7 +248,7 @@ def read_image(
         _load_caching(namespace, reader.cache())
     except OverflowError as error:
         raise errors.CorruptImage(f"image {name} is damaged: a number is too large") from error
-    except _Refused as error:
+    except (_Refused, errors.UnsupportedOperation) as error:
         raise errors.UnsupportedOperation(f"image {name} cannot be loaded: {error}") from None
     except Impossible as error:
         raise errors.CorruptImage(f"image {name} is damaged: {error}") from None
@@ -328,6 +329,7 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
     if record.acl:
         directory.acl = record.acl
     if record.xattrs:
+        xattrs.check_supported(f"its directory {record.name!r}", record.xattrs)
         directory.xattrs = record.xattrs
 
 

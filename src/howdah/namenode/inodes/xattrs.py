@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from howdah import errors
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 
 UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
@@ -15,6 +16,24 @@ UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.s
 SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
 """The mark of what a storage policy satisfier is to look at. As in Hadoop it is in the namespace
 of users: the satisfier takes it off by a call like any other."""
+ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
+_UNSUPPORTED: Final = {
+    ENCRYPTION_ZONE: "an encryption zone",
+    (
+        XAttrNamespace.SYSTEM,
+        "hdfs.erasurecoding.policy",
+    ): "a directory with an erasure coding policy",
+}
+"""Attributes by which Hadoop's namenode acts on what is written later."""
+
+
+def check_supported(path: str, new: Sequence[XAttr]) -> None:
+    """Raises UnsupportedOperation for an attribute that asks for what is not there: files would
+    silently be written without it."""
+    for xattr in new:
+        what = _UNSUPPORTED.get(name_of(xattr))
+        if what is not None:
+            raise errors.UnsupportedOperation(f"{path} is {what}, which is not supported")
 
 
 def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:

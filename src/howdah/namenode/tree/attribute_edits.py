@@ -73,6 +73,7 @@ class AttributeEdits:
 
     def _set_xattr(self, op: edits.SetXAttrOp) -> None:
         inode = self._existing(op.path, op)
+        xattrs.check_supported(op.path, op.xattrs)
         inode.xattrs = xattrs.with_set(inode.xattrs, op.xattrs)
         if xattrs.is_marked(op.xattrs):
             self._marks.follow(inode)
@@ -91,4 +92,5 @@ def begin_with(
     if acl:
         inode.mode, inode.acl = acls.stored_as(inode.mode, acl)
     if attributes:
+        xattrs.check_supported(inode.name, attributes)
         inode.xattrs = attributes

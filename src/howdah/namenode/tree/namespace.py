@@ -307,6 +307,10 @@ class Namespace:
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
+        if op.erasure_coding_policy_id != edits.REPLICATION_POLICY_ID:
+            raise errors.UnsupportedOperation(
+                f"OP_ADD of {op.path}: it is erasure coded, which is not supported"
+            )
         if name in parent.entries:
             old = parent.child(name)
             if not (op.overwrite and isinstance(old, File)):

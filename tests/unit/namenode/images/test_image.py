@@ -224,7 +224,7 @@ IN_A_SNAPSHOT: list[ed.Edit] = [ed.AllowSnapshotOp("/"), ed.CreateSnapshotOp("/"
                 *IN_A_SNAPSHOT,
                 ed.UpdateBlocksOp("/f", ()),
             ],
-            "UNDER_CONSTRUCTION",
+            "COMPLETE",
         ),
         (
             [
