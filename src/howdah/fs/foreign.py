@@ -7,6 +7,9 @@ Options for fsspec are configuration keys `fsspec.SCHEME.OPTION`, such as
 Such filesystems have neither owners nor modes, most no directories that outlive their
 last file, and not all rename in one step. What is missing says so (`path_capabilities`,
 `UnsupportedOperation`); a time of 0 is one that nobody knows.
+
+fsspec's `rm` and `mv` take names with `*`, `?` and `[` for patterns; paths here are names, so such
+files are removed and moved one by one.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from glob import has_magic
 from typing import Any, Final
 
 from howdah import errors
@@ -29,6 +33,10 @@ from howdah.options import CreateFlag
 
 NOT_BY_FSSPEC: Final = ("har", "hdfs", "howdah")
 """Schemes of Hadoop's, which are served as Hadoop does or not at all."""
+_WITHOUT_DIRECTORIES: Final = frozenset(
+    ("abfs", "az", "gcs", "gs", "lakefs", "oci", "ocilake", "oss", "s3", "s3a", "tos", "tosfs")
+)
+"""Object stores, where a directory is there once a file is in it."""
 _BLOCK_BYTES: Final = 32 << 20
 _BUFFER_BYTES: Final = 1 << 20
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
@@ -130,8 +138,19 @@ class ForeignFileSystem(FileSystem):
                     self.mkdirs(parent)
                 except errors.PathExists as error:
                     raise errors.ParentNotDirectory(f"{parent} is a file") from error
+        else:
+            self._check_parent(resolved)
         with _translated(resolved):
             return FSDataOutputStream(self._fs.open(full, "wb"), resolved)
+
+    def _check_parent(self, path: str) -> None:
+        """Raise `ParentNotDirectory`, or `PathNotFound` where directories are kept."""
+        parent = paths.parent_of(path) or paths.SEPARATOR
+        there = None if parent == paths.SEPARATOR else self._status_if_any(parent)
+        if there is not None and not there.is_directory:
+            raise errors.ParentNotDirectory(f"{parent} is a file").about(path)
+        if there is None and parent != paths.SEPARATOR and self.scheme not in _WITHOUT_DIRECTORIES:
+            raise errors.PathNotFound(f"Parent directory doesn't exist: {parent}").about(path)
 
     def _open_input(self, path: PathLike, buffer_size: int | None = None) -> FSDataInputStream:
         status = self.get_file_status(path)
@@ -165,7 +184,17 @@ class ForeignFileSystem(FileSystem):
         (source, full_source), (target, full_target) = self._full(src), self._full(dst)
         with errors.about(source, target), _translated(source):
             status = self._check_rename(source, target, overwrite)
-            self._fs.mv(full_source, full_target, recursive=status.is_directory)
+            if has_magic(full_source) and not self._moves_names():
+                self._copy_named(status, target)
+                self._remove_named(status)
+            else:
+                self._fs.mv(full_source, full_target, recursive=status.is_directory)
+
+    def _moves_names(self) -> bool:
+        """Whether a rename is the filesystem's own, and not fsspec's copy of a pattern."""
+        from fsspec import AbstractFileSystem
+
+        return type(self._fs).mv is not AbstractFileSystem.mv
 
     def _check_rename(self, source: str, target: str, overwrite: bool) -> FileStatus:
         """The status of the source. fsspec copies and removes, and checks nothing: a directory
@@ -208,11 +237,42 @@ class ForeignFileSystem(FileSystem):
                 raise errors.DirectoryNotEmpty(f"{resolved} is not empty").about(resolved)
             if resolved == paths.SEPARATOR:
                 return False  # As of every filesystem here: no slip of a finger empties a store.
+            if has_magic(full):
+                self._remove_named(status)
+                return True
             with _translated(resolved):
                 self._fs.rm(full, recursive=status.is_directory)
         except errors.PathNotFound:
             return False
         return True
+
+    def _remove_named(self, status: FileStatus) -> None:
+        """Remove a file, or a directory with all that is below it, by its name."""
+        resolved, full = self._full(status.path)
+        if status.is_directory:
+            for each in list(self.list_status_iter(resolved)):
+                self._remove_named(each)
+            with _translated(resolved):
+                if self._status_if_any(resolved) is not None:
+                    self._fs.rmdir(full)
+            return
+        with _translated(resolved):
+            try:
+                self._fs.rm_file(full)
+            except NotImplementedError as error:
+                raise errors.UnsupportedOperation(
+                    f"{resolved}: {self.scheme}:// takes such a name for a pattern"
+                ).about(resolved) from error
+
+    def _copy_named(self, source: FileStatus, target: str) -> None:
+        """Copy a file, or a directory with all that is below it, by its name."""
+        full_target = self._full(target)[1]
+        if source.is_file:
+            self._fs.cp_file(self._full(source.path)[1], full_target)
+            return
+        self._fs.makedirs(full_target, exist_ok=True)
+        for each in list(self.list_status_iter(source.path)):
+            self._copy_named(each, paths.join(target, each.name))
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         resolved, full = self._full(path)

@@ -161,3 +161,62 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(errors.UnsupportedOperation, match=r"gcs:// needs a package.*gcsfs"):
         connect("gcs://bucket/a")
+
+
+NAMES = ("r[1]", "r?", "r*", "[!x]1", "**", "[[]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_could_be_patterns_are_names(fs: FileSystem, root: str, name: str) -> None:
+    for each in (name, "r1"):
+        fs.write_bytes(f"{root}/files/{each}", each.encode())
+        fs.write_bytes(f"{root}/trees/{each}/d/part", each.encode())
+        fs.mkdirs(f"{root}/trees/{each}/none")
+    fs.rename(f"{root}/files/{name}", f"{root}/files/{name}.new")
+    fs.rename(f"{root}/trees/{name}", f"{root}/trees/{name}.new")
+    assert {status.name for status in fs.list_status(f"{root}/files")} == {"r1", f"{name}.new"}
+    assert fs.read_bytes(f"{root}/trees/{name}.new/d/part") == name.encode()
+    assert fs.is_directory(f"{root}/trees/{name}.new/none")
+    fs.rename(f"{root}/files/{name}.new", f"{root}/files/{name}")
+    fs.rename(f"{root}/trees/{name}.new", f"{root}/trees/{name}")
+    assert fs.delete(f"{root}/files/{name}")
+    assert fs.delete(f"{root}/trees/{name}", recursive=True)
+    assert [status.name for status in fs.list_status(f"{root}/files")] == ["r1"]
+    assert [status.name for status in fs.list_status(f"{root}/trees")] == ["r1"]
+    assert fs.read_bytes(f"{root}/trees/r1/d/part") == b"r1"
+    assert not fs.delete(f"{root}/files/{name}")
+
+
+def test_filesystem_that_takes_names_for_patterns_only_removes_nothing(
+    fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rm_file(path: str) -> None:
+        raise NotImplementedError
+
+    for name in ("r[1]", "r1"):
+        fs.write_bytes(f"{root}/{name}", b"")
+    monkeypatch.setattr(fs._fs, "rm_file", rm_file, raising=False)
+    with pytest.raises(errors.UnsupportedOperation, match="takes such a name for a pattern"):
+        fs.delete(f"{root}/r[1]")
+    assert len(fs.list_status(root)) == 2
+
+
+def test_file_without_its_parent_is_refused_where_that_is_wanted(fs: FileSystem, root: str) -> None:
+    with pytest.raises(errors.PathNotFound, match="Parent directory doesn't exist"):
+        fs.create(f"{root}/none/f", create_parent=False)
+    assert not fs.exists(f"{root}/none")
+    fs.write_bytes(f"{root}/file", b"x")
+    with pytest.raises(errors.ParentNotDirectory):
+        fs.create(f"{root}/file/f", create_parent=False)
+    with fs.create(f"{root}/f", create_parent=False) as out:
+        out.write(b"there")
+    assert fs.read_bytes(f"{root}/f") == b"there"
+    assert fs.read_bytes(f"{root}/file") == b"x"
+
+
+def test_object_stores_have_a_parent_once_a_file_is_in_it(
+    fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fs, "scheme", "oss")
+    monkeypatch.setattr(fs, "_full", lambda path: (str(path), str(path)))
+    fs._check_parent("/bucket/none/f")

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from howdah import errors, keys
 from howdah.config import Configuration
@@ -28,9 +27,11 @@ from howdah.fs.local.rename import rename_new
 from howdah.fs.local.status import (
     BLOCK_SIZE_BYTES,
     from_os_error,
+    group_id,
     link_status_of,
     status_of,
     translated,
+    user_id,
 )
 from howdah.fs.local.streams import LocalInput, LocalOutput, RawOutput
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
@@ -41,6 +42,8 @@ from howdah.options import CreateFlag, check_mode
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777
+_UNCHANGED = -1
+"""An owner or group that `chown` leaves as it is."""
 _READ_BUFFER_BYTES = 64 * 1024
 _WRITE_PACKET_BYTES = 64 * 1024
 _CAPABILITIES = frozenset(
@@ -425,12 +428,13 @@ class RawLocalFileSystem(FileSystem):
         if not owner and not group:
             raise errors.IllegalArgument("set_owner needs an owner, a group, or both")
         target = self.resolve(path)
-        names: dict[str, Any] = {"user": owner or None, "group": group or None}
+        try:
+            uid = user_id(owner) if owner else _UNCHANGED
+            gid = group_id(group) if group else _UNCHANGED
+        except LookupError as error:
+            raise errors.IllegalArgument(f"`{target}': {error.args[0]}") from error
         with translated(target):
-            try:
-                shutil.chown(target, **names)
-            except LookupError as error:
-                raise errors.IllegalArgument(f"`{target}': {error.args[0]}") from error
+            os.chown(target, uid, gid)
 
     def set_times(self, path: PathLike, mtime_ms: int = -1, atime_ms: int = -1) -> None:
         target = self.resolve(path)

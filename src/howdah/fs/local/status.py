@@ -20,6 +20,8 @@ BLOCK_SIZE_BYTES = 32 << 20
 """What Hadoop says of local files, which have no blocks (`fs.local.block.size`)."""
 
 _MODE_BITS = 0o1777
+_MOST_ID = 2**32 - 2
+"""The number behind it says "as it was" to the system."""
 _ERRORS: dict[int, type[errors.HowdahError]] = {
     errno.ENOENT: errors.PathNotFound,
     # What lies below a file doesn't exist, to whoever looks for it.
@@ -119,3 +121,29 @@ def _group_name(number: int) -> str:
         return grp.getgrgid(number).gr_name
     except KeyError:
         return str(number)
+
+
+def user_id(name: str) -> int:
+    """The id of a user: by name, else the number itself, as of chown(1). Raises LookupError."""
+    import pwd
+
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return _number(name, "user")
+
+
+def group_id(name: str) -> int:
+    """The id of a group: by name, else the number itself. Raises LookupError."""
+    import grp
+
+    try:
+        return grp.getgrnam(name).gr_gid
+    except (KeyError, ValueError):
+        return _number(name, "group")
+
+
+def _number(name: str, what: str) -> int:
+    if name.isascii() and name.isdigit() and int(name) <= _MOST_ID:
+        return int(name)
+    raise LookupError(f"no such {what}: {name!r}")

@@ -1011,6 +1011,24 @@ def test_an_unknown_owner_is_named(any_fs: RawLocalFileSystem, tmp_path: Path) -
         any_fs.set_owner(tmp_path / "f")
 
 
+def test_set_owner_takes_numbers(
+    any_fs: RawLocalFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As chown(1), and as a status says of ids without a name."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "chown", lambda path, uid, gid: asked.append((uid, gid)))
+    any_fs.set_owner(tmp_path / "f", "54321", "65432")
+    any_fs.set_owner(tmp_path / "f", owner="0054321")
+    any_fs.set_owner(tmp_path / "f", group="4294967294")
+    assert asked == [(54321, 65432), (54321, -1), (-1, 4294967294)]
+    for name in ("-1", "1_000", "4294967295", "٣", "1 ", "0x1", "a\0b"):
+        with pytest.raises(errors.IllegalArgument, match="no such user"):
+            any_fs.set_owner(tmp_path / "f", name)
+        with pytest.raises(errors.IllegalArgument, match="no such group"):
+            any_fs.set_owner(tmp_path / "f", group=name)
+    assert len(asked) == 3
+
+
 def test_set_owner_to_oneself(any_fs: RawLocalFileSystem, tmp_path: Path) -> None:
     put(any_fs, tmp_path / "f")
     status = any_fs.get_file_status(tmp_path / "f")
