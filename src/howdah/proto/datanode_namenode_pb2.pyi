@@ -214,16 +214,18 @@ class NNHAStatusHeartbeatProto(_message.Message):
     def __init__(self, state: _Optional[_Union[NNHAStatusHeartbeatProto.State, str]] = ..., txid: _Optional[int] = ...) -> None: ...
 
 class DatanodeRegistrationProto(_message.Message):
-    __slots__ = ("datanodeID", "storageInfo", "keys", "softwareVersion")
+    __slots__ = ("datanodeID", "storageInfo", "keys", "softwareVersion", "shownVersion")
     DATANODEID_FIELD_NUMBER: _ClassVar[int]
     STORAGEINFO_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     SOFTWAREVERSION_FIELD_NUMBER: _ClassVar[int]
+    SHOWNVERSION_FIELD_NUMBER: _ClassVar[int]
     datanodeID: _types_pb2.DatanodeIDProto
     storageInfo: StorageInfoProto
     keys: ExportedBlockKeysProto
     softwareVersion: str
-    def __init__(self, datanodeID: _Optional[_Union[_types_pb2.DatanodeIDProto, _Mapping]] = ..., storageInfo: _Optional[_Union[StorageInfoProto, _Mapping]] = ..., keys: _Optional[_Union[ExportedBlockKeysProto, _Mapping]] = ..., softwareVersion: _Optional[str] = ...) -> None: ...
+    shownVersion: str
+    def __init__(self, datanodeID: _Optional[_Union[_types_pb2.DatanodeIDProto, _Mapping]] = ..., storageInfo: _Optional[_Union[StorageInfoProto, _Mapping]] = ..., keys: _Optional[_Union[ExportedBlockKeysProto, _Mapping]] = ..., softwareVersion: _Optional[str] = ..., shownVersion: _Optional[str] = ...) -> None: ...
 
 class DatanodeCommandProto(_message.Message):
     __slots__ = ("cmdType", "balancerCmd", "blkCmd", "recoveryCmd", "finalizeCmd", "keyUpdateCmd", "registerCmd", "blkIdCmd", "blkECReconstructionCmd")

@@ -17,12 +17,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
-from howdah import errors
+from howdah import __version__, errors
 from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
 NAMENODE_LAYOUT_VERSION: Final = LAYOUT_VERSION
 DATANODE_LAYOUT_VERSION: Final = -57
 """Block files in two levels of 32 directories; unchanged since Hadoop 2.8."""
+
+SHOWN_VERSION: Final = f"howdah {__version__}"
+"""What a server says of its version to people, wherever it is asked: a datanode to
+`dfsadmin -getDatanodeInfo`, and to namenodes for their pages and logs."""
 
 RandomBelow: TypeAlias = Callable[[int], int]
 """A source of randomness: a number from 0 to one less than the argument

@@ -18,13 +18,14 @@ from howdah.datanode.keeper.inventory import VolumeFailures, VolumeState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.version import DATANODE_LAYOUT_VERSION
+from howdah.storage.version import DATANODE_LAYOUT_VERSION, SHOWN_VERSION
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import NO_TOKEN, DatanodeAddress
 
 SOFTWARE_VERSION = "3.5.0"
-"""The Hadoop whose protocols are spoken: a namenode refuses datanodes that are too old."""
+"""The Hadoop whose protocols are spoken: a namenode refuses datanodes that are too old. People are
+told `SHOWN_VERSION`."""
 
 _MASK = (1 << 64) - 1
 
@@ -68,6 +69,7 @@ def registration(node: DatanodeAddress, namespace: Namespace) -> pb.DatanodeRegi
             currentKey=pb.BlockKeyProto(keyId=0, expiryDate=0),
         ),
         softwareVersion=SOFTWARE_VERSION,
+        shownVersion=SHOWN_VERSION,
     )
 
 

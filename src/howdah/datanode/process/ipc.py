@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from howdah import __version__, errors
+from howdah import errors
 from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
 from howdah.datanode.disk_balancer.checks import Submitted
 from howdah.datanode.disk_balancer.worker import DiskBalancer
@@ -22,6 +22,7 @@ from howdah.diskbalancer.status import state_text
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Service
+from howdah.storage.version import SHOWN_VERSION
 from howdah.transfer.blocks import ExtendedBlock
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
@@ -65,7 +66,7 @@ class ClientDatanodeProtocol:
     ) -> pb.GetDatanodeInfoResponseProto:
         return pb.GetDatanodeInfoResponseProto(
             localInfo=types_pb2.DatanodeLocalInfoProto(
-                softwareVersion=f"howdah {__version__}",
+                softwareVersion=SHOWN_VERSION,
                 configVersion="core-site, hdfs-site",
                 uptime=int(time.monotonic() - self._started_s),
             )

@@ -60,8 +60,8 @@ class Roles:
         context, before = self._context, self._current
         context.check_transition(state)
         role = self._roles.get(state)
-        log.info("the namenode is %s and becomes %s", context.state.value, state.value)
         if state is HAState.ACTIVE:
+            self._tell(state)
             self._stop(before, state)
             assert role is not None, "a namenode can be active"
             try:
@@ -81,6 +81,8 @@ class Roles:
         """The first half of becoming something else than active: nothing more is served or
         begun. What the former role has left, such as a log, may end beside the loop until
         `arrive`."""
+        self._context.check_transition(state)
+        self._tell(state)
         self._context.enter(state)
         self._leaving, self._current = self._current, None
         if self._leaving is not None:
@@ -94,6 +96,9 @@ class Roles:
         if role is not None:
             role.start()
         self._current = role
+
+    def _tell(self, state: HAState) -> None:
+        log.info("the namenode is %s and becomes %s", self._context.state.value, state.value)
 
     def _stop(self, role: Role | None, state: HAState) -> None:
         self._current = None

@@ -90,11 +90,16 @@ class Transitions:
                 await self._step_down(state)
 
     async def _step_down(self, state: HAState) -> None:
+        began_s = time.monotonic()
         self._roles.leave(state)
         try:
             if self._log.is_open:
                 await _beside(self._log.end)
             self._roles.arrive()
+            log.info(
+                "%s from transaction %d on, after %.0f ms",
+                *(state.value, self._core.last_txid, (time.monotonic() - began_s) * 1000),
+            )
         except Exception as error:
             # Also a defect: this process is no active and no standby.
             why = f"the log could not be ended when the namenode became {state.value}: {error}"

@@ -166,6 +166,8 @@ class HAService:
                 f"Request from ZK failover controller at {caller.address} denied since automatic "
                 "HA is not enabled"
             )
+        who = "a failover controller" if info.reqSource == pb.REQUEST_BY_ZKFC else "somebody"
+        log.info("%s (%s at %s) orders to %s", who, caller.user, caller.address, what)
         return self._changes
 
     def _change(self, changes: RoleChanges, state: str, answer: Message) -> Deferred:

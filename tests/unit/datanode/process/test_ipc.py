@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from howdah import errors
+from howdah import __version__, errors
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import (
     Event,
@@ -35,6 +35,7 @@ from howdah.proto import rpc_pb2
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.storage.version import SHOWN_VERSION
 from howdah.testing.waiting import wait_until
 
 Lab = Any
@@ -104,7 +105,7 @@ def test_the_datanode_says_what_it_is(ipc: Ipc) -> None:
     answer = ipc.client().call(
         "getDatanodeInfo", pb.GetDatanodeInfoRequestProto(), pb.GetDatanodeInfoResponseProto
     )
-    assert answer.localInfo.softwareVersion.startswith("howdah ")
+    assert answer.localInfo.softwareVersion == SHOWN_VERSION == f"howdah {__version__}"
     assert answer.localInfo.uptime >= 0
 
 

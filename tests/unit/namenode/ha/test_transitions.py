@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,26 @@ def test_a_takeover_that_fails_leaves_a_standby_and_a_log_that_others_can_have(
         await mkdir(standby, "/after")
         for path in ("/before", "/by-another", "/after"):
             assert standby.core.namespace.find(path) is not None
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-052", "FS-053")
+def test_a_handover_is_in_the_log_of_both(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    """Of the one that was active no other line tells when it stopped, and where its log ends."""
+
+    async def scenario(pair: Pair) -> None:
+        former = pair.start("nn0")
+        with caplog.at_level(logging.INFO):
+            await become(former, ACTIVE)
+            await become(former, STANDBY)
+        said = [record.getMessage() for record in caplog.records]
+        began = said.index("the namenode is active and becomes standby")
+        last_txid = former.core.last_txid
+        (ended,) = (n for n, line in enumerate(said) if "standby from transaction" in line)
+        assert f"standby from transaction {last_txid} on, after" in said[ended]
+        assert said.index("the namenode is standby and becomes active") < began < ended
+        assert f"the log is closed at transaction {last_txid}" in said[began:ended]
 
     run(pair, scenario)
 

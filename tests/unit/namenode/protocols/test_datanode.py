@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from howdah import errors
+from howdah.datanode.keeper.reports import Namespace, registration
 from howdah.namenode.blocks.block_map import SLICE_REPLICAS
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
@@ -17,6 +19,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.storage.edits import edits
+from howdah.storage.version import SHOWN_VERSION
 from howdah.testing.in_memory import (
     CLUSTER,
     POOL_ID,
@@ -25,6 +28,7 @@ from howdah.testing.in_memory import (
     Replica,
     outcome,
 )
+from howdah.transfer.blocks import DatanodeAddress
 
 Nodes = list[InMemoryDatanode]
 INVALIDATE, TRANSFER = dn.BlockCommandProto.INVALIDATE, dn.BlockCommandProto.TRANSFER
@@ -59,6 +63,32 @@ def test_registered_datanode_is_known_by_where_it_called_from(namenode: InMemory
     assert isinstance(answer, dn.RegisterDatanodeResponseProto)
     assert answer.registration.datanodeID.ipAddr == "10.1.2.3"
     assert node.known.name == "10.1.2.3:9866"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"), [(SHOWN_VERSION, SHOWN_VERSION), (None, "3.5.0")], ids=["ours", "Hadoop"]
+)
+def test_page_and_log_have_the_version_that_the_datanode_says_of_itself(
+    namenode: InMemoryNamenode,
+    caplog: pytest.LogCaptureFixture,
+    shown: str | None,
+    expected: str,
+) -> None:
+    node = InMemoryDatanode(namenode, "dn", "10.0.0.1", {"DS": {}})
+    registration = node.registration()
+    if shown is not None:
+        registration.shownVersion = shown
+    request = dn.RegisterDatanodeRequestProto(registration=registration)
+    with caplog.at_level(logging.INFO):
+        namenode.call("registerDatanode", request, address="10.0.0.1")
+    assert f"version {expected})" in caplog.text
+    assert node.known.identity.software_version == expected
+
+
+def test_a_datanode_tells_namenodes_the_version_of_the_protocols_and_the_one_for_people() -> None:
+    node = DatanodeAddress("10.0.0.1", "dn", "uuid", 9866, 9864, 9867)
+    told = registration(node, Namespace(7, "CID-1", 0, "BP-1", "3.5.0"))
+    assert (told.softwareVersion, told.shownVersion) == ("3.5.0", SHOWN_VERSION)
 
 
 def registering(namenode: InMemoryNamenode, peer: str, **claims: Any) -> str:

@@ -180,3 +180,10 @@ def test_trouble_is_told_to_who_monitors_the_health() -> None:
     world.trouble = "The NameNode has no resources available"
     with pytest.raises(errors.HealthCheckFailed, match="no resources"):
         world.check_health()
+
+
+def test_an_order_is_in_the_log_with_who_gave_it(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(automatic=True)
+    with caplog.at_level("INFO"):
+        world.order("STANDBY", CONTROLLER)
+    assert "a failover controller (root at 10.0.0.9) orders to become a standby" in caplog.text

@@ -49,7 +49,7 @@ class Registrations:
             info_port=told.infoPort,
             ipc_port=told.ipcPort,
             info_secure_port=told.infoSecurePort,
-            software_version=registration.softwareVersion,
+            software_version=registration.shownVersion or registration.softwareVersion,
         )
         self.check_allowed(identity)
         self._check_rival(identity)
