@@ -61,7 +61,40 @@ def load(current: Path, suspect_txid: int | None = None) -> tuple[JournalState, 
     ends: Ends = {}
     for segment in list_segments(current):
         _load_segment(state, ends, segment, segment.first_txid == suspect_txid)
+    _check_promises(current, state)
     return state, ends
+
+
+def _check_promises(current: Path, state: JournalState) -> None:
+    """The files have to be of one time: a promise that was lost, or is an older one, would let a
+    writer go on that was fenced, or rank this node's edits behind those of an earlier writer.
+
+    What a segment's first record needs is written before it, in this order: the promise, the
+    writer's epoch, the segment. Raises InconsistentStorage.
+    """
+    advice = (
+        "Bring the file back; or, while the other nodes have a majority, empty the directory and "
+        "let the node take the place of a lost one (dfs.journalnode.enable.sync.format = true)"
+    )
+    if state.promised_epoch < state.writer_epoch:
+        raise errors.InconsistentStorage(
+            f"{current / LAST_PROMISED} has epoch {state.promised_epoch}, and {LAST_WRITER} the "
+            f"later epoch {state.writer_epoch}: it was lost, or is an older copy. {advice}"
+        )
+    for first_txid, decision in state.decisions.items():
+        if state.promised_epoch < decision.epoch:
+            raise errors.InconsistentStorage(
+                f"{current / LAST_PROMISED} has epoch {state.promised_epoch}, and the decision "
+                f"about segment {first_txid} is of epoch {decision.epoch}: it was lost, or is an "
+                f"older copy. {advice}"
+            )
+    for segment in state.segments.values():
+        is_of_a_writer = segment.in_progress and segment.first_txid not in state.decisions
+        if not state.writer_epoch and is_of_a_writer and not segment.is_empty:
+            raise errors.InconsistentStorage(
+                f"{current / LAST_WRITER} is missing, and a writer began "
+                f"{in_progress_name(segment.first_txid)} here. {advice}"
+            )
 
 
 def set_aside(path: Path, suffix: str) -> None:
