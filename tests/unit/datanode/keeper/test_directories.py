@@ -163,3 +163,29 @@ def test_without_any_directory_nothing_starts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(errors.InconsistentStorage):
         DataDirectories.open([("DISK", tmp_path / "file" / "below")], tolerated=-1)
+
+
+POOL = "BP-1-127.0.0.1-1"
+FAULTS = {"empty": b"", "cut": b"#Thu Jan 01\nstorageID=DS-", "garbage": b"\xf0\x00garbage" * 9}
+
+
+@pytest.mark.parametrize("content", [None, *FAULTS.values()], ids=["gone", *FAULTS])
+@pytest.mark.parametrize("which", ["current/VERSION", f"current/{POOL}/current/VERSION"])
+def test_a_version_that_is_lost_makes_nothing_new_over_what_is_there(
+    tmp_path: Path, which: str, content: bytes | None
+) -> None:
+    root = tmp_path / "a"
+    before = open_and_join(root)
+    replica = root / "current" / POOL / "current" / "finalized" / "blk_1"
+    replica.write_bytes(b"data")
+    if content is None:
+        (root / which).unlink()
+    else:
+        (root / which).write_bytes(content)
+    if content is None and POOL in which:
+        # The directory's name and the namenode say the same as the file did.
+        assert open_and_join(root) == before
+    else:
+        with pytest.raises(errors.HowdahError, match=str(root)):
+            open_and_join(root)
+    assert replica.read_bytes() == b"data"
