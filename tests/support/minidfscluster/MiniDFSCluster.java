@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -41,6 +42,7 @@ import org.apache.hadoop.hdfs.server.namenode.NameNode;
 import org.apache.hadoop.hdfs.server.namenode.RemoteNameNode;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
 import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.test.GenericTestUtils;
 
 /**
@@ -103,6 +105,7 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("namespaces", wanted.nameservice == null ? wanted.nameNodes : 1);
     call.put("namenodes", wanted.nameservice == null ? 1 : wanted.nameNodes);
     call.put("format", wanted.format);
+    call.put("groups", groupsOfTests());
     JsonNode made = control.ask(call);
     id = made.get("cluster").asInt();
     for (JsonNode namenode : made.get("namenodes")) {
@@ -158,6 +161,29 @@ public class MiniDFSCluster implements AutoCloseable {
     }
   }
 
+  /** The groups that tests gave their users: "user=group,group;user=". */
+  private static String groupsOfTests() throws IOException {
+    StringBuilder found = new StringBuilder();
+    try {
+      Field groups = UserGroupInformation.class.getDeclaredField("groups");
+      groups.setAccessible(true);
+      Object testing = groups.get(null);
+      if (testing == null || !testing.getClass().getSimpleName().equals("TestingGroups")) {
+        return "";
+      }
+      Field mapping = testing.getClass().getDeclaredField("userToGroupsMapping");
+      mapping.setAccessible(true);
+      for (Map.Entry<?, ?> user : ((Map<?, ?>) mapping.get(testing)).entrySet()) {
+        List<String> names = new ArrayList<>();
+        ((Collection<?>) user.getValue()).forEach(name -> names.add(name.toString()));
+        found.append(user.getKey()).append('=').append(String.join(",", names)).append(';');
+      }
+    } catch (ReflectiveOperationException error) {
+      throw new IOException(error);
+    }
+    return found.toString();
+  }
+
   /** What a test has set itself; the addresses and directories of servers are not for it to say. */
   private static Map<String, String> valuesSetIn(Configuration conf) {
     Map<String, String> values = new TreeMap<>();
@@ -168,6 +194,8 @@ public class MiniDFSCluster implements AutoCloseable {
       if (!isDefault
           && name.matches("(dfs|fs|hadoop|io|ipc)\\..*")
           && !name.equals(KEPT_CONNECTION)
+          // Some tests set it together with what they are about.
+          && !name.equals("hadoop.security.authorization")
           && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")) {
         values.put(name, entry.getValue());
       }

@@ -23,6 +23,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsFileStatus;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
 import org.apache.hadoop.ipc.RefreshCallQueueProtocol;
+import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.security.RefreshUserMappingsProtocol;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.authorize.RefreshAuthorizationPolicyProtocol;
@@ -161,7 +162,10 @@ public class RemoteNameNode {
                         .getProxy();
                 return method.invoke(proxy2, arguments);
               } catch (InvocationTargetException error) {
-                throw error.getCause();
+                // As the namenode itself throws it.
+                throw error.getCause() instanceof RemoteException
+                    ? ((RemoteException) error.getCause()).unwrapRemoteException()
+                    : error.getCause();
               }
             });
   }

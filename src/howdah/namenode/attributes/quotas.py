@@ -64,8 +64,6 @@ class QuotaCalls:
             if space_bytes != KEEP_QUOTA:
                 core.commit(edits.SetQuotaByStorageTypeOp(found.path, kind, space_bytes))
             return
-        if not found.components and names == RESET:
-            names = KEEP_QUOTA  # The root has a bound on its names at any time.
         have = directory.quota
         had = (UNLIMITED, UNLIMITED) if have is None else (have.namespace, have.space_bytes)
         wanted = (

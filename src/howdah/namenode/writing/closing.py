@@ -63,6 +63,8 @@ class Closing:
                 repeated.outcome = True
                 return repeated
             raise
+        if last is not None and self._writing.has_abandoned(file, last.block_id):
+            last = None  # The writer closes the file behind what came before.
         pending = PendingClose(file.inode_id, client_name, last, deadline_ms)
         is_there = file is found.inode and not found.in_snapshot
         self._close_if_safe(pending, file, found.path if is_there else None)

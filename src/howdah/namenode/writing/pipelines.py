@@ -121,16 +121,19 @@ class PipelineCalls:
 
     def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
         block = self._core.namespace.blocks.get(named.block_id)
-        missing = errors.RemoteError(
-            f"blk_{named.block_id}_{named.generation_stamp} does not exist or is not under "
-            "construction"
+        name = f"blk_{named.block_id}_{named.generation_stamp}"
+        if block is None:
+            raise errors.RemoteError(f"{name} does not exist.")
+        # Whoever asks, as in Hadoop: a block that is complete has no writer.
+        settled = errors.RemoteError(
+            f"Unexpected BlockUCState: {name} is {block.state.name} but not UNDER_CONSTRUCTION"
         )
-        if block is None or block.state is BlockState.COMPLETE:
-            raise missing
+        if block.state is BlockState.COMPLETE:
+            raise settled
         file = self._core.namespace.file_of(block)
         file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
         if block.is_settled:
-            raise missing  # The block behind it was abandoned: its length is final.
+            raise settled  # The block behind it was abandoned: its length is final.
         return file, block

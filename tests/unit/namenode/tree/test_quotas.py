@@ -331,8 +331,9 @@ def test_clearing_the_roots_quotas_leaves_the_bound_on_its_names(client: Any) ->
     set_quota(client, "/", -1, -1)
     assert bounds() == unbounded
     set_quota(client, "/", 9)
-    set_quota(client, "/", -1)
     assert bounds()[0] == 9
+    set_quota(client, "/", -1)
+    assert bounds() == unbounded
 
 
 def test_usage_says_what_each_storage_type_takes(client: Any, nodes: Nodes) -> None:

@@ -391,6 +391,31 @@ def test_writer_may_abandon_a_block_with_synced_bytes(client: Any, nodes: Nodes)
         )
 
 
+def test_writer_closes_the_file_behind_the_block_that_it_abandoned(
+    client: Any, nodes: Nodes
+) -> None:
+    client.create("/a")
+    first = client.store(client.add_block("/a"), BLOCK)
+    last = client.add_block("/a", first)
+    client.fsync("/a", 7)
+    client.abandon("/a", last.b)
+    last.b.numBytes = 7
+    assert client.complete("/a", last.b) is True
+    assert length_of(client, "/a") == BLOCK
+
+
+def test_block_that_the_namenode_never_knew_does_not_close_a_file(
+    client: Any, nodes: Nodes
+) -> None:
+    client.create("/a")
+    first = client.store(client.add_block("/a"), BLOCK)
+    last = client.add_block("/a", first).b
+    client.abandon("/a", last)
+    last.blockId += 1
+    with pytest.raises(errors.RemoteError, match="the client's last block is"):
+        client.complete("/a", last)
+
+
 def test_block_that_a_snapshot_shows_is_not_abandoned(client: Any, nodes: Nodes) -> None:
     client.mkdirs("/d")
     client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/d"))

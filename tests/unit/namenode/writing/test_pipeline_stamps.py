@@ -123,7 +123,7 @@ def test_pipeline_of_an_earlier_block_cannot_change(client: Any, nodes: Nodes) -
 
 def test_complete_block_gets_no_new_stamp(client: Any, nodes: Nodes) -> None:
     client.write("/a", 10)
-    with pytest.raises(errors.RemoteError, match="not under construction"):
+    with pytest.raises(errors.RemoteError, match="but not UNDER_CONSTRUCTION"):
         stamped(client, client.locations("/a").blocks[0].b)
 
 
@@ -136,7 +136,7 @@ def test_pipeline_of_a_block_of_final_length_cannot_change(
     first.numBytes = 1024
     second = client.add_block("/a", first)
     client.abandon("/a", second.b)
-    with pytest.raises(errors.RemoteError, match="is not under construction"):
+    with pytest.raises(errors.RemoteError, match="but not UNDER_CONSTRUCTION"):
         client.call(
             "updateBlockForPipeline",
             pb.UpdateBlockForPipelineRequestProto(block=first, clientName=client.name),

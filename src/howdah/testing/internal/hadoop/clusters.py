@@ -32,6 +32,7 @@ from howdah.local.ports import datanode_hosts
 from howdah.testing.internal.failover.trouble import haadmin
 from howdah.testing.minicluster import MiniCluster
 
+_GROUPS: Final = "hadoop.user.group.static.mapping.overrides"
 _DATANODES: Final = 16
 """So many at most have a certificate."""
 
@@ -161,12 +162,20 @@ class ClusterServer:
         try:
             with self._lock:
                 if call["call"] == "start":
-                    return self._start(Wanted.of(call), keeps_data=not call["format"])
+                    return self._start(self._wanted(call), keeps_data=not call["format"])
                 return self._on_server(call)
         except (HowdahError, OSError, KeyError) as error:
             return {"error": f"{call.get('call')}: {type(error).__name__}: {error}"}
 
     # -- the calls -----------------------------------------------------------------------
+
+    def _wanted(self, call: Mapping[str, Any]) -> Wanted:
+        """As the call has it, with the groups of the test's users beside those of `conf`."""
+        groups = str(call.get("groups", ""))
+        if not groups:
+            return Wanted.of(call)
+        joined = ";".join(filter(None, (self._conf.get(_GROUPS, ""), groups.rstrip(";"))))
+        return Wanted.of({**call, "conf": {_GROUPS: joined, **call["conf"]}})
 
     def _start(self, wanted: Wanted, *, keeps_data: bool) -> Mapping[str, Any]:
         kept, self._kept = self._kept, None
