@@ -131,6 +131,10 @@ class AcrossMountPoints(RemoteError):
     errno_code = errno.EXDEV
 
 
+class FileIsOpen(RemoteError):
+    """A file that is being written has no checksum yet. Hadoop says an IOException."""
+
+
 class AttributeNotFound(RemoteError):
     """A path has none of the extended attributes that were asked for."""
 

@@ -43,6 +43,7 @@ _SIZE_SHIFT = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 _DURATION = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?)\s*(ns|us|ms|s|m|h|d)?")
 _SIZE = re.compile(r"([+-]?[0-9]+)\s*([kmgtpe]?)")
 _DECIMAL = re.compile(r"[+-]?[0-9]+")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
 _STORAGE_DIR = re.compile(r"\[\s*(\w*)\s*\](.+)")
 
@@ -66,14 +67,31 @@ class Key(Generic[T]):
 # -- parsers ------------------------------------------------------------------
 
 
+def parse_decimal(text: str) -> int:
+    """A whole number of ASCII digits, from a command line, a URL or a file.
+
+    Python's `int` would take `1_000`, blanks, and the digits of other scripts."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def parse_real(text: str) -> float:
+    """A number of ASCII digits with a point and an exponent, if need be; neither `nan` nor
+    `inf`, which Python's `float` takes."""
+    if not _REAL.fullmatch(text):
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
 def parse_int(text: str) -> int:
     text = text.strip()
     if _HEXADECIMAL.fullmatch(text):
         return int(text, 16)
-    # Python would take `1_000`, and the digits of other scripts.
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError("expected a whole number")
-    return int(text)
+    try:
+        return parse_decimal(text)
+    except ValueError:
+        raise ValueError("expected a whole number") from None
 
 
 def parse_float(text: str) -> float:
@@ -82,7 +100,7 @@ def parse_float(text: str) -> float:
     if len(text) > 1 and text[-1] in "fFdD":
         text = text[:-1]
     try:
-        return float(text)
+        return parse_real(text)
     except ValueError:
         raise ValueError("expected a number") from None
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from howdah import errors, keys
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.arguments.words import take_value
+from howdah.kinds import parse_decimal
 from howdah.storage.atomic import replacing
 from howdah.transfer.checksum import (
     SUM_BYTES,
@@ -147,7 +148,7 @@ def _recover_lease(words: list[str], conf: Configuration) -> int:
     if path is None:
         return _refuse("You must supply a -path argument to recoverLease.", 1)
     try:
-        attempts = int(retries or "1")
+        attempts = parse_decimal(retries or "1")
     except ValueError:
         return _refuse(f"Failed to parse the argument to -retries: {retries!r} is no number", 1)
     with howdah.connect(path if "://" in path else None, conf=conf) as fs:

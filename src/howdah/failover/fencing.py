@@ -24,7 +24,7 @@ from howdah.failover.service import Target
 
 _LINES: Final = re.compile(r"\s*\n\s*")
 _METHOD: Final = re.compile(r"([a-zA-Z0-9.$]+)(?:\((.+)\))?")
-_LOGIN: Final = re.compile(r"([^:]+)?(?::(\d+))?")
+_LOGIN: Final = re.compile(r"([^:]+)?(?::(\d+))?", re.ASCII)
 DEFAULT_SSH_PORT: Final = 22
 _IDLE: Final = ("true", "/bin/true", "/usr/bin/true", ":", "exit 0")
 

@@ -35,6 +35,7 @@ from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.moving import MovingFileSystem
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
+from howdah.kinds import parse_decimal
 from howdah.users.current import process_user
 
 if TYPE_CHECKING:
@@ -120,7 +121,10 @@ class HowdahFileSystem(MovingFileSystem):
         if host:
             found["host"] = host
         if port:
-            found["port"] = int(port)
+            try:
+                found["port"] = parse_decimal(port)
+            except ValueError as error:
+                raise errors.IllegalArgument(f"{path}: {port!r} is not a port") from error
         if user:
             found["user"] = user
         return found

@@ -160,7 +160,7 @@ class ChecksumTask:
             for row in batch.to_pylist():
                 try:
                     checksum = fs.get_file_checksum(row["path"])
-                except errors.PathNotFound:
+                except (errors.PathNotFound, errors.FileIsOpen):
                     continue
                 if checksum is not None:
                     yield row["path"], row["length"], row["space"], str(checksum)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.kinds import parse_decimal
 from howdah.storage import disk
 from howdah.storage.atomic import fsync_directory, replace_file
 from howdah.storage.version import (
@@ -190,7 +191,8 @@ class StorageDirectory:
         A log that ends before it has lost its tail.
         """
         try:
-            return int(self.seen_txid_file.read_bytes())
+            # Hadoop's has no line end, and takes blanks.
+            return parse_decimal(self.seen_txid_file.read_bytes().strip().decode("latin-1"))
         except FileNotFoundError as error:
             raise errors.InconsistentStorage(f"{self.seen_txid_file} is missing") from error
         except ValueError as error:

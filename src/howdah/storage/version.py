@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from howdah import __version__, errors
+from howdah.kinds import parse_decimal
 from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
 NAMENODE_LAYOUT_VERSION: Final = LAYOUT_VERSION
@@ -120,7 +121,7 @@ class _Fields:
     def number(self, key: str) -> int:
         value = self.text(key)
         try:
-            return int(value)
+            return parse_decimal(value)
         except ValueError:
             raise errors.InconsistentStorage(
                 f"{self._source} has {key}={value}, which is not a number"

@@ -30,8 +30,11 @@ class EntryText:
 
 def read_entries(text: str, *, with_permissions: bool) -> list[EntryText]:
     """Entries parted by commas: `user::rwx,user:bob:rw-`; without permissions, as a removal
-    names them, `user:bob,group:staff`. Raises IllegalArgument."""
-    return [_read(part.strip(), with_permissions) for part in text.split(",") if part.strip()]
+    names them, `user:bob,group:staff`. Raises IllegalArgument.
+
+    Blanks around an entry, or a part of one, are refused: Hadoop takes them for a part of the
+    type or of the name, and an entry for ` bob` grants bob nothing."""
+    return [_read(part, with_permissions) for part in text.split(",") if part]
 
 
 def _read(text: str, with_permissions: bool) -> EntryText:
@@ -47,6 +50,8 @@ def _read(text: str, with_permissions: bool) -> EntryText:
     if kind not in KINDS:
         raise errors.IllegalArgument(f"Invalid type of acl in <aclSpec> :{text}")
     name = fields.pop(0) if fields else ""
+    if name != name.strip():
+        raise errors.IllegalArgument(f"Invalid <aclSpec> : {text} (the name has blanks around it)")
     permission = 0
     if with_permissions:
         if not fields:

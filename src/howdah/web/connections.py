@@ -43,7 +43,7 @@ _TIMEVAL: Final = struct.Struct("@ll")
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-9]\d\d)(?: .*)?", re.DOTALL)
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 _FRAMING: Final = ("content-length", "transfer-encoding")
-_LENGTH: Final = re.compile(r"\d{1,19}")
+_LENGTH: Final = re.compile(r"\d{1,19}", re.ASCII)
 _HEADER: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9a-zA-Z]+):([^\0\r\n]*)")
 
 

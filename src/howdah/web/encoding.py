@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
+from howdah.kinds import parse_real
 from howdah.web.http import Request, Response
 
 LEAST_BYTES: Final = 1024
@@ -50,7 +51,7 @@ def takes_gzip(accepted: str | None) -> bool:
         name, _, parameter = part.partition(";")
         key, _, value = parameter.strip().partition("=")
         try:
-            weight = float(value) if key.strip().lower() == "q" else 1.0
+            weight = parse_real(value) if key.strip().lower() == "q" else 1.0
         except ValueError:
             weight = 0.0
         weights[name.strip().lower()] = weight

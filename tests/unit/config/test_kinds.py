@@ -183,3 +183,40 @@ def test_bounds_are_kept(key: kinds.Key[Any], text: str, reason: str) -> None:
 def test_unit_of_time_must_exist() -> None:
     with pytest.raises(ValueError, match="is not a unit"):
         kinds.duration("k", "0", "weeks", "")
+
+
+ODD_NUMBERS = [
+    "1_000",
+    "1_0",
+    "\u0661",
+    "1\u00b2",
+    "\uff11",
+    "1 0",
+    "--1",
+    "",
+    "1\n",
+    "0b1",
+    "nan",
+    "inf",
+]
+
+
+@pytest.mark.parametrize("text", ODD_NUMBERS)
+def test_numbers_are_made_of_ascii_digits_alone(text: str) -> None:
+    for parse in (
+        kinds.parse_decimal,
+        kinds.parse_real,
+        kinds.integer("k", "0", "").parse,
+        kinds.parse_float,
+        kinds.parse_size,
+        lambda text: kinds.parse_duration(text, "s"),
+    ):
+        if text == "1\n" and parse not in (kinds.parse_decimal, kinds.parse_real):
+            continue  # values of files have blanks around them
+        with pytest.raises(ValueError, match=r"."):
+            parse(text)
+
+
+@pytest.mark.parametrize("text", ["1", "+1", "-1.5", ".5", "5.", "1e3", "1.5E-3"])
+def test_reals_are_read(text: str) -> None:
+    assert kinds.parse_real(text) == float(text)

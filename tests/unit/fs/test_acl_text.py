@@ -29,11 +29,23 @@ def test_a_removal_names_entries_without_permissions() -> None:
         ("user:bob:rwx:x", "Invalid <aclSpec>"),
         ("user:bob:rwz", "Invalid permission in <aclSpec>"),
         ("nobody:bob:rwx", "Invalid type of acl in <aclSpec> :nobody:bob:rwx"),
+        ("user:bob:rwx, group:staff:r-x", "Invalid type of acl in <aclSpec> : group:staff:r-x"),
+        (" user:bob:rwx", "Invalid type of acl"),
+        ("user :bob:rwx", "Invalid type of acl"),
+        ("user: bob:rwx", "Invalid <aclSpec> : user: bob:rwx .the name has blanks"),
+        ("user:bob\u2003:rwx", "Invalid <aclSpec>"),
+        ("user:bob: rwx", "Invalid permission in <aclSpec>"),
+        ("user:bob:rwx ", "Invalid permission in <aclSpec>"),
+        (" ", "Invalid type of acl in <aclSpec> : "),
     ],
 )
 def test_what_is_no_entry_is_refused(text: str, why: str) -> None:
     with pytest.raises(IllegalArgument, match=why):
         parse_acl(text)
+
+
+def test_a_name_may_have_blanks_in_it() -> None:
+    assert parse_acl("group:domain users:r-x,,") == [AclEntry("group", "domain users", 5)]
 
 
 def test_the_whole_list_has_what_the_mode_stands_for() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from howdah.balancer.nodes import NodeLists
 from howdah.balancer.rounds import DEFAULT_MAX_IDLE
 from howdah.balancer.utilization import Policy
+from howdah.kinds import parse_decimal, parse_real
 
 LOWEST_THRESHOLD: Final = 1.0
 HIGHEST_THRESHOLD: Final = 100.0
@@ -97,7 +98,7 @@ _FLAGS: Final = {
 
 def _threshold(text: str) -> float:
     try:
-        value = float(text)
+        value = parse_real(text)
     except ValueError:
         value = 0.0
     if not LOWEST_THRESHOLD <= value <= HIGHEST_THRESHOLD:
@@ -116,7 +117,7 @@ def _policy(text: str) -> Policy:
 
 def _number(text: str) -> int:
     try:
-        return int(text)
+        return parse_decimal(text)
     except ValueError:
         raise WrongWords(f'For input string: "{text}"') from None
 

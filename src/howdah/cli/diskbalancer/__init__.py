@@ -22,6 +22,7 @@ from howdah.diskbalancer.plan_files import MalformedPlan, parse_plan, plan_id, p
 from howdah.diskbalancer.planner import NodePlan, plan
 from howdah.diskbalancer.status import VOLUMES_KEY
 from howdah.diskbalancer.volumes import DiskNode
+from howdah.kinds import parse_decimal
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -167,7 +168,7 @@ def _top(asked: Asked) -> tuple[int, str]:
     if not told:
         return DEFAULT_TOP, f"No top limit specified, using default top value {DEFAULT_TOP}."
     try:
-        top = int(told)
+        top = parse_decimal(told)
     except ValueError:
         return (
             DEFAULT_TOP,

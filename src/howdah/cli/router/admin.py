@@ -3,13 +3,14 @@ commands, output and exit codes. Stack traces are not printed."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.kinds import parse_address, parse_size
+from howdah.kinds import parse_address, parse_decimal, parse_size
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -209,6 +210,8 @@ def _options(words: list[str], *, flags_have_values: bool) -> _Options:
             found.order = value
         elif word == "-mode":
             try:
+                if not re.fullmatch("[0-7]+", value):
+                    raise ValueError(value)
                 found.mode = int(value, 8)
             except ValueError as error:
                 raise BadArgument(f"Cannot parse mode: {value}") from error
@@ -403,7 +406,7 @@ def _set_quota(administration: Administration, words: list[str]) -> int:
         value = rest.pop(0) if rest else ""
         try:
             if option == "-nsQuota":
-                names = int(value)
+                names = parse_decimal(value)
             else:
                 space = parse_size(value)
         except ValueError as error:

@@ -87,7 +87,8 @@ class FileChecksumReader:
     def read(self, path: str, length: int | None, combine_mode: str) -> CombinedChecksum | None:
         """The checksum of the file, or of its first `length` bytes.
 
-        None where there is none: blocks without CRCs, or with CRCs of two kinds.
+        None where there is none: blocks without CRCs, or with CRCs of two kinds. Raises
+        FileIsOpen while somebody writes the file.
         """
         if combine_mode not in (MD5MD5CRC, COMPOSITE_CRC):
             raise errors.IllegalArgument(
@@ -127,6 +128,11 @@ class FileChecksumReader:
                     f"{path} is erasure coded ({batch.erasure_coding_policy}); "
                     f"its checksum is not computed here"
                 )
+            if batch.under_construction and _SNAPSHOTS not in path:
+                # What is complete of it would look like the sum of the whole.
+                raise errors.FileIsOpen(
+                    f"Fail to get checksum, since file {path} is under construction."
+                ).about(path)
             if _SNAPSHOTS in path:
                 # The last block may have grown since.
                 length = min(length, batch.file_length)

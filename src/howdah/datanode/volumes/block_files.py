@@ -29,9 +29,9 @@ from typing import Final
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.meta_header import META_HEADER_BYTES
 
-_BLOCK_NAME = re.compile(r"blk_(-?\d+)")
-_META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta")
-_RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart")
+_BLOCK_NAME = re.compile(r"blk_(-?\d+)", re.ASCII)
+_META_NAME = re.compile(r"blk_(-?\d+)_(\d+)\.meta", re.ASCII)
+_RESTART_NAME = re.compile(r"rbw:\.blk_(-?\d+)\.restart", re.ASCII)
 
 _USUAL: Final = ChecksumSpec(ChecksumType.CRC32C, 512)
 

@@ -32,7 +32,7 @@ def pages_of_active(authority: str, conf: Configuration, user: str | None = None
     host, _, port = authority.rpartition(":")
     for nameservice in nameservices(conf):
         for name, address in rpc_addresses(conf, nameservice).items():
-            if port and address == (host.strip("[]"), int(port)):
+            if port.isascii() and port.isdigit() and address == (host.strip("[]"), int(port)):
                 return namenode_places(conf, nameservice)[name]
     is_secure = among_servers(conf)
     key = keys.DFS_NAMENODE_HTTPS_ADDRESS if is_secure else keys.DFS_NAMENODE_HTTP_ADDRESS

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "viewfs"
 _MOST_BYTES: Final = 16 << 20
-_VERSIONED = re.compile(r".*\.(\d{1,9})\.[^.]*", re.DOTALL)
+_VERSIONED = re.compile(r".*\.(\d{1,9})\.[^.]*", re.DOTALL | re.ASCII)
 _log = logging.getLogger(__name__)
 
 

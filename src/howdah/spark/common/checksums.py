@@ -11,8 +11,9 @@ def checksum_of(
     fs: FileSystem, path: str, combine_mode: str, length: int | None = None
 ) -> FileChecksum | None:
     """The checksum of a file, or of its beginning; None where the filesystem has none of this
-    kind, as `webhdfs://`, which tells a sum of whole files that depends on their blocks."""
+    kind, as `webhdfs://`, which tells a sum of whole files that depends on their blocks, or while
+    the file is being written."""
     try:
         return fs.get_file_checksum(path, length=length, combine_mode=combine_mode)
-    except errors.UnsupportedOperation:
+    except (errors.UnsupportedOperation, errors.FileIsOpen):
         return None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from howdah.kinds import parse_decimal, parse_real
 from howdah.spark.copy.options import (
     DEFAULT_LETTERS,
     InvalidOptions,
@@ -162,12 +163,14 @@ def _options(given: _Given) -> Options:
     values: dict[str, Any] = {
         "preserve": attributes(_one(given, "p") or ""),
         "strategy": Strategy.of(_one(given, "strategy") or ""),
-        "max_maps": number("m", int, 20, "Number of maps is invalid: "),
-        "bandwidth_mb": number("bandwidth", float, None, "Bandwidth specified is invalid: "),
-        "buffer_bytes": number("copybuffersize", int, 0, "copyBufferSize is invalid: "),
-        "blocks_per_chunk": max(number("blocksperchunk", int, 0, "blocksPerChunk is invalid: "), 0),
+        "max_maps": number("m", parse_decimal, 20, "Number of maps is invalid: "),
+        "bandwidth_mb": number("bandwidth", parse_real, None, "Bandwidth specified is invalid: "),
+        "buffer_bytes": number("copybuffersize", parse_decimal, 0, "copyBufferSize is invalid: "),
+        "blocks_per_chunk": max(
+            number("blocksperchunk", parse_decimal, 0, "blocksPerChunk is invalid: "), 0
+        ),
         "list_threads": number(
-            "numListstatusThreads", int, 1, "Number of liststatus threads is invalid: "
+            "numListstatusThreads", parse_decimal, 1, "Number of liststatus threads is invalid: "
         ),
         "work_path": _one(given, "tmp"),
         "source_listing": _one(given, "f"),
@@ -223,8 +226,8 @@ def _number(given: _Given) -> Callable[[str, Callable[[str], Any], Any, str], An
 def _deprecated(given: _Given) -> tuple[str, ...]:
     """Notes on options without effect. Raises InvalidOptions for a value that is no number."""
     number = _number(given)
-    number("filelimit", int, 0, "File-limit is invalid: ")
-    number("sizelimit", int, 0, "Size-limit is invalid: ")
+    number("filelimit", parse_decimal, 0, "File-limit is invalid: ")
+    number("sizelimit", parse_decimal, 0, "Size-limit is invalid: ")
     return tuple(
         f"{name} is a deprecated option. Ignoring."
         for name in ("sizelimit", "filelimit")

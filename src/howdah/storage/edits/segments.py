@@ -36,8 +36,8 @@ PREALLOCATION_BYTES: Final = 1 << 20
 """Space is taken in steps of this size, so that a sync seldom has to write the
 file's length too."""
 
-_FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)")
-_IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)")
+_FINISHED: Final = re.compile(r"edits_(\d+)-(\d+)", re.ASCII)
+_IN_PROGRESS: Final = re.compile(r"edits_inprogress_(\d+)", re.ASCII)
 
 
 def finished_name(first_txid: int, last_txid: int) -> str:

@@ -38,9 +38,9 @@ from howdah.storage.image.sections import Sink
 
 log = logging.getLogger(__name__)
 
-_IMAGE: Final = re.compile(r"fsimage_(rollback_)?(\d+)")
-_UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)")
-_SUM: Final = re.compile(r"(fsimage_(?:rollback_)?\d+)\.md5(\.tmp)?")
+_IMAGE: Final = re.compile(r"fsimage_(rollback_)?(\d+)", re.ASCII)
+_UNFINISHED: Final = re.compile(r"fsimage\.ckpt_(\d+)", re.ASCII)
+_SUM: Final = re.compile(r"(fsimage_(?:rollback_)?\d+)\.md5(\.tmp)?", re.ASCII)
 _SUM_LINE: Final = re.compile(rb"([0-9a-f]{32})[ *]+(\S+)\s*")
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_GIVEN: Final = 16

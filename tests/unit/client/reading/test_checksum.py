@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import struct
 from typing import Any
@@ -83,3 +84,22 @@ def test_no_datanode_is_an_error_that_names_the_block(cluster: FakeCluster) -> N
         node.stop()
     with pytest.raises(errors.BlockMissing, match="blk_1000_1001 of /f"):
         cluster.client().checksums().read("/f", None, COMPOSITE_CRC)
+
+
+@pytest.mark.parametrize("mode", [MD5MD5CRC, COMPOSITE_CRC])
+@pytest.mark.parametrize("length", [None, 3])
+def test_a_file_that_is_being_written_has_no_checksum(
+    cluster: FakeCluster, mode: str, length: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is complete of it would look like the sum of the whole."""
+    cluster.put(b"abc")
+    checksums = cluster.client().checksums()
+    assert checksums.read("/f", None, MD5MD5CRC) is not None
+    of_closed = cluster.namenode.get_block_locations
+
+    def of_open(*asked: Any) -> Any:
+        return dataclasses.replace(of_closed(*asked), under_construction=True)
+
+    monkeypatch.setattr(cluster.namenode, "get_block_locations", of_open)
+    with pytest.raises(errors.FileIsOpen, match="/f is under construction"):
+        checksums.read("/f", length, mode)

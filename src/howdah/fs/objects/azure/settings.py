@@ -260,6 +260,11 @@ def _place(scheme: str, account: str, host: str, conf: Configuration) -> tuple[P
         raise errors.InvalidConfiguration(f"{name} = {endpoint!r} is neither http nor https")
     is_secure = kind == "https" if mark else is_secure
     server, colon, port = rest.rstrip("/").rpartition(":")
-    if not colon or not port.isdecimal() or not server or not 0 < int(port) < 65536:
+    if (
+        not colon
+        or not (port.isascii() and port.isdigit())
+        or not server
+        or not 0 < int(port) < 65536
+    ):
         raise errors.InvalidConfiguration(f"{name} = {endpoint!r} is not HOST:PORT")
     return Place(is_secure, server.strip("[]"), int(port)), f"/{account}"
