@@ -368,6 +368,18 @@ class FailoverMachine(RuleBasedStateMachine):
             )
 
     @rule(data=st.data())
+    def recover_lease(self, data: st.DataObject) -> None:
+        file = self.file(data, is_open=True)
+        if file is not None:
+            self.ask("recoverLease", pb.RecoverLeaseRequestProto(src=file.path, clientName="other"))
+
+    @rule(data=st.data(), is_open=st.booleans())
+    def delete(self, data: st.DataObject, is_open: bool) -> None:
+        file = self.file(data, is_open=is_open)
+        if file is not None:
+            self.ask("delete", pb.DeleteRequestProto(src=file.path, recursive=True))
+
+    @rule(data=st.data())
     def concat(self, data: st.DataObject) -> None:
         target, source = self.file(data, is_open=False), self.file(data, is_open=False)
         if target is not None and source is not None and target != source:
