@@ -181,7 +181,7 @@ def test_calls_in_the_log_are_remembered(root: Path) -> None:
     delete = edits.DeleteOp("/d1", 1, rpc_client_id=CLIENT_ID, rpc_call_id=7)
     write(root, [*history(), delete])
     with loaded(root) as found:
-        assert list(found.answered_calls) == [(CLIENT_ID, 7)]
+        assert list(found.answered_calls) == [(CLIENT_ID, 7, None)]
 
 
 # Several directories.

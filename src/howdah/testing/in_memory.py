@@ -517,13 +517,18 @@ class InMemoryNamenode:
         fresh.log = list(self.log)
         fresh.core.retry_cache.rebuild(
             (
-                (edit.rpc_client_id, edit.rpc_call_id)
+                (edit.rpc_client_id, edit.rpc_call_id, _made_by(edit))
                 for edit in self.edits()
                 if isinstance(edit, edits.RetryableEdit) and edit.has_call
             ),
             self.clock.monotonic_ms(),
         )
         return fresh
+
+
+def _made_by(edit: edits.Edit) -> int | None:
+    """Of a file's creation its inode id; an append has none in its record."""
+    return edit.inode_id if isinstance(edit, edits.AddOp) else None
 
 
 def _whence(request: Message) -> str:

@@ -218,9 +218,10 @@ class Core(Checks):
         if not was_reaping and self.namespace.must_reap:
             self.namespace.reap(REAP_AT_ONCE)
 
-    def _call_logged(self, client_id: bytes, call_id: int) -> None:
+    def _call_logged(self, client_id: bytes, call_id: int, made_id: int | None) -> None:
         """An edit carries this call. Its answer, where it is given here, follows."""
-        self.retry_cache.remember(client_id, call_id, None, self.clock.monotonic_ms())
+        now_ms = self.clock.monotonic_ms()
+        self.retry_cache.remember(client_id, call_id, None, now_ms, made_id)
 
     def _break(
         self, what: str, consequence: str, edit: edits.Edit, error: Exception

@@ -2,7 +2,8 @@
 
 Hadoop's `RetryCache`. A client that lost the answer of such a call repeats it with the
 same client id and call id, and gets the first answer. The edits have both ids, so the
-cache survives a restart.
+cache survives a restart. Of an answer that is not kept the file is known that the call made
+(Hadoop keeps the whole status): another one may have its path by now.
 
 An entry is two short byte strings, key and answer. A protobuf message would take a
 kilobyte, since each has an arena of its own.
@@ -18,6 +19,9 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah.rpc.service import Caller
+
+LoggedCall = tuple[bytes, int, int | None]
+"""Client id and call id, and the inode id of the file that the call made."""
 
 
 class _Rebuilt:
@@ -39,6 +43,7 @@ ENTRY_BYTES: Final = 190
 at its emptiest, and a place in the queue. Measured: 150 to 180."""
 
 _HEAD: Final = struct.Struct(">qB")
+_MADE: Final = struct.Struct(">q")
 _NOT_KEPT: Final = 0
 
 
@@ -80,9 +85,25 @@ class RetryCache:
         kind = self._kinds[number]
         return REBUILT if kind is None else kind.FromString(entry[_HEAD.size :])
 
-    def remember(self, client_id: bytes, call_id: int, answer: Message | None, now_ms: int) -> None:
-        """The call was answered; without the answer it will be `REBUILT`."""
-        number, data = _NOT_KEPT, b""
+    def made_by(self, caller: Caller) -> int | None:
+        """The inode id of the file that the call made, where its answer is not kept."""
+        entry = self._answers.get(_key(caller.client_id, caller.call_id), b"")
+        if len(entry) != _HEAD.size + _MADE.size or entry[_HEAD.size - 1] != _NOT_KEPT:
+            return None
+        inode_id: int = _MADE.unpack_from(entry, _HEAD.size)[0]
+        return inode_id
+
+    def remember(
+        self,
+        client_id: bytes,
+        call_id: int,
+        answer: Message | None,
+        now_ms: int,
+        made_id: int | None = None,
+    ) -> None:
+        """The call was answered; without the answer it will be `REBUILT`. `made_id` is the inode
+        id of the file that it made."""
+        number, data = _NOT_KEPT, b"" if made_id is None else _MADE.pack(made_id)
         key = _key(client_id, call_id)
         known = self._answers.get(key)
         if answer is not None:
@@ -127,10 +148,10 @@ class RetryCache:
             self.cleared += 1
             self.size_bytes -= ENTRY_BYTES + len(entry) - _HEAD.size
 
-    def rebuild(self, calls: Iterable[tuple[bytes, int]], now_ms: int) -> None:
+    def rebuild(self, calls: Iterable[LoggedCall], now_ms: int) -> None:
         """At start: the calls whose edits were in the log, as if answered now."""
-        for client_id, call_id in calls:
-            self.remember(client_id, call_id, None, now_ms)
+        for client_id, call_id, made_id in calls:
+            self.remember(client_id, call_id, None, now_ms, made_id)
 
 
 def _key(client_id: bytes, call_id: int) -> bytes:

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from howdah import errors
+from howdah.namenode.calls.retry_cache import LoggedCall
 from howdah.namenode.images.image import read_image
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
@@ -71,7 +72,7 @@ class Loaded:
     image_txid: int | None = None
     shared: SharedLog | None = None
     """The log that other namenodes have, too."""
-    answered_calls: deque[tuple[bytes, int]] = field(
+    answered_calls: deque[LoggedCall] = field(
         default_factory=lambda: deque(maxlen=REMEMBERED_CALLS)
     )
 
@@ -379,5 +380,6 @@ def _apply(logged: edits.LoggedEdit, loaded: Loaded, where: str) -> None:
     except (EditDoesNotFit, errors.UnsupportedOperation) as error:
         raise errors.CorruptEditLog(f"{where}, transaction {logged.txid}: {error}") from error
     if isinstance(edit, edits.RetryableEdit) and edit.has_call:
-        loaded.answered_calls.append((edit.rpc_client_id, edit.rpc_call_id))
+        call = edit.rpc_client_id, edit.rpc_call_id, loaded.namespace.file_of_call(edit)
+        loaded.answered_calls.append(call)
     loaded.last_txid = logged.txid

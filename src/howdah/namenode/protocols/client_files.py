@@ -96,7 +96,7 @@ class FileMethods:
             return _created(file) if data is None else Encoded(data)
 
         def rebuild() -> pb.CreateResponseProto | Encoded:
-            inode = self._queries.file_info(caller, src)
+            inode = self._file_of(caller, src, client_name)
             if inode is None:
                 raise errors.PathNotFound(f"{src} was created and is gone since")
             if not isinstance(inode, File) or inode.writer != client_name:
@@ -106,6 +106,26 @@ class FileMethods:
             return _created(inode)
 
         return self._once(caller, run, rebuild, is_long=True)
+
+    def _file_of(self, caller: Caller, path: str, client_name: str) -> INode | None:
+        """The file that a call which is repeated was given; None if nothing is there any more. It
+        may have been moved since. Raises LeaseExpired if it is gone and another one has its path:
+        whoever got that would write it together with its writer, who may go by the same name."""
+        inode, made_id = (
+            self._queries.file_info(caller, path),
+            self._core.retry_cache.made_by(caller),
+        )
+        if made_id is None or (inode is not None and inode.inode_id == made_id):
+            return inode
+        namespace = self._core.namespace
+        made = namespace.inodes.get(made_id)
+        if made is not None and namespace.is_attached(made):
+            return made
+        if inode is not None:
+            raise errors.LeaseExpired(
+                f"{path} is not the file any more that {client_name} was given"
+            )
+        return None
 
     def append(
         self, request: pb.AppendRequestProto, caller: Caller
@@ -137,7 +157,7 @@ class FileMethods:
             return answer(file, last)
 
         def rebuild() -> pb.AppendResponseProto:
-            inode = self._queries.file_info(caller, request.src)
+            inode = self._file_of(caller, request.src, request.clientName)
             if not isinstance(inode, File) or inode.writer != request.clientName:
                 raise errors.LeaseExpired(f"{request.src} was reopened, and closed since")
             last = inode.last_block

@@ -83,7 +83,7 @@ class Namespace:
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
         self._tell: Callable[[BlockEvent], None] = _nobody_listens
-        self._tell_call: Callable[[bytes, int], None] = _nobody_listens
+        self._tell_call: Callable[[bytes, int, int | None], None] = _nobody_listens
         self.snapshots: Final = Snapshots(
             self._free_block, self.leases.release, self._replication_changed
         )
@@ -193,9 +193,10 @@ class Namespace:
         """Tell of every event of a block from now on. There is one follower: the block map."""
         self._tell = tell
 
-    def follow_calls(self, tell: Callable[[bytes, int], None]) -> None:
+    def follow_calls(self, tell: Callable[[bytes, int, int | None], None]) -> None:
         """Tell client id and call id of every edit that carries them: the call was made, and
-        must not run twice. There is one follower: the retry cache."""
+        must not run twice; and the inode id of the file that it was given. There is one follower:
+        the retry cache."""
         self._tell_call = tell
 
     def _replication_changed(self, file: File) -> None:
@@ -231,10 +232,20 @@ class Namespace:
                 applier(edit)
             self._departures.settle()
             if isinstance(edit, edits.RetryableEdit) and edit.has_call:
-                self._tell_call(edit.rpc_client_id, edit.rpc_call_id)
+                self._tell_call(edit.rpc_client_id, edit.rpc_call_id, self.file_of_call(edit))
         except BaseException:
             self.failed_edit = edit
             raise
+
+    def file_of_call(self, edit: edits.Edit) -> int | None:
+        """The inode id of the file that the edit, which was just applied, gave to a writer: a
+        repeated call is to get that one, whoever has its path by then."""
+        if isinstance(edit, edits.AddOp):
+            return edit.inode_id or None
+        if isinstance(edit, edits.AppendOp):
+            file = self.find(edit.path)
+            return None if file is None else file.inode_id
+        return None
 
     def reap(self, max_inodes: int) -> None:
         """Free up to `max_inodes` inodes that were deleted, with their blocks."""

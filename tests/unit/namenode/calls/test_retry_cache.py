@@ -79,11 +79,13 @@ def test_the_oldest_go_when_all_take_too_much() -> None:
 
 def test_a_call_that_the_log_has_twice_counts_once() -> None:
     cache = RetryCache(expiry_ms=1000)
-    cache.rebuild([(ID, 7), (ID, 7)], 0)
-    cache.rebuild([(ID, 7)], 500)
+    cache.rebuild([(ID, 7, None), (ID, 7, None)], 0)
+    cache.rebuild([(ID, 7, 16388)], 500)
     assert len(cache) == 1
     cache.remember(b"x" * 16, 1, None, 1200)
     assert cache.find(caller()) is REBUILT
+    assert cache.made_by(caller()) == 16388
+    assert cache.made_by(caller(call_id=8)) is None
     cache.remember(b"x" * 16, 2, None, 5000)
     assert len(cache) == 1
     cache.remember(b"x" * 16, 3, None, 9000)
@@ -123,6 +125,33 @@ class TestRepeated:
         with pytest.raises(errors.LeaseExpired, match=f"/a .*{client.name}"):
             client.create("/a", **AGAIN)
 
+    @pytest.mark.parametrize("gone", ["overwritten", "deleted", "renamed over"])
+    def test_create_is_not_given_a_later_file_of_its_own_client(
+        self, client: Any, restart: bool, gone: str
+    ) -> None:
+        """Two streams of one client would write one file."""
+        client.create("/a", **AGAIN)
+        if gone == "renamed over":
+            client.create("/b")
+            client.rename2("/b", "/a", overwrite=True)
+        else:
+            if gone == "deleted":
+                client.delete("/a")
+            client.create("/a", flag=pb.CREATE | pb.OVERWRITE)
+        self.between(client, restart)
+        with pytest.raises(errors.LeaseExpired, match=f"/a .*{client.name}"):
+            client.create("/a", **AGAIN)
+
+    def test_create_gives_the_same_file_though_it_was_moved(
+        self, client: Any, restart: bool
+    ) -> None:
+        first = client.create("/a", **AGAIN)
+        client.rename("/a", "/b")
+        self.between(client, restart)
+        assert client.create("/a", **AGAIN).fileId == first.fileId
+        client.create("/a")
+        assert client.create("/a", **AGAIN).fileId == first.fileId
+
     def test_delete_succeeds_again(self, client: Any, restart: bool) -> None:
         client.mkdirs("/d")
         assert client.delete("/d", **AGAIN) is True
@@ -161,6 +190,17 @@ class TestRepeated:
         self.between(client, restart)
         second = client.append("/a", **AGAIN)
         assert (second.block.b, second.stat) == (first.block.b, first.stat)
+
+
+def test_append_is_not_given_a_later_file_of_its_own_client(
+    client: Any, nodes: list[InMemoryDatanode]
+) -> None:
+    client.write("/a", 10)
+    client.append("/a", **AGAIN)
+    client.delete("/a")
+    client.create("/a")
+    with pytest.raises(errors.LeaseExpired, match=f"/a .*{client.name}"):
+        client.append("/a", **AGAIN)
 
 
 def test_call_that_failed_is_run_again(client: Any) -> None:
