@@ -29,7 +29,7 @@ FEW, MANY = 500, 10_000
 MAY_GROW_BYTES: Final = 300 << 20
 """512 threads with a head of 64 KiB each are a tenth of it."""
 PATIENCE_S: Final = 120.0
-GET: Final = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+GET: Final = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SAYINGS: Final = {
     "silent": b"",
     "dripping": b"GET / HT",
@@ -38,14 +38,14 @@ SAYINGS: Final = {
     "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
     "hrpc": b"hrpc\x09\x00\x00" + bytes(40),
     "no version": b"GET /\r\n\r\n",
-    "two lengths": b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: x\r\n"
+    "two lengths": b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-    "a body without end": b"POST /webhdfs/v1/a?op=APPEND HTTP/1.1\r\nHost: x\r\n"
+    "a body without end": b"POST /webhdfs/v1/a?op=APPEND HTTP/1.1\r\nHost: localhost\r\n"
     b"Content-Length: 1000000000000\r\n\r\n" + b"b" * 10_000,
-    "bad chunks": b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: x\r\n"
+    "bad chunks": b"PUT /webhdfs/v1/a?op=CREATE HTTP/1.1\r\nHost: localhost\r\n"
     b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
     "a pipeline": GET * 50,
-    "a pipeline that nobody reads": b"GET /jmx HTTP/1.1\r\nHost: x\r\n\r\n" * 3,
+    "a pipeline that nobody reads": b"GET /jmx HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3,
 }
 ANSWERED: Final = frozenset(
     ("a head without end", "many headers", "no HTTP", "hrpc", "no version", "two lengths")

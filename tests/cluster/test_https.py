@@ -92,7 +92,7 @@ def test_a_client_that_believes_nobody_of_ours_writes_nothing(
 def test_plain_http_at_the_secure_port_is_told_so(cluster: MiniCluster, uri: str) -> None:
     host, _, port = uri.partition("://")[2].partition(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = b""
         while piece := connection.recv(4096):
             received += piece

@@ -469,7 +469,7 @@ def test_one_image_is_taken_at_a_time(uploads: Uploads) -> None:
     host, _, port = uploads.address.rpartition(":")
     with socket.create_connection((host, int(port))) as slow:
         offered = ImageOffered(txid, 100, uploads.info, None)
-        head = f"PUT {offered.target()} HTTP/1.1\r\nHost: x\r\nContent-Length: 100"
+        head = f"PUT {offered.target()} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100"
         head += f"\r\n{MD5_HEADER}: {'0' * 32}"
         slow.sendall(head.encode() + b"\r\n\r\n" + b"x" * 10)
         wait_until(lambda: unfinished(current_of(uploads.cluster)))

@@ -442,3 +442,21 @@ def test_many_write_and_read_at_once(web: Web) -> None:
     for thread in threads:
         thread.join(60)
     assert failed == []
+
+
+def test_no_port_answers_by_the_name_of_a_stranger(web: Web) -> None:
+    """As a page asks whose own name was led to this machine."""
+    query = f"user.name={web.fs.user}"
+    nodes = web.fs.datanode_report("live")
+    ports = [web.address, *(f"{node.ip}:{node.info_port}" for node in nodes)]
+    assert len(ports) > 1
+    for port in ports:
+        for host in ("attacker.example", f"attacker.example:{port.rpartition(':')[2]}"):
+            target = f"/webhdfs/v1/rebound?op=MKDIRS&{query}"
+            status, _, body = web.send("PUT", port, target, Host=host)
+            assert (status, b"howdah.http.hosts" in body) == (403, True)
+            for path in ("/", "/jmx", "/conf", "/prom", "/ready"):
+                assert web.send("GET", port, path, Host=host)[0] == 403
+        for host in ("localhost", socket.gethostname(), "10.1.2.3:1"):
+            assert web.send("GET", port, "/jmx", Host=host)[0] == 200
+    assert not web.fs.exists("/rebound")

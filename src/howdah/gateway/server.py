@@ -18,6 +18,7 @@ from howdah.storage.atomic import replace_file
 from howdah.tls.places import Place
 from howdah.tls.server import ServerTls
 from howdah.web.channel import Patience
+from howdah.web.own_hosts import hosts_of
 from howdah.web.server import HttpServer
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
             patience=Patience.of(timeout_s),
             max_connections=conf.get(keys.HADOOP_HTTP_MAX_THREADS),
         )
+        server.hosts = hosts_of(conf)
         tls = None
         if conf.get(keys.HTTPFS_SSL_ENABLED):
             tls = ServerTls.of(conf, conf.get(keys.HADOOP_SSL_SERVER_CONF))

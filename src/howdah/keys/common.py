@@ -235,6 +235,12 @@ NET_TOPOLOGY_SCRIPT_NUMBER_ARGS = integer(
 NET_TOPOLOGY_TABLE_FILE_NAME = optional_string(
     "net.topology.table.file.name", "A file of lines `address rack`."
 )
+HOWDAH_HTTP_HOSTS = listing(
+    "howdah.http.hosts",
+    "",
+    "Names by which web ports are asked for, besides this machine's and those in the addresses of "
+    "the configuration: of proxies and aliases; `*.DOMAIN` for all below, `*` for any.",
+)
 HOWDAH_TRACING_ENABLED = boolean(
     "howdah.tracing.enabled",
     False,

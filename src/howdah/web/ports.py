@@ -12,6 +12,7 @@ from howdah.tls.places import is_http_served, is_https_served
 from howdah.tls.server import ServerTls
 from howdah.web.channel import Patience
 from howdah.web.http import Framing
+from howdah.web.own_hosts import hosts_of
 from howdah.web.server import HttpServer
 
 
@@ -64,9 +65,10 @@ def tls_of(conf: Configuration) -> ServerTls | None:
 
 
 def listen(server: HttpServer, conf: Configuration, web: WebKeys) -> WebPorts:
-    """With the patience and the frames that are configured. Raises InvalidConfiguration,
+    """With the patience, the names and the frames that are configured. Raises InvalidConfiguration,
     OSError."""
     server.patience = Patience.of(conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS))
+    server.hosts = hosts_of(conf)
     is_framed = conf.get(keys.DFS_XFRAME_ENABLED)
     server.framing = Framing(conf.get(keys.DFS_XFRAME_VALUE) if is_framed else None)
     tls = tls_of(conf)

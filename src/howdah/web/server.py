@@ -33,13 +33,14 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from howdah import defects
+from howdah import defects, keys
 from howdah.tls.server import NoHandshake, ServerTls
 from howdah.web.admission.arrivals import Arrival, Entrance, least_missed
 from howdah.web.admission.company import Company, Visit
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Framing, Request, Response, plain
+from howdah.web.own_hosts import OwnHosts
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,10 @@ _ARRIVAL_S: Final = 0.0001
 _MAX_ENCODING: Final = 2
 """So many answers are compressed at once; others go out as they are."""
 _LOOK_S: Final = 1.0
+_WRONG_HOST: Final = (
+    "the host in this address is no name of this server. Ask for it by its own name or address, or "
+    f"have its administrator add the name to {keys.HOWDAH_HTTP_HOSTS.name}"
+)
 _BACKLOG: Final = 1024
 """So many may dial while the interpreter is at something else. Whoever finds no place there tries
 again after 1, 2, 4 … seconds: with 256, the last of ten thousand came after a minute."""
@@ -206,6 +211,8 @@ class HttpServer:
         self.timeout_s = timeout_s or FOREVER_S
         self.patience = patience
         self.framing = Framing()
+        self.hosts = OwnHosts()
+        """By which names it may be asked for."""
         self._max_connections = max_connections
         self._encoding = threading.BoundedSemaphore(_MAX_ENCODING)
         self._unsent = _Unsent(MAX_UNSENT_BYTES)
@@ -392,6 +399,10 @@ class HttpServer:
             self._threads.release()
 
     def _answer(self, channel: Channel, request: Request) -> None:
+        host = request.headers.get("host")
+        if not self.hosts.allows(host):
+            self._respond(channel, request, plain(403, _WRONG_HOST))
+            return
         serving = self._serving
         beside = serving.beside.get(request.path)
         try:

@@ -178,7 +178,7 @@ def test_both_versions_are_spoken(served: Served, version: str) -> None:
     context = ssl.create_default_context(cafile=str(served.directory / "ca.pem"))
     context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
     with served.raw() as raw, context.wrap_socket(raw, server_hostname="localhost") as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         received = b""
         while piece := connection.recv(4096):
             received += piece

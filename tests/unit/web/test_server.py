@@ -34,7 +34,7 @@ from howdah.web.http import Request, Response, answer, plain
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
-GET = b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n"
+GET = b"GET %s HTTP/1.1\r\nHost: [::]\r\n\r\n"
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def echo(_: Request) -> Echo:
 
 def test_request_may_come_in_pieces() -> None:
     with serving(path_of) as port:
-        found = said(port, b"GET /a", b" HTTP/1.1\r\nHost: x\r", b"\n\r\n")
+        found = said(port, b"GET /a", b" HTTP/1.1\r\nHost: [::]\r", b"\n\r\n")
     assert found.startswith(b"HTTP/1.1 200 OK\r\n")
     assert found.endswith(b"\r\n\r\n/a\n")
 
@@ -128,14 +128,14 @@ def test_requests_that_come_at_once_are_answered_one_by_one() -> None:
 
 def test_connection_ends_where_the_client_wants_it() -> None:
     with serving(path_of) as port, dial(port) as connection:
-        connection.sendall(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        connection.sendall(b"GET /a HTTP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
         assert b"connection: close" in all_of(connection).lower()
 
 
 def test_head_is_the_same_without_the_body() -> None:
     with serving(path_of) as port:
         full = said(port, GET % b"/a")
-        head = said(port, b"HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        head = said(port, b"HEAD /a HTTP/1.1\r\nHost: [::]\r\n\r\n")
     top, _, body = full.partition(b"\r\n\r\n")
     without_date = [line for line in top.split(b"\r\n") if not line.startswith(b"Date")]
     assert [line for line in head.split(b"\r\n") if line and not line.startswith(b"Date")] == (
@@ -149,7 +149,7 @@ def test_head_is_the_same_without_the_body() -> None:
 def test_who_waits_to_send_a_body_is_told_to() -> None:
     with serving(echo) as port, dial(port) as connection:
         connection.sendall(
-            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+            b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
         )
         assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"abc")
@@ -160,7 +160,7 @@ def test_who_waits_to_send_a_body_is_told_to() -> None:
 def test_who_waits_to_send_a_body_that_nobody_wants_is_told_so_and_closed() -> None:
     with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
         connection.sendall(
-            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
+            b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
         )
         found = all_of(connection)
     assert found.startswith(b"HTTP/1.1 403 Forbidden\r\n")
@@ -170,7 +170,7 @@ def test_who_waits_to_send_a_body_that_nobody_wants_is_told_so_and_closed() -> N
 @pytest.mark.parametrize("size", [10, 8 << 20])
 def test_answer_is_seen_though_nobody_read_the_body(size: int) -> None:
     with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
-        connection.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
+        connection.sendall(b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: %d\r\n\r\n" % size)
 
         def send() -> None:
             with contextlib.suppress(OSError):
@@ -192,7 +192,7 @@ def test_body_in_chunks_is_joined(content: bytes, cuts: list[int]) -> None:
     with serving(echo) as port:
         found = said(
             port,
-            b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"PUT / HTTP/1.1\r\nHost: [::]\r\nTransfer-Encoding: chunked\r\n\r\n",
             framed + b"0\r\n\r\n",
         )
     assert found.partition(b"\r\n\r\n")[2] == content
@@ -208,7 +208,7 @@ def test_bodies_of_a_known_length_may_be_cut_anywhere_and_have_requests_behind(
 ) -> None:
     """A body is received past the parser from where its first part ends; some nobody reads."""
     sent = b"".join(
-        b"PUT /%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+        b"PUT /%s HTTP/1.1\r\nHost: [::]\r\nContent-Length: %d\r\n\r\n%s"
         % (b"read" if is_read else b"leave", len(body), body)
         for body, is_read in bodies
     )
@@ -244,7 +244,7 @@ def test_a_connection_that_its_client_wants_closed_is_closed_behind_a_long_body(
     with serving(echo) as port:
         found = said(
             port,
-            b"PUT / %s\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (head, len(body)),
+            b"PUT / %s\r\nHost: [::]\r\nContent-Length: %d\r\n\r\n" % (head, len(body)),
             body,
             GET % b"/never",
         )
@@ -283,7 +283,7 @@ def test_one_connection_is_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_path_may_have_characters_that_nobody_escaped() -> None:
     with serving(path_of) as port:
-        found = said(port, b"GET /", "ü€".encode(), b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        found = said(port, b"GET /", "ü€".encode(), b" HTTP/1.1\r\nHost: [::]\r\n\r\n")
     assert found.endswith(b"\r\n\r\n/%C3%BC%E2%82%AC\n")
 
 
@@ -360,23 +360,27 @@ def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
     ("sent", "status"),
     [
         (b"GET / HTTP/1.1\r\n" + b"X: yyyyyyyyy\r\n" * 10_000, b"431"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
-        (GET % b"/" + b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200, b"200"),
+        (b"GET / HTTP/1.1\r\nHost: [::]\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (GET % b"/" + b"GET / HTTP/1.1\r\nHost: [::]\r\n" + b"A: b\r\n" * 200, b"200"),
         (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # no Host
         (b"hrpc\x09\x00\x00", b"400"),
         (b"\x16\x03\x01\x02\x00\x01", b"400"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", b"400"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"400"),
-        (b"GET /\r\nx HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
-        (b"GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
+        (b"GET / HTTP/1.1\r\nHost: [::]\r\nContent-Length: -1\r\n\r\n", b"400"),
         (
-            b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"GET / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            b"400",
+        ),
+        (b"GET /\r\nx HTTP/1.1\r\nHost: [::]\r\n\r\n", b"400"),
+        (b"GET http://y/ HTTP/1.1\r\nHost: [::]\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: [::]\r\nTransfer-Encoding: gzip\r\n\r\n", b"501"),
+        (
+            b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 4\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
             b"0\r\n\r\n" + GET % b"/smuggled",
             b"400",
         ),
-        (b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n", b"501"),
-        (b"CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n" + GET % b"/", b"501"),
+        (b"CONNECT / HTTP/1.1\r\nHost: [::]\r\n\r\n", b"501"),
+        (b"CONNECT / HTTP/1.1\r\nHost: [::]\r\n\r\n" + GET % b"/", b"501"),
     ],
 )
 @pytest.mark.req("FS-219")
@@ -463,7 +467,7 @@ def test_pages_are_shown_within_those_that_are_configured(
 
 def test_body_that_breaks_off_is_over(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"), serving(echo) as port:
-        said(port, b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        said(port, b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 9\r\n\r\nabc")
         wait_until(lambda: "was broken off" in caplog.text, what="the log line")
 
 
@@ -487,7 +491,7 @@ def test_connections_that_say_nothing_take_no_thread() -> None:
         connections += [dial(port) for _ in range(100)]
         wait_until(lambda: len(server._arrivals) == 100, what="all are taken")
         assert threading.active_count() <= before
-        connections[50].sendall(b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        connections[50].sendall(b"GET /a HTTP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
         assert all_of(connections[50]).endswith(b"/a\n")
         assert len(server._arrivals) == 99
     finally:
@@ -531,7 +535,7 @@ def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_s
         monkeypatch.setattr(selectors.DefaultSelector, "register", full)
         assert all_of(dial(port)) == b""
         assert "cannot be waited for" in caplog.text
-        assert said(port, b"GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert said(port, b"GET /b HTTP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
 
 
 @pytest.mark.req("FS-219")
@@ -541,8 +545,8 @@ def test_a_connection_that_cannot_be_waited_for_is_dropped_and_the_next_one_is_s
     [
         b"GET /\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 2000 + b"\r\n",
-        b"PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        b"PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"PUT /a HTTP/1.1\r\nHost: [::]\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"PUT /a HTTP/1.1\r\nHost: [::]\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
 def test_nothing_is_left_of_a_malformed_request(sent: bytes) -> None:
@@ -598,7 +602,7 @@ def test_one_answer_may_be_larger_than_all_that_may_wait(monkeypatch: pytest.Mon
 def test_who_finds_all_connections_at_work_is_told_to_come_again() -> None:
     exchange = Echo()
     with serving(lambda _: exchange, max_connections=1) as port, dial(port) as busy:
-        busy.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        busy.sendall(b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 9\r\n\r\nabc")
         assert exchange.began.wait(20)
         assert said(port).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
 
@@ -634,7 +638,7 @@ def test_stop_breaks_an_exchange_off() -> None:
     exchange = Echo()
     server = HttpServer(lambda _: exchange, timeout_s=10)
     with dial(server.start("127.0.0.1", 0)) as connection:
-        connection.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        connection.sendall(b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 9\r\n\r\n")
         assert exchange.began.wait(20)
         server.stop()
         assert all_of(connection).count(b"HTTP/1.1 2") == 0
@@ -789,8 +793,8 @@ def test_what_lies_beside_a_loop_is_answered_while_the_loop_stands() -> None:
     port = server.start("127.0.0.1", 0)
     try:
         with dial(port) as waits:
-            waits.sendall(b"GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-            told = said(port, b"GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+            waits.sendall(b"GET /x HTTP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
+            told = said(port, b"GET /health HTTP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
             assert told.startswith(b"HTTP/1.1 503")
             assert b"it stands" in told
             stands.set()
@@ -817,7 +821,7 @@ def test_head_that_is_not_whole_for_longest_makes_room() -> None:
             wait_until(lambda: dripping() == 2, what="the second head has begun")
             assert said(port, GET % b"/third").endswith(b"/third\n")
             assert all_of(first) == b""
-            second.sendall(b"TP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            second.sendall(b"TP/1.1\r\nHost: [::]\r\nConnection: close\r\n\r\n")
             assert all_of(second).endswith(b"/second\n")
     finally:
         server.stop()
@@ -830,5 +834,30 @@ def test_body_that_nobody_wants_and_that_does_not_come_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(channel_module, "LINGER_S", 0.1)
     with serving(path_of, timeout_s=1000.0) as port, dial(port) as connection:
-        connection.sendall(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nab")
+        connection.sendall(b"POST /a HTTP/1.1\r\nHost: [::]\r\nContent-Length: 99999\r\n\r\nab")
         assert all_of(connection).endswith(b"/a\n")
+
+
+# Names.
+
+
+def test_who_asks_for_the_host_of_a_stranger_reaches_no_handler() -> None:
+    """As a page does whose own name was led to this machine."""
+    asked: list[str] = []
+
+    def note(request: Request) -> Response:
+        asked.append(request.path)
+        return plain(200, "here")
+
+    head = b"PUT /webhdfs/v1/d?op=MKDIRS HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n\r\n"
+    with serving(note, beside={"/beside": note}) as port:
+        for host in (b"attacker.example", b"localhost.attacker.example:%d" % port, b""):
+            for request in (head % host, b"GET /beside HTTP/1.1\r\nHost: %s\r\n\r\n" % host):
+                found = said(port, request)
+                assert found.startswith(b"HTTP/1.1 403 "), host
+                assert b"howdah.http.hosts" in found
+                assert b"attacker" not in found
+        assert asked == []
+        assert said(port, b"GET /a HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200")
+        assert b" 200 " in said(port, GET % b"/b")
+    assert asked == ["/a", "/b"]

@@ -67,7 +67,7 @@ def test_image_that_trickles_is_given_up(
     taker = Taker()
     offered = ImageOffered(7, 1000, "", "0" * 32)
     coming = ImageIn(offered, 1, [tmp_path], taker, TransferSettings(0, 0, 60.0))
-    theirs.sendall(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")
+    theirs.sendall(b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx")
     coming.run(begun(ours))
     assert b"the transfer is too slow" in coming.done().body
     assert taker.told == [None]
@@ -81,7 +81,7 @@ def test_file_that_is_taken_in_drops_is_given_up(
     path = tmp_path / "edits"
     path.write_bytes(b"x" * 1000)
     ours, theirs = ends
-    theirs.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    theirs.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
     going = FileOut(Request("GET", "/"), lambda: OutgoingFile(path), 0, 60.0, missing_status=GONE)
     with pytest.raises(TimeoutError, match="too slow"):
         going.run(begun(ours))

@@ -18,8 +18,8 @@ from howdah.web.http import Request, Response, plain
 from howdah.web.server import HttpServer
 
 pytestmark = [pytest.mark.req("FS-219"), pytest.mark.kind("caller")]
-GET = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
-LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+GET = b"GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LAST = b"GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 US = "127.0.0.1"
 
 

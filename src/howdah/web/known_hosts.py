@@ -1,0 +1,114 @@
+"""Under which names a web port may be asked for (pure).
+
+A page of a stranger may have its own name lead to this machine once it is open in a browser (DNS
+rebinding): for the browser it is then of one origin with the server, and may read and change
+what its user may. The name in the address stays the stranger's. So a request whose header Host
+names neither this machine nor what an administrator has configured is refused.
+
+An IP address is let through, whosever it is: a name can be led elsewhere, an address cannot, and
+behind a forwarded port the machine does not know the address that a browser has. So is a
+request without the header: browsers always send it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+
+ANY = "*"
+LOCALHOST = "localhost"
+
+_AUTHORITY = re.compile(r"(?:\[(?P<v6>[^\]@/?#]*)\]|(?P<name>[^:\[\]@/?#\s]*))(?::\d{0,5})?\Z")
+
+
+def host_of(header: str) -> str | None:
+    """The host of a header, in lower case and without its port; None where it is none.
+
+    >>> host_of("NN1.example.com:9870")
+    'nn1.example.com'
+    """
+    found = _AUTHORITY.match(header.strip())
+    if found is None:
+        return None
+    if found["v6"] is not None:
+        return found["v6"].lower() if is_address(found["v6"]) else None
+    return found["name"].lower().removesuffix(".") or None
+
+
+def is_address(host: str) -> bool:
+    """Whether it is an IP address, as browsers write one.
+
+    >>> is_address("127.0.0.1.example.com")
+    False
+    """
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
+class KnownHosts:
+    """Names that are let in: whole ones, `*.DOMAIN` for all below a domain, `*` for any."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        listed = {each.strip().lower().removesuffix(".") for each in names} - {""}
+        self.any = ANY in listed
+        self.names = frozenset(each for each in listed if not each.startswith(ANY)) | {LOCALHOST}
+        self._domains = (
+            f".{LOCALHOST}",
+            *(each.removeprefix(ANY) for each in listed if each.startswith("*.")),
+        )
+
+    def allows(self, header: str | None) -> bool:
+        """Whether a request with this header Host is answered."""
+        if self.any or header is None:
+            return True
+        host = host_of(header)
+        if host is None:
+            return False
+        return host in self.names or host.endswith(self._domains) or is_address(host)
+
+
+def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:
+    """The hosts that a configuration names in its addresses, from names and values of its keys."""
+    found = set()
+    for key, value in values:
+        if not _OF_ADDRESSES.search(key):
+            continue
+        for piece in re.split(r"[,;\s]+", value):
+            authority = piece.partition("://")[2] or piece
+            host = host_of(authority.partition("/")[0].rpartition("@")[2])
+            if host is not None:
+                found.add(host)
+    return found
+
+
+_OF_ADDRESSES = re.compile(r"address|hostname|bind-host|defaultfs|default\.name", re.IGNORECASE)
+
+
+def own_names(hostname: str, aliases: Iterable[str]) -> set[str]:
+    """Names of a machine: each whole, and each beginning of it up to a point.
+
+    >>> sorted(own_names("dn1.rack.lan", []))
+    ['dn1', 'dn1.rack', 'dn1.rack.lan']
+    """
+    found = set()
+    for name in (hostname, *aliases):
+        if is_address(name):
+            continue
+        labels = name.lower().removesuffix(".").split(".")
+        found |= {".".join(labels[:count]) for count in range(1, len(labels) + 1)}
+    return found - {""}
+
+
+def names_in_hosts(text: str, is_own: Iterable[str]) -> set[str]:
+    """The names that a file such as /etc/hosts gives addresses of this machine."""
+    own = set(is_own)
+    found: set[str] = set()
+    for line in text.splitlines():
+        address, *names = line.partition("#")[0].split() or [""]
+        if address in own:
+            found.update(names)
+    return found
