@@ -349,6 +349,11 @@ class QuotaExceeded(HowdahError, OSError):
     java_class = "org.apache.hadoop.hdfs.protocol.QuotaExceededException"
     errno_code = errno.EDQUOT
 
+    def naming(self, path: str) -> Self:
+        """Programs read its message from the front, which names the directory with the quota: the
+        file is its `filename` alone."""
+        return self.about(path)
+
 
 class NamespaceQuotaExceeded(QuotaExceeded):
     java_class = "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException"

@@ -572,3 +572,22 @@ def test_an_append_may_begin_a_new_block(
     assert asked == [True, False]
     assert fs.contents["/f"] == b"foneone"
     assert dfs("-appendToFile", "-n", str(tmp_path / "one"), "/fresh").code == 0
+
+
+def test_a_quota_says_what_hadoops_does(dfs: Dfs, fs: MemoryFiles, tmp_path: Path) -> None:
+    """Programs read the message from the front: no path stands before it."""
+    said = "The DiskSpace quota of /q is exceeded: quota = 1 B = 1 B but diskspace consumed = 3 B"
+    refused = errors.SpaceQuotaExceeded(said).naming("/q/f._COPYING_")
+    assert refused.filename == "/q/f._COPYING_"
+    (tmp_path / "f").write_text("x")
+    fs.mkdirs("/q")
+
+    def create(path: str, **how: Any) -> Any:
+        raise refused
+
+    fs.create = create  # type: ignore[method-assign]
+    assert dfs("-put", str(tmp_path / "f"), "/q/").err == f"put: {said}\n"
+
+
+def test_no_help_denies_snapshots() -> None:
+    assert [name for name, text in TEXTS.items() if "there are none" in text] == []

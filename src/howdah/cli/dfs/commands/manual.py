@@ -104,7 +104,7 @@ Shows for each entry of a directory, or for a file: bytes, bytes of all replicas
   -s      one line for each path that was given
   -h      sizes for people: 64.2 M
   -v      a header line
-  -x      leave out snapshots, of which there are none
+  -x      leave out what is in snapshots only
   --json  as a JSON list (first word after the command)""",
     "expunge": """
 Deletes checkpoints of your trash that are older than fs.trash.interval, and makes
