@@ -9,6 +9,8 @@ safe mode while it is the active one (`Core.note_room`). Rules:
 2. Each volume that holds a required edits directory, or that
    `dfs.namenode.resource.checked.volumes` names, needs room.
 3. Of the others `dfs.namenode.resource.checked.volumes.minimum` need it.
+4. A look that does not come back, as at a mount whose server is gone, is trouble after
+   `HANGS_MS`: an edit would hang there, too.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 from howdah import keys
 from howdah.config import Configuration
 from howdah.figures.times import Times
 
 log = logging.getLogger(__name__)
+
+HANGS_MS: Final = 10_000
 
 
 def free_bytes(path: Path) -> int | None:
@@ -60,6 +65,7 @@ class Resources:
         self._free = free
         self._next_ms = 0
         self._looking = False
+        self._since_ms = 0
         self.looks = Times()
         self.trouble = ""
         """Where there is no room; empty while there is enough."""
@@ -82,10 +88,18 @@ class Resources:
 
     def tick(self) -> None:
         """Look again when it is time. A look that hangs is not joined by a second one."""
-        if self._looking or self._now_ms() < self._next_ms:
+        now_ms = self._now_ms()
+        if self._looking:
+            if now_ms - self._since_ms >= HANGS_MS:
+                self._found(
+                    "the edits directories do not say how much room they have: one of "
+                    f"{_listed([*self._required, *self._others])} hangs"
+                )
+            return
+        if now_ms < self._next_ms:
             return
         looking = asyncio.get_running_loop().run_in_executor(None, self._timed_look)
-        self._looking = True
+        self._looking, self._since_ms = True, now_ms
         looking.add_done_callback(self._looked)
 
     def _timed_look(self) -> str:
@@ -111,7 +125,9 @@ class Resources:
     def _looked(self, looking: asyncio.Future[str]) -> None:
         self._looking = False
         self._next_ms = self._now_ms() + self._interval_ms
-        trouble = looking.result()
+        self._found(looking.result())
+
+    def _found(self, trouble: str) -> None:
         if trouble and trouble != self.trouble:
             log.error("The NameNode has no resources available: %s", trouble)
         elif self.trouble and not trouble:

@@ -45,6 +45,7 @@ from howdah.namenode.ha.lease_watch import Change, LeaseWatch
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.observer_reads import ObserverReads
 from howdah.namenode.ha.roles import Role, Roles
+from howdah.namenode.ha.stalled_log import StalledLog
 from howdah.namenode.ha.standby import Standby
 from howdah.namenode.ha.states import Category, HAContext, HAState
 from howdah.namenode.ha.transitions import boottime_ms
@@ -178,6 +179,7 @@ class Namenode:
 
         # The log, images and directories.
         lease_ms = max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
+        self._stalled = StalledLog()
         # The whole time counts from the last confirmation on, and a lease of it is over then.
         write_ms = round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000)
         self._lease = LeaseWatch(
@@ -409,10 +411,18 @@ class Namenode:
         self.roles.tick()
         self._observer_reads.tick()
         self.resources.tick()
+        self._watch_log()
         self.core.note_room(self.resources.trouble)
         if not self.core.safe_mode.on:
             self.starting.progress.end(Phase.SAFE_MODE)
         self._watch_lease()
+
+    def _watch_log(self) -> None:
+        core, writer = self.core, self.log_writer
+        if writer.is_open and self._stalled.look(
+            core.last_txid, writer.durable_txid, core.clock.monotonic_ms()
+        ):
+            log.warning("the edit log stalls: %s", self._stalled.trouble)
 
     def _watch_lease(self) -> None:
         shared = self.log_writer.shared
@@ -464,8 +474,8 @@ class Namenode:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""
         if self._failure is not None:
             return self._failure
-        if self._lease.trouble:
-            return self._lease.trouble
+        if self._lease.trouble or self._stalled.trouble:
+            return self._lease.trouble or self._stalled.trouble
         trouble = self.resources.trouble
         return trouble and f"The NameNode has no resources available: {trouble}"
 
@@ -474,7 +484,8 @@ class Namenode:
         ha = self.ha
         unread = "" if ha is None or self.context.is_active else ha.tailing.failure
         unread = unread and f"the shared log cannot be read: {unread}"
-        return tuple(each for each in (stranger_warning, unread) if each)
+        found = (stranger_warning, unread, self._stalled.trouble, self.resources.trouble)
+        return tuple(each for each in found if each)
 
     def _end_role(self) -> None:
         """In order; after a failure nothing is written any more."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
-from howdah.namenode.process.resources import Resources, free_bytes
+from howdah.namenode.process.resources import HANGS_MS, Resources, free_bytes
 
 A, B, C = Path("/a"), Path("/b"), Path("/c")
 
@@ -91,3 +92,37 @@ def test_a_look_that_no_thread_could_take_is_taken_at_the_next_turn(
 
 def no_thread(*_: object) -> None:
     raise RuntimeError("can't start new thread")
+
+
+def test_a_mount_that_hangs_is_trouble_and_one_that_is_back_is_none() -> None:
+    """An edit would hang there, too, and nobody has written one yet."""
+    now_ms, hangs = [0], threading.Event()
+
+    def free(path: Path) -> int:
+        hangs.wait()
+        return 1000
+
+    found = Resources(
+        [A],
+        [],
+        reserved_bytes=100,
+        minimum=1,
+        interval_ms=5000,
+        now_ms=lambda: now_ms[0],
+        free=free,
+    )
+
+    async def scenario() -> None:
+        found.tick()
+        now_ms[0] = HANGS_MS - 1
+        found.tick()
+        assert found.trouble == ""
+        now_ms[0] = HANGS_MS
+        found.tick()
+        assert "one of /a hangs" in found.trouble
+        hangs.set()
+        while found._looking:
+            await asyncio.sleep(0)
+        assert found.trouble == ""
+
+    asyncio.run(scenario())

@@ -227,6 +227,7 @@ def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
     async def scenario(pair: Pair) -> None:
         active = pair.start("nn0")
         await become(active, ACTIVE)
+        await mkdir(active, "/a")
         for _ in range(2):
             await asyncio.to_thread(quorum.stop, 0)
             await asyncio.to_thread(quorum.stop, 1)
