@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.failover.service import Target
+from howdah.messages import parse
 from howdah.proto import failover_pb2
 
 MAX_BYTES: Final = 4096
@@ -47,16 +48,13 @@ def encode(target: Target) -> bytes:
 
 def decode(data: bytes) -> ActiveNode:
     """What the content says. Raises ServiceFailed where it says nothing."""
-    message = failover_pb2.ActiveNodeInfo()
     try:
         if len(data) > MAX_BYTES:
             raise DecodeError(f"{len(data)} bytes")
-        message.ParseFromString(data)
+        message = parse(failover_pb2.ActiveNodeInfo, data)
         texts = (message.nameserviceId, message.namenodeId, message.hostname)
-        if not message.IsInitialized() or not all(
-            isinstance(text, str) and text.isprintable() for text in texts
-        ):
-            raise DecodeError("a field is missing, or no text")
+        if not all(text.isprintable() for text in texts):
+            raise DecodeError("a name is not printable")
     except DecodeError as error:
         raise errors.ServiceFailed(
             f"the election names no namenode, but {data[:64].hex() or 'nothing'}: {error}"

@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.journalnode import election
 from howdah.journalnode.election import Breadcrumb, Decision, Election, Promise
+from howdah.messages import parse
 from howdah.proto import election_pb2
 from howdah.rpc.service import Caller, Service
 from howdah.storage import disk
@@ -189,11 +190,9 @@ def decode(data: bytes, path: Path) -> Promise:
     if len(data) > _MAX_FILE_BYTES or data[:start] != _MAGIC + checksum:
         raise _damaged(path)
     try:
-        message = election_pb2.PersistedElectionProto.FromString(body)
+        message = parse(election_pb2.PersistedElectionProto, body)
     except DecodeError as error:
         raise _damaged(path) from error
-    if not message.IsInitialized():
-        raise _damaged(path)
     breadcrumb = None
     if message.HasField("breadcrumb"):
         said = message.breadcrumb

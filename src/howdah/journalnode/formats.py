@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.journalnode.state import MAX_NUMBER, Decision, SegmentState
+from howdah.messages import parse
 from howdah.proto import qjournal_pb2 as pb
 from howdah.transfer.varint import decode_varint, delimited
 
@@ -90,9 +91,9 @@ def encode_decision(decision: Decision) -> bytes:
 def decode_decision(content: bytes, first_txid: int, name: str) -> Decision:
     try:
         length, start = decode_varint(content) or (len(content), 0)
-        message = pb.PersistedRecoveryPaxosData.FromString(content[start : start + length])
-        if len(content) < start + length or not message.IsInitialized():
+        if len(content) < start + length:
             raise DecodeError("it is cut off")
+        message = parse(pb.PersistedRecoveryPaxosData, content[start : start + length])
     except (DecodeError, errors.ProtocolViolation) as error:
         raise errors.InconsistentStorage(f"{name} does not hold a decision: {error}") from error
     found = message.segmentState

@@ -15,6 +15,7 @@ from functools import lru_cache
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer import MAX_PACKET_BYTES
@@ -88,7 +89,7 @@ def _storage_types(values: Iterable[int]) -> tuple[StorageType, ...]:
 
 
 def _decode_write(body: bytes) -> WriteBlock:
-    proto = pb.OpWriteBlockProto.FromString(body)
+    proto = parse(pb.OpWriteBlockProto, body)
     base = proto.header.baseHeader
     return WriteBlock(
         block=ExtendedBlock.from_proto(base.block),
@@ -118,7 +119,7 @@ def _decode_read(body: bytes) -> ReadBlock:
     split = _split_read(body)
     frame = None if split is None else _parse_read_frame(split[0], split[3])
     if split is None or frame is None:
-        proto = pb.OpReadBlockProto.FromString(body)
+        proto = parse(pb.OpReadBlockProto, body)
         return _read_of(proto, proto.offset, proto.len)
     return ReadBlock(
         frame.block,
@@ -157,7 +158,7 @@ def _parse_read_frame(header: bytes, rest: bytes) -> ReadBlock | None:
     if proto.HasField("header") or proto.HasField("offset") or proto.HasField("len"):
         return None
     proto.header.MergeFromString(header)
-    if not proto.header.IsInitialized():
+    if not proto.header.IsInitialized() or not isinstance(proto.header.clientName, str):
         return None
     return _read_of(proto, 0, 0)
 
@@ -177,7 +178,7 @@ def _read_of(proto: pb.OpReadBlockProto, offset: int, length_bytes: int) -> Read
 
 
 def _decode_block_checksum(body: bytes) -> BlockChecksum:
-    proto = pb.OpBlockChecksumProto.FromString(body)
+    proto = parse(pb.OpBlockChecksumProto, body)
     options = proto.blockChecksumOptions
     return BlockChecksum(
         block=ExtendedBlock.from_proto(proto.header.block),
@@ -189,7 +190,7 @@ def _decode_block_checksum(body: bytes) -> BlockChecksum:
 
 
 def _decode_transfer(body: bytes) -> TransferBlock:
-    proto = pb.OpTransferBlockProto.FromString(body)
+    proto = parse(pb.OpTransferBlockProto, body)
     base = proto.header.baseHeader
     return TransferBlock(
         block=ExtendedBlock.from_proto(base.block),
@@ -203,7 +204,7 @@ def _decode_transfer(body: bytes) -> TransferBlock:
 
 
 def _decode_copy(body: bytes) -> CopyBlock:
-    proto = pb.OpCopyBlockProto.FromString(body)
+    proto = parse(pb.OpCopyBlockProto, body)
     return CopyBlock(
         block=ExtendedBlock.from_proto(proto.header.block),
         token=BlockToken.from_proto(proto.header.token),
@@ -212,7 +213,7 @@ def _decode_copy(body: bytes) -> CopyBlock:
 
 
 def _decode_replace(body: bytes) -> ReplaceBlock:
-    proto = pb.OpReplaceBlockProto.FromString(body)
+    proto = parse(pb.OpReplaceBlockProto, body)
     return ReplaceBlock(
         block=ExtendedBlock.from_proto(proto.header.block),
         delete_hint=proto.delHint,

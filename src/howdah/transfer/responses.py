@@ -24,6 +24,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
@@ -113,7 +114,7 @@ class BlockOpResponse:
         if found is not None:
             return cls(Status.SUCCESS, read_checksum=found)
         try:
-            proto = pb.BlockOpResponseProto.FromString(body)
+            proto = parse(pb.BlockOpResponseProto, body)
             read_checksum = block_checksum = None
             if proto.HasField("readOpChecksumInfo"):
                 info = proto.readOpChecksumInfo
@@ -191,7 +192,7 @@ def _decode_read_answer(body: bytes) -> ReadChecksumInfo | None:
 def _parse_checksum(encoded: bytes) -> ChecksumSpec | None:
     """None for one that protobuf, or we, refuse: the ordinary way says why."""
     try:
-        return checksum_from_proto(pb.ChecksumProto.FromString(encoded))
+        return checksum_from_proto(parse(pb.ChecksumProto, encoded))
     except (DecodeError, ValueError):
         return None
 
@@ -223,7 +224,7 @@ class SlotReleased:
     def decode(cls, body: bytes) -> SlotReleased:
         """From the message without its length."""
         try:
-            proto = pb.ReleaseShortCircuitAccessResponseProto.FromString(body)
+            proto = parse(pb.ReleaseShortCircuitAccessResponseProto, body)
             return cls(Status(proto.status), proto.error)
         except (DecodeError, ValueError) as error:
             raise errors.ProtocolViolation(
@@ -252,7 +253,7 @@ class SegmentGiven:
     def decode(cls, body: bytes) -> SegmentGiven:
         """From the message without its length."""
         try:
-            proto = pb.ShortCircuitShmResponseProto.FromString(body)
+            proto = parse(pb.ShortCircuitShmResponseProto, body)
             segment = SegmentId.from_proto(proto.id) if proto.HasField("id") else None
             return cls(Status(proto.status), segment, proto.error)
         except (DecodeError, ValueError) as error:
@@ -276,6 +277,6 @@ def decode_read_status(body: bytes) -> Status:
     if body == _CHECKSUM_OK:
         return Status.CHECKSUM_OK
     try:
-        return Status(pb.ClientReadStatusProto.FromString(body).status)
+        return Status(parse(pb.ClientReadStatusProto, body).status)
     except (DecodeError, ValueError) as error:
         raise errors.ProtocolViolation(f"a read status that cannot be read: {error}") from error

@@ -28,6 +28,7 @@ import sys
 from dataclasses import dataclass
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.transfer.blocks import NO_TOKEN, BlockToken, ExtendedBlock
 
@@ -161,7 +162,7 @@ class RequestDescriptors:
 
     @classmethod
     def decode(cls, body: bytes) -> RequestDescriptors:
-        proto = pb.OpRequestShortCircuitAccessProto.FromString(body)
+        proto = parse(pb.OpRequestShortCircuitAccessProto, body)
         return cls(
             ExtendedBlock.from_proto(proto.header.block),
             SlotId.from_proto(proto.slotId) if proto.HasField("slotId") else None,
@@ -182,7 +183,7 @@ class ReleaseSlot:
 
     @classmethod
     def decode(cls, body: bytes) -> ReleaseSlot:
-        proto = pb.ReleaseShortCircuitAccessRequestProto.FromString(body)
+        proto = parse(pb.ReleaseShortCircuitAccessRequestProto, body)
         return cls(SlotId.from_proto(proto.slotId))
 
 
@@ -197,7 +198,7 @@ class RequestSegment:
 
     @classmethod
     def decode(cls, body: bytes) -> RequestSegment:
-        return cls(pb.ShortCircuitShmRequestProto.FromString(body).clientName)
+        return cls(parse(pb.ShortCircuitShmRequestProto, body).clientName)
 
 
 def check_segment_length(length_bytes: int) -> int:

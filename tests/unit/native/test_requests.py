@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.messages import texts_of
 from howdah.namenode.protocols.quick import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import texts_of
 
 KINDS: dict[str, tuple[type[Message], Callable[[Any], object]]] = {
     "create": (pb.CreateRequestProto, requests.create_of),

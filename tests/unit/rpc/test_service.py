@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.messages import texts_of
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc import wire
 from howdah.rpc.service import (
@@ -22,7 +23,6 @@ from howdah.rpc.service import (
     Service,
     Slices,
     snake_case,
-    texts_of,
 )
 from howdah.rpc.session import Call
 

@@ -103,9 +103,10 @@ def rack_map(conf: Configuration, loop: Loop) -> RackMap:
     ):
         try:
             text = Path(table).read_text()
-        except OSError as error:
+        except (OSError, UnicodeDecodeError) as error:
             raise InvalidConfiguration(
-                f"{keys.NET_TOPOLOGY_TABLE_FILE_NAME.name} = {table}: {error.strerror}"
+                f"{keys.NET_TOPOLOGY_TABLE_FILE_NAME.name} = {table}: "
+                f"{getattr(error, 'strerror', None) or error}"
             ) from error
         return RackMap(parse_table(text, table))
     script = conf.get(keys.NET_TOPOLOGY_SCRIPT_FILE_NAME)

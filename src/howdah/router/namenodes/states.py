@@ -26,6 +26,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import types_pb2
 from howdah.read_only_calls import COORDINATED
 
@@ -45,15 +46,11 @@ def decode_states(data: bytes) -> Mapping[str, int]:
 @lru_cache(256)
 def _decoded(data: bytes) -> Mapping[str, int]:
     try:
-        proto = types_pb2.RouterFederatedStateProto.FromString(data)
+        proto = parse(types_pb2.RouterFederatedStateProto, data)
     except DecodeError as error:
         raise errors.ProtocolViolation(f"routerFederatedState of the call: {error}") from error
     # Hadoop's routers say the smallest number of a nameservice that they have not heard of.
-    return {
-        each.key: each.value
-        for each in proto.namespaceStateIds
-        if isinstance(each.key, str) and each.value >= 0
-    }
+    return {each.key: each.value for each in proto.namespaceStateIds if each.value >= 0}
 
 
 def encode_states(states: Mapping[str, int]) -> bytes:

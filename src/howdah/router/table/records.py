@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import router_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
@@ -155,7 +156,7 @@ def from_lines(data: bytes, kind: type[M]) -> M:
     for line in data.splitlines():
         if line and not line.startswith(b"#"):
             try:
-                return kind.FromString(base64.b64decode(line, validate=True))
+                return parse(kind, base64.b64decode(line, validate=True))
             except (binascii.Error, DecodeError) as error:
                 raise errors.IllegalArgument(f"the record cannot be read: {error}") from error
     raise errors.IllegalArgument("the file holds no record")

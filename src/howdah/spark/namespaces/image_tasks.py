@@ -6,13 +6,14 @@ slow. So one task cuts each section, and passes batches of messages to all other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import fsimage_pb2 as pb
 from howdah.spark.common.filesystems import Place
 from howdah.spark.common.rows import Row, batches
@@ -94,10 +95,9 @@ class ParseInodes:
 
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         decode = InodeDecoder(LoadedStrings(self.mask_bits, self.strings)).record
-        parse = pb.INodeSection.INode.FromString
         for message in _messages(given):
             try:
-                yield _inode_row(decode(_parsed(parse, message)))
+                yield _inode_row(decode(_parsed(pb.INodeSection.INode, message)))
             except errors.CorruptImage as error:
                 raise errors.CorruptImage(f"image {self.name}: {error.message}") from error
 
@@ -114,10 +114,9 @@ class ParseChildren:
         yield from batches(self._rows(given), CHILD_SCHEMA)
 
     def _rows(self, given: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        parse = pb.INodeDirectorySection.DirEntry.FromString
         for message in _messages(given):
             try:
-                entry = _parsed(parse, message)
+                entry = _parsed(pb.INodeDirectorySection.DirEntry, message)
             except errors.CorruptImage as error:
                 raise errors.CorruptImage(f"image {self.name}: {error.message}") from error
             for child in entry.children:
@@ -131,11 +130,13 @@ class ParseChildren:
 M = TypeVar("M", bound=Message)
 
 
-def _parsed(parse: Callable[[bytes], M], message: bytes) -> M:
+def _parsed(kind: type[M], message: bytes) -> M:
     try:
-        return parse(message)
+        return parse(kind, message)
     except DecodeError as error:
-        raise errors.CorruptImage(f"an entry of {len(message)} bytes is not readable") from error
+        raise errors.CorruptImage(
+            f"an entry of {len(message)} bytes is not readable: {error}"
+        ) from error
 
 
 def _messages(given: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

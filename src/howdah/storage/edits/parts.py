@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
+from howdah.messages import parse
 from howdah.proto import edits_pb2
 from howdah.storage.edits import edits as ed
 from howdah.storage.primitives import (
@@ -269,7 +270,7 @@ def acl_message(path: str, entries: str) -> Part:
     def read(cursor: Cursor) -> tuple[str, tuple[ed.AclEntry, ...]]:
         raw = cursor.delimited()
         try:
-            message = edits_pb2.AclEditLogProto.FromString(raw)
+            message = parse(edits_pb2.AclEditLogProto, raw)
         except DecodeError as error:
             raise cursor.fail(f"ACL is not a protobuf message: {error}") from error
         found = [
@@ -302,7 +303,7 @@ def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:
     if not raw:
         return "", ()
     try:
-        message = edits_pb2.XAttrEditLogProto.FromString(raw)
+        message = parse(edits_pb2.XAttrEditLogProto, raw)
     except DecodeError as error:
         raise cursor.fail(f"extended attributes are not a protobuf message: {error}") from error
     found = [

@@ -30,6 +30,7 @@ from typing import Final, Protocol, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.messages import parse
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
@@ -234,7 +235,7 @@ class SectionReader:
     def parse(self, kind: type[M], data: bytes) -> M:
         """A message that must be of a kind."""
         try:
-            return kind.FromString(data)
+            return parse(kind, data)
         except DecodeError as error:
             raise self.fail(f"a message is no {kind.DESCRIPTOR.full_name}: {error}") from error
 
