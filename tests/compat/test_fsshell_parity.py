@@ -13,6 +13,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import re
 import shlex
 import sys
@@ -328,3 +329,155 @@ def _filled(word: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         word = word.replace(name, value)
     return word
+
+
+# -- files that -text decodes -------------------------------------------------------------
+
+AVRO_SCHEMA = """{"type": "record", "name": "r", "namespace": "a.b", "fields": [
+    {"name": "long", "type": "long"}, {"name": "int", "type": "int"},
+    {"name": "text", "type": "string"}, {"name": "bytes", "type": "bytes"},
+    {"name": "yes", "type": "boolean"}, {"name": "none", "type": "null"},
+    {"name": "float", "type": "float"}, {"name": "double", "type": "double"},
+    {"name": "suit", "type": {"type": "enum", "name": "suit", "symbols": ["S", "H"]}},
+    {"name": "two", "type": {"type": "fixed", "name": "two", "size": 2}},
+    {"name": "list", "type": {"type": "array", "items": "int"}},
+    {"name": "map", "type": {"type": "map", "values": "long"}},
+    {"name": "any", "type": ["null", "string", "two", {"type": "array", "items": "string"}]},
+    {"name": "when", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "next", "type": ["null", "r"]}]}"""
+REALS = ("0.1", "1.0E10", "-1.5E-7", "123456.789", "1.0E7", "0.001", "9999999.0", "0.0", "-0.0",
+         "3.0E38", "1.0E-40", "16777216", "4.35", "2.0E-3")  # fmt: skip
+
+
+def _avro_row(number: int) -> str:
+    real = REALS[number % len(REALS)]
+    keys = [f"key{n}" for n in range(number)] + ["é", "a\n"]
+    named = ", ".join(f"{json.dumps(key)}: {n}" for n, key in enumerate(keys))
+    branches = ("null", '{"string": "s\\"\\\\"}', '{"a.b.two": "ab"}', '{"array": ["x", "y"]}')
+    row = (
+        f'{{"long": {number - 2**62}, "int": {-number}, "text": "grü\\u0001/\\ud83d\\ude00\\n", '
+        f'"bytes": "\\u0000\\u00ff\\u007fA", "yes": {str(number % 2 == 0).lower()}, "none": null, '
+        f'"float": {real}, "double": {real}, "suit": "H", "two": "\\u00e9\\u0000", '
+        f'"list": {list(range(number % 3))}, "map": {{{named}}}, '
+        f'"any": {branches[number % 4]}, "when": 5, "next": null}}'
+    )
+    return row if number % 2 else row[:-6] + f'{{"a.b.r": {row}}}}}'
+
+
+def _write_avro(jvm: Any, path: Path, codec: str, rows: int) -> None:
+    avro = jvm.org.apache.avro
+    schema = avro.Schema.Parser().parse(AVRO_SCHEMA)
+    reader = avro.generic.GenericDatumReader(schema)
+    out = avro.file.DataFileWriter(avro.generic.GenericDatumWriter(schema))
+    out.setCodec(avro.file.CodecFactory.fromString(codec))
+    out.create(schema, jvm.java.io.File(str(path)))
+    for number in range(rows):
+        decoder = avro.io.DecoderFactory.get().jsonDecoder(schema, _avro_row(number))
+        out.append(reader.read(None, decoder))
+    out.close()
+
+
+def _writables(jvm: Any) -> dict[str, list[Any]]:
+    io_ = jvm.org.apache.hadoop.io
+    reals = [float(text) for text in REALS]
+    return {
+        "Text": [io_.Text(text) for text in ("", "a\tb", "grüße 😀", "x" * 300)],
+        "IntWritable": [io_.IntWritable(n) for n in (0, -1, 2**31 - 1)],
+        "LongWritable": [io_.LongWritable(n) for n in (0, -(2**62), 2**62)],
+        "VIntWritable": [io_.VIntWritable(n) for n in (0, -113, -112, 127, 128, -(2**31))],
+        "VLongWritable": [io_.VLongWritable(n) for n in (0, 2**40, -(2**40))],
+        "DoubleWritable": [io_.DoubleWritable(real) for real in reals],
+        "BooleanWritable": [io_.BooleanWritable(True), io_.BooleanWritable(False)],
+        "NullWritable": [io_.NullWritable.get()] * 2,
+        "BytesWritable": [io_.BytesWritable(data) for data in (b"", b"\x00\xffabc")],
+        "MD5Hash": [io_.MD5Hash.digest("x")],
+    }
+
+
+def _write_sequence(
+    jvm: Any, gateway: Any, path: Path, rows: list[Any], kind: str, codec: str
+) -> None:
+    hadoop = jvm.org.apache.hadoop
+    writer = hadoop.io.SequenceFile.Writer
+    compression = getattr(hadoop.io.SequenceFile.CompressionType, kind)
+    conf = hadoop.conf.Configuration()
+    name = f"org.apache.hadoop.io.compress.{codec}"
+    made = hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(name), conf)
+    options = [
+        writer.file(hadoop.fs.Path(path.as_uri())),
+        writer.keyClass(hadoop.io.LongWritable(0).getClass()),
+        writer.valueClass(rows[0].getClass()),
+        writer.compression(compression, made),
+    ]
+    given = gateway.new_array(writer.Option, len(options))
+    for place, option in enumerate(options):
+        given[place] = option
+    out = hadoop.io.SequenceFile.createWriter(conf, given)
+    for number, row in enumerate(rows * 40):
+        out.append(hadoop.io.LongWritable(number), row)
+    out.close()
+
+
+def _write_compressed(jvm: Any, path: Path, codec: str, data: bytes) -> None:
+    hadoop = jvm.org.apache.hadoop
+    conf = hadoop.conf.Configuration()
+    name = f"org.apache.hadoop.io.compress.{codec}"
+    made = hadoop.util.ReflectionUtils.newInstance(conf.getClassByName(name), conf)
+    out = made.createOutputStream(jvm.java.io.FileOutputStream(str(path)))
+    out.write(data)
+    out.close()
+
+
+def _write_encoded(jvm: Any, gateway: Any, base: Path) -> None:
+    """Files of each encoding, in `base`."""
+    for codec in ("null", "deflate", "bzip2", "snappy"):
+        _write_avro(jvm, base / f"{codec}.avro", codec, 30)
+    _write_avro(jvm, base / "empty.avro", "null", 0)
+    for name, rows in _writables(jvm).items():
+        _write_sequence(jvm, gateway, base / f"{name}.seq", rows, "NONE", "DefaultCodec")
+    rows = _writables(jvm)["Text"]
+    for codec in ("DefaultCodec", "BZip2Codec", "SnappyCodec", "Lz4Codec"):
+        for kind in ("RECORD", "BLOCK"):
+            _write_sequence(jvm, gateway, base / f"{codec}{kind}", rows, kind, codec)
+    text = b"".join(b"line %d of many, %d\n" % (n, n * n) for n in range(30_000))
+    for suffix, codec in {
+        "snappy": "SnappyCodec", "lz4": "Lz4Codec", "bz2": "BZip2Codec", "deflate": "DefaultCodec",
+        "gz": "GzipCodec",
+    }.items():  # fmt: skip
+        _write_compressed(jvm, base / f"text.{suffix}", codec, text)
+        _write_compressed(jvm, base / f"none.{suffix}", codec, b"")
+    packed = gzip.compress(b"one\n", mtime=0)
+    (base / "padded.gz").write_bytes(packed + bytes(20))
+    (base / "two.gz").write_bytes(packed + packed)
+    (base / "no-suffix").write_bytes(packed)
+    (base / "SE").write_bytes(b"SE and no SEQ\n")
+    (base / "Ob").write_bytes(b"Ob and no Obj\n")
+    (base / "short").write_bytes(b"S")
+    twice = (base / "text.bz2").read_bytes()
+    (base / "twice.bz2").write_bytes(twice + twice)
+
+
+@pytest.mark.req("FS-077")
+@pytest.mark.timeout(300)
+def test_both_shells_show_encoded_files_alike(
+    shells: dict[str, Shell], howdah_cluster: MiniCluster, tmp_path: Path
+) -> None:
+    java = shells[JAVAS]
+    assert isinstance(java, FsShell)
+    _write_encoded(java._jvm, java._gateway, tmp_path)
+    _make_directories(java, "/encoded")
+    line = Line(["-put", *map(str, sorted(tmp_path.iterdir())), "/encoded"])
+    assert shells[OURS](line, line.arguments).code == 0
+    different = []
+    names = [path.name for path in sorted(tmp_path.iterdir()) if path.suffix != ".crc"]
+    for name in names:
+        line = Line(["-text", f"/encoded/{name}"])
+        theirs, ours = (shell(line, line.arguments) for shell in shells.values())
+        if (theirs.code, theirs.out) != (ours.code, ours.out):
+            different.append(f"{name}:\n  Hadoop: {_cut(theirs)}\n  howdah: {_cut(ours)}")
+    assert len(names) >= 40
+    assert not different, "\n".join(different)
+
+
+def _cut(outcome: Outcome) -> str:
+    return f"{outcome.code} {outcome.out[:1500]!r} {outcome.err[:300]!r}"

@@ -481,7 +481,7 @@ ROOMS = {
         "installing",
         "completion",
     ),
-    "cli.dfs": ("shell", "copying", "commands"),
+    "cli.dfs": ("shell", "copying", "decoding", "commands"),
     "client": ("settings", "namenodes", "reading", "shortcircuit", "writing"),
     "datanode": (
         "channel",

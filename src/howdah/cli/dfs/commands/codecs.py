@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import IO, Protocol
+from typing import IO
 
 from howdah.cli.dfs.shell.problems import PathProblem
 
@@ -19,17 +19,7 @@ MAGIC_BYTES = 4
 GZIP_MAGIC = b"\x1f\x8b"
 SEQUENCE_FILE_MAGIC = b"SEQ"
 AVRO_MAGIC = b"Obj\x01"
-UNKNOWN_SUFFIXES = {".snappy": "Snappy", ".lz4": "LZ4", ".zst": "Zstandard", ".lzo": "LZO"}
-
-
-class _Decompressor(Protocol):
-    """What zlib and bz2 have in common."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
+SUFFIXES = frozenset((".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"))
 
 
 def decoded(stream: IO[bytes], name: str) -> Iterator[bytes]:
@@ -39,20 +29,37 @@ def decoded(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """
     magic = stream.read(MAGIC_BYTES)
     rest = _Rejoined(magic, stream)
-    if magic.startswith(GZIP_MAGIC):
-        return _inflated(rest, name, "gzip")
-    if magic.startswith(SEQUENCE_FILE_MAGIC):
-        raise PathProblem(name, "is a SequenceFile, which howdah cannot show as text yet")
-    if magic == AVRO_MAGIC:
-        raise PathProblem(name, "is an Avro file, which howdah cannot show as text yet")
     suffix = name[name.rfind(".") :] if "." in name else ""
-    if suffix in UNKNOWN_SUFFIXES and magic:
-        raise PathProblem(name, f"is compressed with {UNKNOWN_SUFFIXES[suffix]}, unknown here")
-    if suffix == ".deflate" and magic:
-        return _inflated(rest, name, "zlib")
-    if suffix == ".bz2" and magic:
-        return _inflated(rest, name, "bzip2")
-    return iter(lambda: rest.read(PIECE_BYTES), b"")
+    found = _decoded(rest, stream, magic, suffix)
+    if found is None:
+        yield from iter(lambda: rest.read(PIECE_BYTES), b"")
+        return
+    from howdah.cli.dfs.decoding.source import Damaged
+
+    try:
+        yield from found
+    except Damaged as error:
+        raise PathProblem(name, str(error)) from error
+
+
+def _decoded(
+    rest: _Rejoined, stream: IO[bytes], magic: bytes, suffix: str
+) -> Iterator[bytes] | None:
+    """The decoder of a file; None for one that is as it is."""
+    if magic.startswith(SEQUENCE_FILE_MAGIC):
+        from howdah.cli.dfs.decoding import sequence_file
+
+        return sequence_file.lines(_Rejoined(magic[len(SEQUENCE_FILE_MAGIC) :], stream))
+    if magic == AVRO_MAGIC:
+        from howdah.cli.dfs.decoding import avro
+
+        return avro.lines(stream)
+    is_gzip = magic.startswith(GZIP_MAGIC)
+    if not is_gzip and (not magic or suffix not in SUFFIXES):
+        return None
+    from howdah.cli.dfs.decoding.compression import BY_SUFFIX, GZIP
+
+    return (GZIP if is_gzip else BY_SUFFIX[suffix])(rest)
 
 
 class _Rejoined:
@@ -64,35 +71,3 @@ class _Rejoined:
 
     def read(self, count: int) -> bytes:
         return self._front.read(count) or self._stream.read(count)
-
-
-def _decompressor(kind: str) -> _Decompressor:
-    if kind == "bzip2":
-        import bz2
-
-        return bz2.BZ2Decompressor()
-    import zlib
-
-    return zlib.decompressobj(wbits=31 if kind == "gzip" else 15)
-
-
-def _inflated(stream: _Rejoined, name: str, kind: str) -> Iterator[bytes]:
-    """Decompress all members of a stream; parts may have been glued together."""
-    import zlib
-
-    decompressor = _decompressor(kind)
-    fresh = True
-    while data := stream.read(PIECE_BYTES):
-        while data:
-            if decompressor.eof:
-                decompressor = _decompressor(kind)
-            fresh = False
-            try:
-                piece = decompressor.decompress(data)
-            except (zlib.error, OSError) as error:
-                raise PathProblem(name, f"damaged {kind} data: {error}") from error
-            if piece:
-                yield piece
-            data = decompressor.unused_data if decompressor.eof else b""
-    if not fresh and not decompressor.eof:
-        raise PathProblem(name, f"{kind} data ends too early")

@@ -1,0 +1,1 @@
+"""Files that `-text` shows as text: compressed ones, Avro's and SequenceFiles."""
