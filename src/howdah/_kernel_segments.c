@@ -10,7 +10,9 @@
  * disk when they are written: one call, and no page to look for and to write back. The last
  * block of the file is kept for it, since the next records go on in the middle of that. What
  * stands behind them in their block is fill, as it was. A batch longer than the blocks takes the
- * way of all others.
+ * way of all others. So does a file whose filesystem refuses such a write, though the probe of
+ * howdah.storage.disk went well: it may be mounted anew, or want larger blocks. What had been
+ * written of the blocks by then is written once more.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -158,8 +160,12 @@ write_past_cache(howdah_segments *self, int number, const char *bytes, size_t co
     file->blocks_at = -1;
     memcpy(file->blocks + before, bytes, count);
     memset(file->blocks + end, 0xff, whole - end);
-    if (write_all(file->past_cache, file->blocks, whole, begin) < 0)
-        return fail(self, number, WRITING);
+    if (write_all(file->past_cache, file->blocks, whole, begin) < 0) {
+        if (errno != EINVAL && errno != EOPNOTSUPP)
+            return fail(self, number, WRITING);
+        file->past_cache = -1;
+        return write_cached(self, number, bytes, count);
+    }
     const size_t last = end / BLOCK_BYTES * BLOCK_BYTES;
     if (last)
         memmove(file->blocks, file->blocks + last, end - last);

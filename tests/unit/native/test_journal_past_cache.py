@@ -230,3 +230,50 @@ def test_nothing_that_the_blocks_take_is_kept_when_it_is_closed(
         segment.written_bytes = 4
         write(native, [segment], [long])
     assert memory_bytes() - before < 50 * BLOCKS_BYTES, "each has blocks of its own"
+
+
+@pytest.fixture
+def refusing() -> Iterator[int]:
+    """Whatever is written there is an invalid argument, as for a filesystem that takes no direct
+    write (any more), or of other blocks than the probe has shown."""
+    descriptor = os.open("/proc/self/oom_score_adj", os.O_RDWR)
+    with pytest.raises(OSError, match="Invalid argument"):
+        os.pwrite(descriptor, FILL * disk.BLOCK_BYTES, 0)
+    yield descriptor
+    os.close(descriptor)
+
+
+def test_a_file_that_takes_no_direct_write_any_more_is_written_the_ordinary_way(
+    native: ModuleType, segment: Segment, refusing: int
+) -> None:
+    """Its directory is not to be given up for that."""
+    writer = native.DirectWriter(-1)
+    descriptor, _, written_bytes, allocated_bytes = segment.lent()
+    writer.open([(descriptor, refusing, written_bytes, allocated_bytes)], 0)
+    running = Running(writer)
+    for txid, batch in enumerate((b"one", b"two" * 3000, b"three"), 1):
+        put(writer, batch, txid)
+    states, durable_txid, _, rest = running.end()
+    assert (durable_txid, rest) == (3, b"")
+    content = b"head" + b"one" + b"two" * 3000 + b"three"
+    assert states == [(len(content), STEP_BYTES)]
+    assert segment.path.read_bytes() == content.ljust(STEP_BYTES, FILL)
+
+
+def test_a_file_that_refuses_does_not_keep_others_from_the_direct_way(
+    native: ModuleType, segment: Segment, refusing: int, tmp_path: Path
+) -> None:
+    other = Segment(tmp_path / "other", begin=b"head", allocated_bytes=STEP_BYTES)
+    writer = native.DirectWriter(-1)
+    lent = segment.lent()
+    writer.open([(lent[0], refusing, *lent[2:]), other.lent()], 0)
+    running = Running(writer)
+    put(writer, b"one", 1)
+    put(writer, b"two", 2)
+    running.end()
+    assert (
+        segment.path.read_bytes()
+        == other.path.read_bytes()
+        == b"headonetwo".ljust(STEP_BYTES, FILL)
+    )
+    other.close()
