@@ -355,6 +355,12 @@ def namenode_address(conf: Configuration) -> Address:
         return explicit
     uri = conf.get(keys.FS_DEFAULTFS)
     where = conf.source(keys.FS_DEFAULTFS.name)
+    if not conf.is_set(keys.FS_DEFAULTFS):
+        raise InvalidConfiguration(
+            f"{keys.FS_DEFAULTFS.name} is not configured, so that it names no namenode: set it to "
+            f"hdfs://host:port, or set {keys.DFS_NAMENODE_RPC_ADDRESS.name} (the directory of the "
+            "files is HADOOP_CONF_DIR, or --conf)"
+        )
     if not uri.lower().startswith("hdfs://"):
         raise InvalidConfiguration(
             f"{keys.FS_DEFAULTFS.name} = {uri!r} (from {where}) names no namenode: "

@@ -109,6 +109,32 @@ def test_every_command_says_what_to_do(
     assert not (home / "b").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["namespace", "/a"],
+        ["namespace", "--before", "/a", "file:///a"],
+        ["verify", "/a"],
+        ["compact", "/a"],
+        ["distcp", "/a", "file:///b"],
+        ["distcp", "file:///a", "b"],
+    ],
+    ids=" ".join,
+)
+def test_a_job_says_so_before_it_starts_a_spark(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyspark")
+
+    def started(*_: object) -> None:
+        pytest.fail("a session was started")
+
+    for name in ("namespace", "verify", "compact", "distcp"):
+        monkeypatch.setattr(f"howdah.cli.{name}.session_of", started)
+    assert main(words) != 0
+    assert HINT in capfd.readouterr().err
+
+
 # -- the cluster of `howdah up` runs ----------------------------------------------------
 
 
@@ -252,7 +278,7 @@ def test_servers_do_not_join_the_running_cluster(
 ) -> None:
     leave_cluster(home)
     assert main(["namenode"]) != 0
-    assert "names no namenode" in capfd.readouterr().err
+    assert "names no namenode: set it to hdfs://host:port" in capfd.readouterr().err
 
 
 def test_every_command_is_known() -> None:

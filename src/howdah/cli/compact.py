@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.parser import Arguments
-from howdah.cli.spark_options import add_options, add_tasks, session_of
+from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.fs.paths import shown
 from howdah.kinds import parse_size
 from howdah.wording import byte_text
@@ -27,6 +27,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = _arguments().parse_args(argv)
     from howdah.spark.compaction.job import compact
 
+    check_default([options.path], conf)
     with session_of(options.master, options.remote) as spark:
         found = compact(
             spark,

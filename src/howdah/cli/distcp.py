@@ -12,7 +12,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from howdah.cli.spark_options import session_of
+from howdah.cli.spark_options import check_default, session_of
 from howdah.config import Configuration
 from howdah.errors import HowdahError
 from howdah.spark.copy.arguments import Arguments, parse, usage
@@ -71,6 +71,8 @@ def _run_in_background(argv: list[str], conf: Configuration) -> int:
 def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
     from howdah.spark.copy_job.job import distcp
 
+    listing = arguments.options.source_listing
+    check_default([*arguments.sources, arguments.target, listing], conf)
     with session_of(arguments.master, arguments.remote) as spark:
         return distcp(
             spark,

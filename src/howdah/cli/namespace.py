@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
 from howdah.cli.arguments.parser import Arguments
-from howdah.cli.spark_options import add_options, add_tasks, session_of
+from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
@@ -49,6 +49,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         _arguments().error(f"there is no directory for {options.html}")
     if not wanted and options.html is None and options.parquet is None:
         wanted = ["directories", "small-files", "ages", "owners"]
+    check_default([options.where, options.before], conf)
     with session_of(options.master, options.remote) as spark:
         from howdah.spark.common.failures import from_spark
         from howdah.spark.common.progress import ProgressLine

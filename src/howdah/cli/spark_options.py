@@ -13,15 +13,19 @@ import sys
 import threading
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from howdah.cli.signals import ENDING, Terminated, handled_by
+from howdah.fs import paths
+from howdah.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from howdah.config import Configuration
 
 CANCEL_S: Final = 10.0
 """How long tasks that are to end are waited for."""
@@ -44,6 +48,14 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not int(text):
         raise ArgumentTypeError(f"{text!r} is no number above 0")
     return int(text)
+
+
+def check_default(names: Iterable[str | None], conf: Configuration) -> None:
+    """Before anything is started: a name without a scheme is one of the default filesystem.
+
+    Raises InvalidConfiguration where there is none."""
+    if any(name is not None and not paths.parse(name).is_qualified for name in names):
+        default_filesystem(conf)
 
 
 @contextmanager

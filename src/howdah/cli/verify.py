@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.arguments.parser import Arguments
-from howdah.cli.spark_options import add_options, add_tasks, session_of
+from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.fs.paths import shown
 from howdah.wording import byte_text
 
@@ -26,6 +26,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = _arguments().parse_args(argv)
     from howdah.spark.verification.job import verify
 
+    check_default([*options.path, options.manifest], conf)
     with (
         session_of(options.master, options.remote) as spark,
         verify(

@@ -124,7 +124,12 @@ def test_interruption_that_py4j_makes_an_error_of_is_one_all_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [("verify /x", 1), ("namespace /x", 1), ("compact /x", 1), ("distcp /x hdfs://a:1/y", 25)],
+    [
+        ("verify hdfs://a:1/x", 1),
+        ("namespace hdfs://a:1/x", 1),
+        ("compact hdfs://a:1/x", 1),
+        ("distcp hdfs://a:1/x hdfs://a:1/y", 25),
+    ],
 )
 @pytest.mark.parametrize("package", ["pyspark", "pandas", "pyarrow"])
 def test_command_without_spark_says_what_to_install(
@@ -145,7 +150,7 @@ def test_command_without_java_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("howdah.java._candidates", lambda: iter([Path("/no/java")]))
-    assert main(["compact", "/x"]) == 1
+    assert main(["compact", "hdfs://a:1/x"]) == 1
     told = capsys.readouterr().err
     assert told.startswith("howdah compact: Java 17 or newer is needed: set JAVA_HOME, or `pip")
     assert "/no/java (no Java)" in told
@@ -157,7 +162,7 @@ def test_spark_connect_server_that_nobody_runs_is_told_at_once(
     from pyspark.sql import SparkSession
 
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
-    assert main(["compact", "--remote", "sc://127.0.0.1:1", "/x"]) == 1
+    assert main(["compact", "--remote", "sc://127.0.0.1:1", "hdfs://a:1/x"]) == 1
     told = capsys.readouterr().err
     assert "there is no Spark at sc://127.0.0.1:1: [Errno 111]" in told
 
