@@ -96,7 +96,9 @@ def check_new_name(path: str, name: str, parent: str, max_component_bytes: int) 
         if character in name:
             raise errors.InvalidPath(f"Invalid path name {path}: a name cannot have {words} in it")
     if parent == "/" and name == ".reserved":
-        raise errors.IllegalArgument(f'"{name}" is a reserved name, {path} cannot be created')
+        raise errors.IllegalArgument(
+            f'File name "{name}" is reserved and cannot be created. {path} needs another name.'
+        )
     if name == DOT_SNAPSHOT:
         raise errors.IllegalArgument(f'"{name}" is a reserved name.')
     length = len(name.encode())

@@ -120,9 +120,8 @@ class Opening:
         check_replication(self._core, path, replication, caller.machine)
         if block_size_bytes < settings.min_block_size_bytes:
             raise errors.RemoteError(
-                f"Specified block size {block_size_bytes} of {path} is less than configured "
-                f"minimum value (dfs.namenode.fs-limits.min-block-size): "
-                f"{settings.min_block_size_bytes}"
+                f"Specified block size {block_size_bytes} is less than configured minimum value "
+                f"dfs.namenode.fs-limits.min-block-size={settings.min_block_size_bytes}"
             )
         if block_size_bytes > MAX_BLOCK_SIZE_BYTES:
             raise errors.IllegalArgument(

@@ -80,9 +80,8 @@ class SnapshotCalls:
     def _own(self, caller: Caller, path: str) -> Resolved:
         core = self._core
         who, found = core.resolve_to_change(caller, path)
-        if found.inode is None:
-            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
-        core.permissions.check_owner(who, found.inode)
+        inode = core.require(found, "Directory/File does not exist {}")
+        core.permissions.check_owner(who, inode)
         return self._directory(caller, path)
 
     # Snapshots.
