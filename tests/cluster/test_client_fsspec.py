@@ -528,3 +528,25 @@ def test_what_is_there_is_the_filename_of_the_error(hfs: HowdahFileSystem, here:
         with pytest.raises(FileExistsError) as raised:
             ask(f"{here}/f")
         assert raised.value.filename == f"{here}/f"
+
+
+def test_what_is_said_of_files_moves_with_those_that_a_pattern_names(
+    hfs: HowdahFileSystem, here: str
+) -> None:
+    fs = hfs.hdfs
+    hfs.makedirs(f"{here}/to")
+    with fs.create(f"{here}/a1", block_size=2 * MIB, replication=1) as out:
+        out.write(b"1")
+    fs.set_xattr(f"{here}/a1", "user.note", b"kept")
+    fs.set_storage_policy(f"{here}/a1", "COLD")
+    fs.set_owner(f"{here}/a1", "anna", "staff")
+    fs.set_times(f"{here}/a1", 5000, 6000)
+    fs.set_permission(f"{here}/a1", 0o400)
+    hfs.mv(f"{here}/a*", f"{here}/to/")
+    assert hfs.find(here) == [f"{here}/to/a1"]
+    found = fs.get_file_status(f"{here}/to/a1")
+    assert (found.block_size, found.replication) == (2 * MIB, 1)
+    assert (found.owner, found.group, found.permission) == ("anna", "staff", 0o400)
+    assert (found.modification_time_ms, found.access_time_ms) == (5000, 6000)
+    assert fs.get_xattrs(found.path) == {"user.note": b"kept"}
+    assert fs.get_storage_policy(found.path).name == "COLD"

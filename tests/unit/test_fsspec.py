@@ -165,6 +165,19 @@ def test_a_move_across_mount_points_goes_into_a_directory_and_replaces_a_file() 
     assert not fs.exists("/a/d/f")
 
 
+@pytest.mark.parametrize("source", ["/a/d", "/a/d*", ["/a/d"]])
+def test_what_is_said_of_files_moves_with_them(source: str | list[str]) -> None:
+    fs = _view_of_two()
+    for path, mode, time_ms in (("/a/d/f", 0o640, 5000), ("/a/d/e", 0o750, 6000)):
+        fs.hdfs.set_permission(path, mode)
+        fs.hdfs.set_times(path, time_ms, time_ms)
+    fs.mv(source, "/b/there/", recursive=True)
+    top = "/b/there/d" if fs.exists("/b/there/d/f") else "/b/there"
+    file, directory = (fs.hdfs.get_file_status(f"{top}/{name}") for name in "fe")
+    assert (file.permission, file.modification_time_ms) == (0o640, 5000)
+    assert (directory.permission, directory.modification_time_ms) == (0o750, 6000)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "kind"),
     [

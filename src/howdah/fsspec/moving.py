@@ -10,6 +10,7 @@ import logging
 import shutil
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsspec.callbacks import DEFAULT_CALLBACK
@@ -17,6 +18,7 @@ from fsspec.implementations.local import make_path_posix
 
 from howdah import errors
 from howdah.fs import paths
+from howdah.fs.carrying import carry
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec.naming import LocalNames, NamingFileSystem, Paths, check_below
 from howdah.options import CopyCheck
@@ -36,7 +38,9 @@ class MovingFileSystem(NamingFileSystem):
     _hdfs: FileSystem
 
     @abstractmethod
-    def _create(self, path: str) -> FSDataOutputStream:
+    def _create(
+        self, path: str, *, replication: int | None = None, hdfs_block_size: int | None = None
+    ) -> FSDataOutputStream:
         """A new file in the place of an old one."""
 
     def copy(
@@ -111,7 +115,10 @@ class MovingFileSystem(NamingFileSystem):
                     tops = self.expand_path(path1, recursive=False)
                     names = self.expand_path(path1, recursive=recursive, maxdepth=maxdepth)
                 check_several(tops, self._strip_protocol(path2))
-                self.copy(path1, path2, recursive, maxdepth, on_error="raise", **kwargs)
+                pairs = self.paired(
+                    path1, path2, self.isdir, recursive=recursive, maxdepth=maxdepth
+                )
+                self._copy_with_attributes(*map(self._strip_protocol, pairs))
                 self._remove_copied(names, recursive=recursive)
             return
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
@@ -133,8 +140,24 @@ class MovingFileSystem(NamingFileSystem):
             # All that is below, or an error: `copy` would leave out what cannot be listed.
             below = self.find(source, withdirs=True, on_error="raise") if recursive else []
             names = list(dict.fromkeys([source, *below]))
-            self.copy(names, [target + name[len(source) :] for name in names], on_error="raise")
+            self._copy_with_attributes(names, [target + name[len(source) :] for name in names])
             self._remove_copied(names, recursive=recursive)
+
+    def _copy_with_attributes(self, sources: list[str], targets: list[str]) -> None:
+        """Copy what is to be removed then: the copies have the attributes of their sources."""
+        copied = []
+        for source, target in zip(sources, targets, strict=True):
+            status = self._hdfs.get_file_status(source)
+            self.cp_file(
+                source,
+                target,
+                replication=status.replication or None,
+                hdfs_block_size=status.block_size or None,
+            )
+            copied.append((status, target))
+        # Those of a directory come when all is in it.
+        for status, target in sorted(copied, key=lambda each: each[1], reverse=True):
+            carry(self._hdfs, status, target)
 
     def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:
         """One by one: what was made below them meanwhile, or was not copied, stays, and so does
@@ -143,7 +166,14 @@ class MovingFileSystem(NamingFileSystem):
             if recursive or not self._hdfs.is_directory(name):
                 self.rm_file(name)
 
-    def cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
+    def cp_file(
+        self,
+        path1: str,
+        path2: str,
+        replication: int | None = None,
+        hdfs_block_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Copy a file, or make the directory `path2` if `path1` is one. An object store copies by
         itself; elsewhere the bytes go through this process."""
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
@@ -161,7 +191,8 @@ class MovingFileSystem(NamingFileSystem):
                 return
             except errors.NotCopiedByServer as error:
                 log.info("%s is copied through this process: %s", path1, error)
-        with self._hdfs.open(source) as reading, whole_or_none(self._create(target)) as writing:
+        create = partial(self._create, replication=replication, hdfs_block_size=hdfs_block_size)
+        with self._hdfs.open(source) as reading, whole_or_none(create(target)) as writing:
             shutil.copyfileobj(reading, writing, _COPY_BYTES)
 
 
