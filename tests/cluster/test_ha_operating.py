@@ -20,12 +20,25 @@ from howdah.local.ports import Ports
 from howdah.testing import MiniCluster
 from howdah.testing.forked import Forked
 from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Manifest, Reader
+from howdah.testing.internal.failover.manifest import (
+    MOST_CHUNKS,
+    FileWriter,
+    LogWriter,
+    Manifest,
+    Reader,
+)
 from howdah.testing.waiting import wait_until
 
 TIMEOUT_S = 60.0
-# Clients that wait for a namenode's restart as long as the test does, on a busy machine.
-PATIENT = {"ipc.client.connect.max.retries": round(TIMEOUT_S)}
+WRITERS = 2
+A_FILE = MOST_CHUNKS + 4
+"""Acknowledgements of one file at most, from its creation to its deletion."""
+# Clients that wait for the restart of a namenode, or of a datanode that says that it comes back,
+# as long as the test does, on a busy machine.
+PATIENT = {
+    "ipc.client.connect.max.retries": round(TIMEOUT_S),
+    "dfs.client.datanode-restart.timeout": round(TIMEOUT_S),
+}
 
 
 @contextmanager
@@ -40,7 +53,9 @@ def working(connect: Callable[[], FileSystem], directory: str) -> Iterator[Manif
     for client in clients:
         client.start()
     try:
-        wait_until(lambda: manifest.acknowledged > 10, TIMEOUT_S)
+        wait_until(
+            lambda: len(manifest.by_client()) == WRITERS, TIMEOUT_S, "all writers have begun"
+        )
         yield manifest
         go_on(manifest)
     finally:
@@ -54,11 +69,16 @@ def working(connect: Callable[[], FileSystem], directory: str) -> Iterator[Manif
 
 
 def go_on(manifest: Manifest) -> None:
-    """Return when clients have been answered again."""
-    now = manifest.acknowledged
-    wait_until(
-        lambda: manifest.acknowledged > now + 10 or manifest.failures, TIMEOUT_S, "clients go on"
-    )
+    """Return when each writer has been answered again, and has finished the file that it was at:
+    while one goes on, another may still be looking for a place for its block, and asks only for
+    datanodes that it was not refused by."""
+    before = manifest.by_client()
+
+    def have_gone_on() -> bool:
+        now = manifest.by_client()
+        return all(now[name] > count + A_FILE for name, count in before.items())
+
+    wait_until(lambda: have_gone_on() or manifest.failures, TIMEOUT_S, "clients go on")
     assert manifest.failures == []
 
 

@@ -16,6 +16,7 @@ import hashlib
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -56,6 +57,7 @@ class Manifest:
         self._lock = threading.Lock()
         self._notes: dict[str, Note] = {}
         self._acknowledged_at: list[float] = []
+        self._by_client: Counter[str] = Counter()
         self.failures: list[str] = []
 
     def note(self, note: Note) -> None:
@@ -68,6 +70,7 @@ class Manifest:
         with self._lock:
             self._notes[note.origin] = note
             self._acknowledged_at.append(time.monotonic())
+            self._by_client[threading.current_thread().name] += 1
 
     def fail(self, what: str) -> None:
         with self._lock:
@@ -82,6 +85,11 @@ class Manifest:
         """How many operations were."""
         with self._lock:
             return len(self._acknowledged_at)
+
+    def by_client(self) -> dict[str, int]:
+        """The same of each client, by its name."""
+        with self._lock:
+            return dict(self._by_client)
 
     def first_after(self, moment: float) -> float | None:
         """When the first operation was acknowledged after `moment` (`time.monotonic()`)."""
