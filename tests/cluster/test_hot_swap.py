@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from howdah import errors
 from howdah.cli.main import main
+from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.internal import volumes as volume_files
@@ -77,7 +80,7 @@ def volumes_told(cluster: MiniCluster, run: Run) -> list[str]:
     return [line.removeprefix("Directory: ") for line in lines if line.startswith("Directory: ")]
 
 
-def put(fs: HdfsFileSystem, path: str) -> None:
+def put(fs: FileSystem, path: str) -> None:
     with fs.create(path) as out:
         out.write(DATA)
 
@@ -167,3 +170,54 @@ def test_a_directory_that_cannot_be_used_is_told_and_the_others_stay(
     put(fs, "/still")
     with fs.open("/still") as file:
         assert file.read() == DATA
+
+
+def test_a_directory_that_has_failed_is_used_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its disk was away, and is back with all that it had."""
+    conf = {**CONF, "dfs.datanode.failed.volumes.tolerated": 1, "dfs.replication": 1}
+    with MiniCluster(datanodes=1, volumes=2, conf=conf) as cluster, cluster.connect() as fs:
+        assert isinstance(fs, HdfsFileSystem)
+
+        def run(*words: str) -> tuple[int, str, str]:
+            code = main(["-fs", cluster.uri, "dfsadmin", *words])
+            said = capsys.readouterr()
+            return code, said.out, said.err
+
+        directories = cluster.data_dirs("datanode0")
+        paths = [f"/before{number}" for number in range(6)]
+        for path in paths:
+            put(fs, path)
+        away = directories[1] / "current"
+        away.rename(directories[1] / "away")
+        set_volumes(cluster, *map(str, directories))
+
+        def has_failed() -> bool:
+            # Whoever writes there finds it.
+            with contextlib.suppress(errors.RemoteError):
+                put(fs, "/probe")
+            return volumes_told(cluster, run) == [str(directories[0])]
+
+        wait_until(has_failed, 60)
+        assert f"\tError: {directories[1]}: " in reconfigure(cluster, run)
+        assert volumes_told(cluster, run) == [str(directories[0])]
+        (directories[1] / "away").rename(away)
+        assert reconfigure(cluster, run).startswith("SUCCESS: Changed property")
+        assert volumes_told(cluster, run) == list(map(str, directories))
+        for path in paths:
+            with fs.open(path) as file:
+                assert file.read() == DATA
+        wait_until(lambda: not list(fs.list_corrupt_files()), 60)
+        wait_until(lambda: written_to(fs, directories[1]), 60)
+
+
+def written_to(fs: FileSystem, volume: Path) -> bool:
+    """Whether new blocks come to the volume."""
+
+    def count() -> int:
+        return sum(1 for _ in volume.glob("current/BP-*/current/finalized/*/*/blk_*"))
+
+    before = count()
+    put(fs, "/after")
+    return count() > before

@@ -8,6 +8,9 @@ A volume is added in this order: its directory is found, locked and formatted, a
 namespaces that are served; its replicas are found, and the keeper counts them; then the data
 process uses it, whose news of it the keeper can place by now; and a full report names it. One
 that goes leaves the data process first. A directory that changes its storage type is refused.
+
+A directory that has failed is not in effect any more, so it is added again though the files
+name it as before: that is how an administrator says that its disk works again.
 """
 
 from __future__ import annotations
@@ -115,7 +118,9 @@ class Reconfiguration:
         for name in RECONFIGURABLE:
             old, new = self._in_effect[name], fresh.raw(name) or ""
             if old == new:
-                continue
+                if name != DATA_DIR or not self._unused(fresh):
+                    continue
+                old = ",".join(volume.path for volume in self._inventory.volumes.working())
             problem = ""
             try:
                 self._apply(name, fresh)
@@ -142,6 +147,12 @@ class Reconfiguration:
 
     # --- volumes ---
 
+    def _unused(self, fresh: Configuration) -> list[str]:
+        """Directories that are configured and have failed, now or at the start."""
+        used = {volume.path for volume in self._inventory.volumes.working()}
+        configured = (str(path) for _, path in fresh.get(keys.DFS_DATANODE_DATA_DIR))
+        return [path for path in configured if path not in used]
+
     def _swap(self, fresh: Configuration) -> None:
         """Raises what keeps a volume from being added; the others are added and removed."""
         wanted = {str(path): kind for kind, path in fresh.get(keys.DFS_DATANODE_DATA_DIR)}
@@ -154,16 +165,23 @@ class Reconfiguration:
                 )
         kept = [v for v in present.values() if v.path in wanted and v.failure is None]
         added = [path for path in wanted if path not in present]
-        if not kept and not added:
+        failed = [v for v in present.values() if v.path in wanted and v.failure is not None]
+        if not kept and not added and not failed:
             raise errors.InvalidConfiguration("No directory is specified.")
         failures = []
+        for volume in failed:
+            try:
+                self._renew(volume, wanted[volume.path], fresh)
+            except (errors.HowdahError, OSError) as error:
+                log.error("%s is still not used: %s", volume.path, error)
+                failures.append(f"{volume.path}: {error}")
         for path in added:
             try:
                 self._add(wanted[path], Path(path), fresh)
             except (errors.HowdahError, OSError) as error:
                 log.error("%s cannot be added: %s", path, error)
                 failures.append(f"{path}: {error}")
-        if failures and not kept and len(failures) == len(added):
+        if failures and not kept and len(failures) == len(added) + len(failed):
             raise errors.InvalidConfiguration("; ".join(failures))
         for volume in present.values():
             if volume.path not in wanted:
@@ -175,6 +193,17 @@ class Reconfiguration:
         self._report()
         if failures:
             raise errors.InvalidConfiguration("; ".join(failures))
+
+    def _renew(self, volume: Volume, kind: str, fresh: Configuration) -> None:
+        """The volume has failed, and is to be used again. Raises why it cannot be; then it stays
+        known as failed. What it had must be there: an unplugged disk leaves an empty directory
+        behind, which would be taken for a new volume. Another disk has its directory taken out of
+        the configuration first."""
+        trouble = volume.probe(namespace.pool_id for namespace in self._namespaces())
+        if trouble is not None:
+            raise trouble
+        self._remove(volume)
+        self._add(kind, Path(volume.path), fresh)
 
     def _add(self, kind: str, path: Path, fresh: Configuration) -> None:
         if self._next_number >= self._gauges:

@@ -193,6 +193,39 @@ def test_a_directory_whose_adding_failed_is_added_by_the_next_try(
     assert swap.to(swap.first, swap.second, third) == ""
 
 
+def test_a_directory_that_has_failed_is_used_again_though_the_files_name_it_as_before(
+    swap: Swap,
+) -> None:
+    assert swap.to(swap.first, swap.second) == ""
+    failed = swap.inventory.volumes.all[1]
+    failed.failure = "Input/output error"
+    assert swap.to(swap.first, swap.second) == ""
+    assert swap.used == [str(swap.first), str(swap.second)]
+    assert [volume.failure for volume in swap.inventory.volumes.all] == [None, None]
+    kinds = [type(each) for each in swap.commands]
+    assert kinds == [AddVolume, RemoveVolume, AddVolume]
+    # Nothing is left to be done.
+    configured(swap.root / "conf", swap.first, swap.second)
+    assert swap.subject._look() == ()
+
+
+def test_a_directory_whose_disk_is_still_away_stays_failed(swap: Swap) -> None:
+    """Its mount point is there, and empty: nobody makes a volume of that."""
+    assert swap.to(swap.first, swap.second) == ""
+    swap.inventory.volumes.all[1].failure = "Input/output error"
+    shutil.rmtree(swap.second / "current")
+    assert str(swap.second) in swap.to(swap.first, swap.second)
+    assert swap.inventory.volumes.all[1].failure == "Input/output error"
+    assert list(swap.second.glob("current")) == []
+
+
+def test_what_has_failed_is_not_among_what_was_in_effect(swap: Swap) -> None:
+    assert swap.to(swap.first, swap.second) == ""
+    swap.inventory.volumes.all[1].failure = "Input/output error"
+    (change,) = swap.subject._look()
+    assert (change.old, change.new) == (str(swap.first), f"{swap.first},{swap.second}")
+
+
 def test_a_late_answer_to_a_removal_is_none_to_the_next_one(
     swap: Swap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
