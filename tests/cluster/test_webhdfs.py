@@ -460,3 +460,26 @@ def test_no_port_answers_by_the_name_of_a_stranger(web: Web) -> None:
         for host in ("localhost", socket.gethostname(), "10.1.2.3:1"):
             assert web.send("GET", port, "/jmx", Host=host)[0] == 200
     assert not web.fs.exists("/rebound")
+
+
+def test_the_pages_bytes_go_through_the_server_that_shows_it(web: Web) -> None:
+    """As by a forwarded port: no datanode is reached, and the address is none that is known."""
+    query = f"user.name={web.fs.user}&relay=true"
+    here = "localhost:1234"
+    headers = {"Host": here, "Origin": f"http://{here}", "X-XSRF-HEADER": "1"}
+    target = "/webhdfs/v1/relayed?overwrite=false"
+    status, found, _ = web.send("PUT", web.address, f"{target}&op=CREATE&{query}", DATA, **headers)
+    assert (status, found.get("Location")) == (201, web.fs.uri + "/relayed")
+    assert web.fs.read_bytes("/relayed") == DATA
+    path = f"/webhdfs/v1/relayed?op=OPEN&{query}"
+    assert web.send("GET", web.address, path, **headers)[::2] == (200, DATA)
+    status, found, body = web.send("GET", web.address, f"{path}&offset=10&length=20", **headers)
+    assert (status, found["Content-Length"], body) == (200, "20", DATA[10:30])
+    again = web.send("PUT", web.address, f"{target}&op=CREATE&{query}", DATA, **headers)
+    assert again[0] == 403
+    assert json.loads(again[2])["RemoteException"]["exception"] == "FileAlreadyExistsException"
+    elsewhere = {**headers, "Origin": "http://attacker.example"}
+    assert web.send("PUT", web.address, f"{target}&op=CREATE&{query}", b"", **elsewhere)[0] == 403
+    lost = web.send("GET", web.address, f"/webhdfs/v1/nowhere?op=OPEN&{query}", **headers)
+    assert lost[0] == 404
+    web.fs.delete("/relayed")

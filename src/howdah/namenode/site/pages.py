@@ -84,7 +84,6 @@ class SitePages:
             self._explorer_page,
             live_s=0,
             scripts=("explorer.js",),
-            fetches_elsewhere=True,
         )
 
     def _blocks(self, request: Request) -> Response:

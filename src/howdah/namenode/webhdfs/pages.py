@@ -31,6 +31,7 @@ from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
+from howdah.web.webhdfs.relay import PARAMETER, Relay
 from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, driven
 
 log = logging.getLogger(__name__)
@@ -50,10 +51,11 @@ class WebHdfs:
         cross_site: HeaderFilter | None = None,
         *,
         makes_links: bool = True,
+        relay: Relay | None = None,
     ) -> None:
         """`run` does something on the loop; `namenode` is what datanodes are told to ask;
         `default_user` is whoever does not say his name; `makes_links`: whether a request may
-        make a symbolic link."""
+        make a symbolic link; `relay` takes the bytes of files through this server."""
         self._core = core
         self._calls = calls
         self._run = run
@@ -62,6 +64,7 @@ class WebHdfs:
         self._default_user = default_user
         self._cross_site = cross_site
         self._makes_links = makes_links
+        self._relay = relay
 
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
@@ -82,9 +85,12 @@ class WebHdfs:
             )
             if text.has_begun:
                 text.end()
+            location = found.headers.get("Location") if found is not None else None
+            if self._relay is not None and location and request.query.get(PARAMETER) == "true":
+                return self._relay.pass_on(request, location, channel)
             return found
         except errors.HowdahError as error:
-            if text.has_begun:
+            if text.has_begun or channel.has_begun:
                 # Only the end of the connection can say that the answer broke off.
                 log.warning("%s %s breaks off: %s", request.method, request.target, error)
                 channel.broken = True
@@ -162,6 +168,7 @@ def webhdfs_of(
         conf.get(keys.HADOOP_HTTP_STATICUSER_USER),
         filter_of(conf),
         makes_links=conf.get(keys.HOWDAH_CLIENT_SYMLINKS_ENABLED),
+        relay=Relay(conf),
     )
 
 

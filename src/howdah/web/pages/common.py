@@ -72,7 +72,6 @@ class Common:
         status: int = 200,
         live_s: float = LIVE_S,
         scripts: Sequence[str] = ("live.js",),
-        fetches_elsewhere: bool = False,
     ) -> Response:
         """A page of this server."""
         site = Site(self._role, self._name(), __version__, self._links, assets.query())
@@ -81,7 +80,6 @@ class Common:
             status=status,
             live_s=live_s,
             scripts=scripts,
-            fetches_elsewhere=fetches_elsewhere,
         )
 
     def answer(self, request: Request) -> Response | Exchange | None:

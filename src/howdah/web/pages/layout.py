@@ -11,7 +11,7 @@ from howdah.web.pages.html import Child, Html, tag
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src {connect}; form-action 'self'; base-uri 'none'"
+    "connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
 HTML: Final = "text/html; charset=utf-8"
 
@@ -54,14 +54,11 @@ def respond(
     status: int = 200,
     live_s: float = 0,
     scripts: Sequence[str] = ("live.js",),
-    fetches_elsewhere: bool = False,
 ) -> Response:
     """A page. `current` is the path of its entry in the navigation; with `live_s` its parts
-    that have an id and `data-live` are fetched again at that interval. `fetches_elsewhere`: its
-    script reads from other servers of the cluster, which HTTP redirects to."""
+    that have an id and `data-live` are fetched again at that interval."""
     text = _document(site, current, title, body, live_s, scripts)
-    policy = _POLICY.format(connect="'self' http: https:" if fetches_elsewhere else "'self'")
-    headers = {POLICY_HEADER: policy, "Referrer-Policy": "same-origin"}
+    headers = {POLICY_HEADER: _POLICY, "Referrer-Policy": "same-origin"}
     return answer(status, text.encode("utf-8", "replace"), HTML, headers)
 
 

@@ -9,6 +9,8 @@
   if (!byId("go")) return;
   // No form of another server's page can send it (dfs.webhdfs.rest-csrf.enabled).
   const OURS = { [byId("go").dataset.ownHeader]: "1" };
+  // Bytes come through this server: the browser may not reach a datanode.
+  const HERE = { relay: "true" };
   let turn = 0;
   let last = "";
 
@@ -209,8 +211,7 @@
 
   async function preview(of, status, which, place) {
     const offset = which === "tail" ? Math.max(0, status.length - PREVIEW) : 0;
-    const where = (await json(of, "OPEN", { offset, length: PREVIEW, noredirect: "true" })).Location;
-    const answer = await answered(where);
+    const answer = await answered(url(of, "OPEN", { offset, length: PREVIEW, ...HERE }));
     const bytes = new Uint8Array(await answer.arrayBuffer());
     const said = which === "tail" ? `The last ${size(bytes.length)}` : `The first ${size(bytes.length)}`;
     place.replaceChildren(make("h3", {}, said),
@@ -229,7 +230,7 @@
     const map = make("div", {}, make("p", { class: "quiet" }, "Looking for its blocks …"));
     byId("file").replaceChildren(facts,
       make("p", {},
-        make("a", { href: url(of, "OPEN", {}), download: of.split("/").pop() }, "Download"), " ",
+        make("a", { href: url(of, "OPEN", HERE), download: of.split("/").pop() }, "Download"), " ",
         make("button", { type: "button", class: "plain", onclick: see("head") }, "First part"), " ",
         make("button", { type: "button", class: "plain", onclick: see("tail") }, "Last part")),
       view, map);
@@ -276,9 +277,8 @@
     if (button) button.disabled = true;
     said.textContent = `Uploading ${size(file.size)} to ${shown(target)} …`;
     try {
-      const asked = url(target, "CREATE", { overwrite: "false", noredirect: "true" });
-      const where = (await (await answered(asked, { method: "PUT", headers: OURS })).json()).Location;
-      await answered(where, { method: "PUT", body: file, headers: OURS, signal: null });
+      const asked = url(target, "CREATE", { overwrite: "false", ...HERE });
+      await answered(asked, { method: "PUT", body: file, headers: OURS, signal: null });
       said.textContent = `${shown(target)} is there, with ${size(file.size)}.`;
       await showDirectory(path(), turn);
     } catch (error) {
