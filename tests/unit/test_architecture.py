@@ -149,6 +149,7 @@ SHELLS = {
         "site",
         "webhdfs.calls",
         "webhdfs.pages",
+        "webhdfs.relay",
         "webhdfs.permits",
     },
     "rpc": {

@@ -152,7 +152,9 @@ def _mounts(found: RouterFacts) -> Html:
             ("Path", "Destinations", "Order", "Owner", "Names", "Space"),
             [_mount(entry, found.usage.get(entry.source)) for entry in found.entries],
             numbers=(4, 5),
-            empty="No mount point is like that.",
+            empty="No mount point is like that."
+            if found.entry_count
+            else "There is no mount point yet: howdah routeradmin -add SOURCE NAMESERVICE PATH.",
         ),
     )
 

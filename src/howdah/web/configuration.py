@@ -33,8 +33,7 @@ class Property:
 def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     """The answer to a GET of `PATH`."""
     found = sorted(properties, key=lambda each: each.name)
-    further = _further_patterns(found)
-    shown = [without_secret(each, further) for each in found]
+    shown = without_secrets(found)
     name = request.query.get("name")
     if name is not None:
         shown = [each for each in shown if each.name == name]
@@ -61,6 +60,14 @@ def _further_patterns(properties: Iterable[Property]) -> list[re.Pattern[str]]:
         except re.error:
             patterns.append(re.compile(re.escape(word)))
     return patterns
+
+
+def without_secrets(properties: Iterable[Property]) -> list[Property]:
+    """The same, without the values of keys that say that they are secret, or of which an
+    administrator has said it."""
+    found = list(properties)
+    further = _further_patterns(found)
+    return [without_secret(each, further) for each in found]
 
 
 def without_secret(found: Property, further: Iterable[re.Pattern[str]] = ()) -> Property:

@@ -14,7 +14,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
-from howdah.namenode.ha.states import HAContext
+from howdah.namenode.ha.states import SERVED, Category, HAContext
 from howdah.namenode.monitoring import startup
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages
@@ -87,6 +87,10 @@ class Pages:
             ClusterReader(conf),
             has_webhdfs=webhdfs is not None,
             own_header=conf.get(keys.DFS_WEBHDFS_REST_CSRF_CUSTOM_HEADER),
+            standing_by=lambda: (
+                None if Category.READ in SERVED[context.state] else context.state.value
+            ),
+            conf=conf,
         )
 
     def note_progress(self) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from howdah.config import Configuration
 from howdah.namenode.fsck.corrupt_files import MAX_SHOWN
+from howdah.namenode.site.active_page import find_active, places_of_others
 from howdah.namenode.site.figures import Figures
 from howdah.web.http import Request, Response
 from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
@@ -31,7 +33,12 @@ class SitePages:
         *,
         has_webhdfs: bool,
         own_header: str,
+        standing_by: Callable[[], str | None],
+        conf: Configuration,
     ) -> None:
+        """`standing_by` is the state of a namenode that does not serve reads, else None."""
+        self._standing_by = standing_by
+        self._conf = conf
         self._common = common
         self.figures = figures
         self._reader = reader
@@ -78,6 +85,11 @@ class SitePages:
         return self._common.page(snapshots.PATH, "Snapshots", body, live_s=_SLOW_LIVE_S)
 
     def _explorer(self, request: Request) -> Response:
+        state = self._standing_by()
+        if state is not None:
+            places = places_of_others(self._conf, is_secure=request.is_secure)
+            body = explorer.standby_page(state, places, find_active(self._conf, places))
+            return self._common.page(explorer.PATH, "Files", body, live_s=0, scripts=())
         return self._common.page(
             explorer.PATH,
             "Files",

@@ -15,6 +15,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
 from howdah.namenode.webhdfs.choosing import choose
+from howdah.namenode.webhdfs.relay import PARAMETER, Relay
 from howdah.nameservices import is_highly_available
 from howdah.rpc.gates import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
@@ -31,7 +32,6 @@ from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
-from howdah.web.webhdfs.relay import PARAMETER, Relay
 from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, driven
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@ that have lost blocks, and where one block is (pure)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -91,6 +91,38 @@ def page(*, has_webhdfs: bool, own_header: str) -> list[Child]:
             class_="quiet",
         ),
     ]
+
+
+def standby_page(state: str, places: Mapping[str, str], active: str | None) -> list[Child]:
+    """The body of the page of a namenode that does not show files. `places` are the pages of the
+    others by their names, `active` is the one that does, if it is known."""
+    if active is not None:
+        where: list[Child] = [
+            "The active one, ",
+            active,
+            ", does: ",
+            _files_at(places[active]),
+            ".",
+        ]
+    elif places:
+        where = ["None of the others says that it is active: "]
+        for number, place in enumerate(places.values()):
+            where += [", " * bool(number), _files_at(place)]
+        where.append(".")
+    else:
+        where = []
+    return [
+        tag(
+            "p",
+            f"This namenode is in the state {state}, and shows no files. ",
+            *where,
+            class_="verdict warn",
+        )
+    ]
+
+
+def _files_at(place: str) -> Html:
+    return tag("a", place, href=f"{place}{PATH}")
 
 
 def blocks_page(lost: Sequence[str], most: int, asked: str, found: str) -> list[Child]:

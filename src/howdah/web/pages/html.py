@@ -10,7 +10,9 @@ import html
 from collections.abc import Iterable
 from typing import Final
 
-_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta", "path", "rect", "circle"})
+_VOID: Final = frozenset(
+    {"br", "hr", "img", "input", "link", "meta", "path", "rect", "circle", "wbr"}
+)
 
 
 class Html(str):

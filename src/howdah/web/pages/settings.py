@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from howdah.web.configuration import Property, without_secret
+from howdah.web.configuration import Property, without_secrets
 from howdah.web.http import Request
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live, table
@@ -27,7 +27,7 @@ def page(properties: Iterable[Property], query: str) -> list[Child]:
     text = query.casefold()
     shown = [
         each
-        for each in map(without_secret, properties)
+        for each in without_secrets(properties)
         if not text or text in each.name.casefold() or text in each.value.casefold()
     ]
     shown.sort(key=lambda each: (each.source == _DEFAULT, each.name))
@@ -59,8 +59,20 @@ def page(properties: Iterable[Property], query: str) -> list[Child]:
             table(
                 "Configuration, what was set first",
                 ("Key", "Value", "From"),
-                [(each.name, tag("code", each.value[:_LONGEST]), each.source) for each in shown],
+                [
+                    (_breakable(each.name), tag("code", each.value[:_LONGEST]), each.source)
+                    for each in shown
+                ],
                 empty="No key is like that.",
             ),
         ),
     ]
+
+
+def _breakable(key: str) -> list[Child]:
+    """A key that goes on in the next line behind a point, and within no word."""
+    first, *others = key.split(".")
+    parts: list[Child] = [first]
+    for each in others:
+        parts += [".", tag("wbr"), each]
+    return parts

@@ -12,7 +12,7 @@ import pytest
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response
 from howdah.web.other_process import OtherProcess
-from howdah.web.pages import assets, log_levels, logs
+from howdah.web.pages import assets, log_levels, logs, settings
 from howdah.web.pages.common import Common
 from howdah.web.pages.html import joined
 from howdah.web.server import Later
@@ -74,6 +74,21 @@ def test_browsers_get_the_configuration_as_a_page_without_secrets(common: Common
     assert "0 keys" in text(got(common, "/conf", {"accept": "text/html"}, q="hunter2"))
     assert text(got(common, "/conf", {"accept": "*/*"})).startswith("<?xml")
     assert text(got(common, "/conf", {"accept": "text/html"}, format="json")).startswith("{")
+
+
+def test_what_an_administrator_calls_a_secret_is_in_no_page_either() -> None:
+    properties = [
+        Property("hadoop.security.sensitive-config-keys", "pin$", "core-site.xml"),
+        Property("site.door.pin", "4711", "core-site.xml"),
+    ]
+    shown = joined(settings.page(properties, ""))
+    assert "4711" not in shown
+    assert "0 keys" in joined(settings.page(properties, "4711"))
+
+
+def test_a_key_goes_on_in_the_next_line_behind_a_point() -> None:
+    shown = joined(settings.page([Property("dfs.ha.id", "a", "x")], ""))
+    assert "dfs.<wbr/>ha.<wbr/>id" in shown
 
 
 # -- logs ------------------------------------------------------------------------------

@@ -133,6 +133,14 @@ def test_a_router_says_which_namespaces_it_reaches(more: dict[str, Any], expecte
     assert "<script" not in joined(body)
 
 
+def test_an_empty_mount_table_says_how_to_fill_it() -> None:
+    assert "There is no mount point yet: howdah routeradmin" in joined(
+        router_page(router_facts(), "")
+    )
+    filtered = joined(router_page(router_facts(entry_count=3), "x"))
+    assert "No mount point is like that." in filtered
+
+
 def test_of_many_mount_points_those_are_shown_that_were_asked_for() -> None:
     entries = {
         f"/m{number:04}": MountEntry(f"/m{number:04}", (Destination("east", f"/at/{number}"),))
