@@ -135,6 +135,17 @@ class FileIsOpen(RemoteError):
     """A file that is being written has no checksum yet. Hadoop says an IOException."""
 
 
+class NoDatanodes(RemoteError):
+    """No datanode, or fewer than have to, can take a block that is written: none is alive, has
+    room, or has a storage of the kind that the path's policy wants. Hadoop says an IOException,
+    which tells by a part of its message that it means this."""
+
+    NAMENODES_WORDS: ClassVar[tuple[str, ...]] = (
+        "could only be written to ",
+        "could only be replicated to ",
+    )
+
+
 class AttributeNotFound(RemoteError):
     """A path has none of the extended attributes that were asked for."""
 
@@ -614,6 +625,14 @@ class Unreachable(HowdahError, ConnectionError):
     errno_code = errno.EHOSTUNREACH
 
 
+class FilesystemClosed(Unreachable, ValueError):
+    """A call on a filesystem that was closed; nobody tries it again. Also a `ValueError`, as
+    every closed Python `io` object raises."""
+
+    java_class = "java.io.IOException"
+    errno_code = errno.EBADF
+
+
 class UnknownHost(Unreachable):
     """A name that no address is known for; trying again would not help."""
 
@@ -666,4 +685,6 @@ def from_java(class_name: str, message: str) -> HowdahError:
         cls = PathThroughFile
     elif cls is RemoteError and AcrossMountPoints.ROUTERS_WORDS in message:
         cls = AcrossMountPoints
+    elif cls is RemoteError and any(words in message for words in NoDatanodes.NAMENODES_WORDS):
+        cls = NoDatanodes
     return cls(message, java_class=class_name)

@@ -130,3 +130,17 @@ def test_an_error_of_any_constructor_can_be_given_a_path() -> None:
     named = error.naming("/f")
     assert isinstance(named, BrokenOff)
     assert (str(named), named.host) == ("/f: it ended", "a-host")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "File /a could only be written to 0 of the 1 minReplication nodes. There are 0 datanode(s)",
+        "File /a could only be replicated to 0 nodes instead of minReplication (=1).",
+    ],
+)
+def test_a_write_that_no_datanode_takes_has_a_class_of_its_own(message: str) -> None:
+    error = errors.from_java("java.io.IOException", message)
+    assert type(error) is errors.NoDatanodes
+    assert isinstance(error, errors.RemoteError), "as before"
+    assert type(errors.from_java("java.io.IOException", "something else")) is errors.RemoteError

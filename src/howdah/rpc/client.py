@@ -32,10 +32,18 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
-from howdah.rpc import together, traced, wire
-from howdah.rpc.connection import Connection, Dead, Meanwhile, NotAccepted, Pool, PreparedCall
+from howdah.rpc import notices, together, traced, wire
+from howdah.rpc.connection import (
+    Connection,
+    Dead,
+    Meanwhile,
+    NotAccepted,
+    Pool,
+    PreparedCall,
+    Waits,
+    port_hint,
+)
 from howdah.rpc.identity import CallIdentity, SeenState
-from howdah.rpc.notices import Notice
 from howdah.rpc.together import Seat
 from howdah.rpc.wrong_port import by_asking
 from howdah.tracing import spans
@@ -71,7 +79,11 @@ class AnswerType(Protocol[Read]):
 @dataclass(slots=True)
 class _Asked:
     """A call, whatever connection it is made on; `limit_s` is how long it may take in all. Not
-    frozen, for the reason that `rpc.session.Call` gives."""
+    frozen, for the reason that `rpc.session.Call` gives.
+
+    It is what its caller does while it waits, too: it looks as it is told to, and says a word
+    when the answer takes long.
+    """
 
     method: str
     request: Message
@@ -79,6 +91,34 @@ class _Asked:
     meanwhile: Meanwhile | None
     deadline_s: float
     limit_s: float
+    place: str
+    is_said: bool = False
+
+    @property
+    def waits(self) -> Waits | None:
+        """Who looks meanwhile: in servers nobody hears a word."""
+        return self if notices.are_wanted() else self.meanwhile
+
+    @property
+    def begun(self) -> Waits | None:
+        return self.meanwhile
+
+    @property
+    def every_s(self) -> float:
+        first_s = notices.FIRST_NOTICE_S
+        return first_s if self.meanwhile is None else min(self.meanwhile.every_s, first_s)
+
+    def look(self) -> None:
+        if not self.is_said:
+            waited_s = self.limit_s - (self.deadline_s - time.monotonic())
+            if waited_s >= notices.FIRST_NOTICE_S:
+                self.is_said = True
+                notices.say(
+                    f"{self.place} has not answered {self.method} yet; waiting for up to "
+                    f"{self.limit_s:g} s"
+                )
+        if self.meanwhile is not None:
+            self.meanwhile.look()
 
 
 class RpcClient:
@@ -199,21 +239,25 @@ class RpcClient:
         trace: bytes = b"",
     ) -> M:
         if self._closed:
-            raise errors.Unreachable(f"The client of {self.address[0]}:{self.address[1]} is closed")
+            raise errors.FilesystemClosed(
+                f"Filesystem closed: its client of {self.address[0]}:{self.address[1]} takes no "
+                "more calls"
+            )
         limit_s = self._call_timeout_s if timeout_s is None else timeout_s
-        asked = _Asked(method, request, trace, meanwhile, time.monotonic() + limit_s, limit_s)
+        place = f"{self.address[0]}:{self.address[1]}"
+        deadline_s = time.monotonic() + limit_s
+        asked = _Asked(method, request, trace, meanwhile, deadline_s, limit_s, place)
         pool = self._pool.get()
         client_id = self.identity.client_id
         if call_id is None:
             call_id = self.identity.next_call_id()
-        place = f"{self.address[0]}:{self.address[1]}"
         seat = together.seat()
         if seat is not None and seat.take(
             method,
             self,
             place,
             call_id,
-            lambda: self._connect(client_id, self._connect_s(asked), meanwhile),
+            lambda: self._connect(client_id, self._connect_s(asked), asked.waits),
         ):
             try:
                 return self._call_on(
@@ -229,23 +273,19 @@ class RpcClient:
                 )
             except Dead:
                 retry_count = max(retry_count, 0) + 1
-        connect_s = self._connect_s(asked)
-        with Notice(f"{place} has not answered {method} yet; waiting for up to {limit_s:g} s"):
-            connection = self._connect(client_id, connect_s, meanwhile)
-            try:
-                return self._call_on(
-                    pool, connection, asked, response_type, client_id, call_id, retry_count
-                )
-            except Dead as error:
-                raise self._unanswered(place, method, error) from error
+        connection = self._connect(client_id, self._connect_s(asked), asked.waits)
+        try:
+            return self._call_on(
+                pool, connection, asked, response_type, client_id, call_id, retry_count
+            )
+        except Dead as error:
+            raise self._unanswered(place, method, error) from error
 
     def _connect_s(self, asked: _Asked) -> float:
         """What a call may take includes the time to connect."""
         return min(self._connect_timeout_s, max(asked.deadline_s - time.monotonic(), 0.001))
 
-    def _connect(
-        self, client_id: bytes, timeout_s: float, meanwhile: Meanwhile | None
-    ) -> Connection:
+    def _connect(self, client_id: bytes, timeout_s: float, meanwhile: Waits | None) -> Connection:
         deadline_s = time.monotonic() + timeout_s
         while meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s:
             try:
@@ -255,7 +295,13 @@ class RpcClient:
             except NotAccepted:
                 meanwhile.look()
         left_s = max(deadline_s - time.monotonic(), 0.001)
-        return Connection(self.address, self.protocol, self.user, client_id, left_s)
+        try:
+            return Connection(self.address, self.protocol, self.user, client_id, left_s)
+        except NotAccepted as error:
+            raise NotAccepted(
+                f"{self.address[0]}:{self.address[1]} did not accept a connection within "
+                f"{timeout_s:g} s"
+            ) from error
 
     def _unanswered(self, place: str, method: str, error: Dead) -> errors.HowdahError:
         """What to say of a server that ended the connection instead of answering."""
@@ -307,14 +353,14 @@ class RpcClient:
                 self._encode(asked, client_id, call_id, retry_count),
                 asked.deadline_s,
                 self._max_response_bytes,
-                asked.meanwhile,
+                asked.waits,
             )
             body = wire.plain_answer(frame, call_id, client_id, retry_count)
             if body is None:
                 header, body = wire.decode_answer(frame)
                 keep = self._look_at(header, connection, call_id)
                 if header.status != rpc_pb2.RpcResponseHeaderProto.SUCCESS:
-                    raise _remote_error(header)
+                    raise self._refusal(header)
             self._was_answered = True
             response = response_type.FromString(body)
             keep = True
@@ -335,6 +381,13 @@ class RpcClient:
                 pool.give_back(connection)
             else:
                 connection.close()
+
+    def _refusal(self, header: rpc_pb2.RpcResponseHeaderProto) -> errors.HowdahError:
+        error = _remote_error(header)
+        if isinstance(error, errors.RpcNoSuchProtocol):
+            error.message += f" at {self.address[0]}:{self.address[1]} ({port_hint(self.protocol)})"
+            error.args = (error.message,)
+        return error
 
     def _look_at(
         self, header: rpc_pb2.RpcResponseHeaderProto, connection: Connection | Seat, call_id: int

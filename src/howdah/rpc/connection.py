@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.kinds import Address
@@ -39,6 +39,18 @@ LEAST_TIMEOUT_S: Final = 0.001
 _TIMEVAL: Final = struct.Struct("ll")
 
 
+class Waits(Protocol):
+    """Who waits for an answer, and does something meanwhile."""
+
+    @property
+    def every_s(self) -> float: ...
+    @property
+    def begun(self) -> Waits | None:
+        """Who waits for the rest, once the answer has begun to come."""
+
+    def look(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
     """`look` is called whenever a call has waited for another `every_s`. What it raises ends
@@ -46,6 +58,10 @@ class Meanwhile:
 
     every_s: float
     look: Callable[[], None]
+
+    @property
+    def begun(self) -> Meanwhile:
+        return self
 
 
 class NotConnected(errors.Unreachable):
@@ -77,6 +93,12 @@ _SERVERS: Final = {
 def _connect_hint(protocol: str) -> str:
     server, port = _SERVERS.get(protocol, ("namenode", "RPC"))
     return f"is the {server} up, and is this its {port} port?"
+
+
+def port_hint(protocol: str) -> str:
+    """For a server that does not speak the protocol."""
+    server, port = _SERVERS.get(protocol, ("namenode", "RPC"))
+    return f"is this the {port} port of a {server}?"
 
 
 class Dead(Exception):
@@ -136,7 +158,7 @@ class Connection:
         return bool(self._readable.poll(0))
 
     def exchange(
-        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
+        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Waits | None = None
     ) -> bytes:
         """Send one framed request and return the frame that answers it."""
         wait_s = deadline_s - time.monotonic()
@@ -194,9 +216,10 @@ class Connection:
         return frames
 
     def _gather(
-        self, piece: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None
+        self, piece: bytes, deadline_s: float, max_bytes: int, meanwhile: Waits | None
     ) -> bytes:
         """The frame that begins with `piece`."""
+        meanwhile = None if meanwhile is None else meanwhile.begun
         incoming = wire.FrameBuffer(max_bytes)
         while True:
             if not incoming.pending_bytes and (other := by_first_bytes(self.address, piece)):
@@ -211,7 +234,7 @@ class Connection:
             except Dead as error:
                 raise errors.Unreachable(f"{self.name} broke off an answer: {error}") from error
 
-    def _receive(self, deadline_s: float, meanwhile: Meanwhile | None) -> bytes:
+    def _receive(self, deadline_s: float, meanwhile: Waits | None) -> bytes:
         """At least one byte. Raises Dead, TimeoutError."""
         while True:
             looks = meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s

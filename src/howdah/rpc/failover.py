@@ -43,6 +43,11 @@ class FailoverPolicy:
     connection_retries_on_timeouts: int = 0
     connect_delay_s: float = 1.0
 
+    @property
+    def longest_s(self) -> float:
+        """About how long is waited in all, where no namenode answers as the active one."""
+        return sum(self.pause_s(before, 0.5) for before in range(self.max_failovers))
+
     def pause_s(self, before: int, draw: float) -> float:
         """The pause when there were `before` pauses already; `draw` is by chance, in [0, 1)."""
         base_s = self.sleep_base_s * 2.0 ** min(before, _LARGEST_EXPONENT)
@@ -84,6 +89,8 @@ class Attempts:
     def failed(self, namenode: str, error: errors.HowdahError, draw: float) -> Step | None:
         """What to do after `namenode` failed the call; None: give up."""
         policy = self._policy
+        if isinstance(error, errors.FilesystemClosed):
+            return None
         self.count += 1
         self.failures.pop(namenode, None)
         self.failures[namenode] = error

@@ -1,18 +1,24 @@
-"""A word to a person who waits.
+"""A word to those who wait.
 
-Programs read their errors and logs; a person at a terminal sees nothing while a call is
-tried again, or waits for a machine that is off. So what takes long is said on standard
-error where that is a terminal, and nowhere else.
+A call that is tried again, or waits for a machine that is off, shows nothing for as long as it
+takes. So what takes longer than a few seconds is said: on standard error where that is a
+terminal, and as a warning of this module's logger elsewhere, which Python shows on standard
+error unless a program has its logs go somewhere else. A word names how long is waited in all.
+
+Servers say in their own logs who is away; there only errors of this logger are shown.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import threading
 from types import TracebackType
 
 FIRST_NOTICE_S = 3.0
+
+_log = logging.getLogger(__name__)
 
 
 def is_terminal() -> bool:
@@ -23,11 +29,23 @@ def is_terminal() -> bool:
         return False
 
 
+def are_wanted() -> bool:
+    """Whether anybody would hear a word."""
+    return _log.isEnabledFor(logging.WARNING) or is_terminal()
+
+
+def for_server() -> None:
+    """This process is a server."""
+    _log.setLevel(logging.ERROR)
+
+
 def say(text: str) -> None:
-    """A line to the terminal, if there is one."""
+    """A line to the terminal, or a warning where there is none."""
     if is_terminal():
         with contextlib.suppress(OSError, ValueError):
             print(f"howdah: {text}", file=sys.stderr, flush=True)
+    else:
+        _log.warning("%s", text)
 
 
 class Notice:
@@ -39,7 +57,7 @@ class Notice:
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> None:
-        if is_terminal():
+        if are_wanted():
             self._timer = threading.Timer(self._after_s, say, (self._text,))
             self._timer.daemon = True
             # Where the system has no thread to spare, the wait goes on in silence.

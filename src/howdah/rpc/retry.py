@@ -35,9 +35,16 @@ class RetryPolicy:
     retriable_retries: int = 10
     retriable_delay_s: float = 0.5
 
+    def longest_s(self, error: errors.HowdahError) -> float:
+        """About how long is waited in all between attempts that fail with such an error."""
+        if not isinstance(error, errors.RetriableError):
+            return self.connect_retries * self.connect_delay_s
+        pauses = (self.pause_s(error, attempt) for attempt in range(1, self.retriable_retries + 1))
+        return sum(pause for pause in pauses if pause is not None)
+
     def pause_s(self, error: errors.HowdahError, attempts: int) -> float | None:
         """Seconds to wait after `attempts` failed attempts, the last by `error`; None: give up."""
-        if isinstance(error, errors.UnknownHost):
+        if isinstance(error, errors.UnknownHost | errors.FilesystemClosed):
             return None
         if isinstance(error, (errors.Unreachable, errors.StandbyError)):
             return self.connect_delay_s if attempts <= self.connect_retries else None

@@ -20,7 +20,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.rpc import wire
-from howdah.rpc.connection import Connection, Dead, Meanwhile
+from howdah.rpc.connection import Connection, Dead, Waits
 
 PATIENCE_S: Final = 1.0
 """How long a call waits for the other one to be made."""
@@ -143,7 +143,7 @@ class Seat:
         return self._pair.meet(self, server)
 
     def exchange(
-        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Meanwhile | None = None
+        self, request: bytes, deadline_s: float, max_bytes: int, meanwhile: Waits | None = None
     ) -> bytes:
         """As `Connection.exchange`; nobody looks meanwhile."""
         self.request = request

@@ -1,23 +1,30 @@
 """What answers at an address where no RPC server does.
 
-Users take the port of the web page for that of the filesystem. A web server that gets an
-RPC call answers in HTTP, closes the connection, or waits for the rest of a request line;
-so it is asked in HTTP what it is. A namenode's, of howdah as of Hadoop, also says at
-`/jmx` where its RPC port is. What comes back is hostile until checked, and bounded.
+Users take the port of the web page, or one of a datanode's, for that of the filesystem. A web
+server that gets an RPC call answers in HTTP, closes the connection, or waits for the rest of a
+request line; so it is asked in HTTP what it is. A namenode's, of howdah as of Hadoop, also says
+at `/jmx` where its RPC port is. A datanode's data port closes the connection; so it is asked for
+a block that nobody has. What comes back is hostile until checked, and bounded.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
+import socket
 from typing import Any, Final
 
+from google.protobuf.message import DecodeError
+
 from howdah import errors
+from howdah.proto import data_transfer_pb2, types_pb2
 
 _TIMEOUT_S: Final = 2.0
 _MAX_BYTES: Final = 256 * 1024
 _STATUS: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
 _MAX_NAME: Final = 260
+_READ_BLOCK: Final = b"\x00\x1c\x51"
+"""The version of DataTransferProtocol, and its operation 81."""
 _RPC_SERVERS_SAY: Final = (b"This port speaks Hadoop RPC", b"HTTP request to a Hadoop IPC port")
 """Howdah's and Hadoop's, to those who ask in HTTP."""
 
@@ -46,8 +53,8 @@ def by_first_bytes(address: tuple[str, int], data: bytes) -> NotAnRpcServer | No
 
 
 def by_asking(address: tuple[str, int]) -> NotAnRpcServer | None:
-    """What a server is that does not answer calls; None if it speaks no HTTP either, or is an
-    RPC server after all, which ended the connection for reasons of its own."""
+    """What a server is that does not answer calls; None if it is no web server and no datanode
+    either, or is an RPC server after all, which ended the connection for reasons of its own."""
     try:
         connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT_S)
         try:
@@ -58,8 +65,31 @@ def by_asking(address: tuple[str, int]) -> NotAnRpcServer | None:
         finally:
             connection.close()
     except (OSError, http.client.HTTPException):
-        return None
+        return _datanode_at(address)
     return http_server(address)
+
+
+def _datanode_at(address: tuple[str, int]) -> NotAnRpcServer | None:
+    """The error for the data port of a datanode: it answers a read of a block that nobody has."""
+    block = types_pb2.ExtendedBlockProto(poolId="BP-0", blockId=0, generationStamp=0)
+    header = data_transfer_pb2.ClientOperationHeaderProto(
+        baseHeader=data_transfer_pb2.BaseHeaderProto(block=block), clientName="howdah"
+    )
+    read = data_transfer_pb2.OpReadBlockProto(header=header, offset=0, len=1).SerializeToString()
+    try:
+        with socket.create_connection(address, timeout=_TIMEOUT_S) as connection:
+            connection.sendall(_READ_BLOCK + bytes((len(read),)) + read)
+            said = connection.recv(_MAX_NAME)
+        length = said[0]
+        answer = data_transfer_pb2.BlockOpResponseProto.FromString(said[1 : 1 + length])
+    except (OSError, LookupError, DecodeError):
+        return None
+    if not answer.message:
+        return None  # Something else may say as much by chance.
+    return NotAnRpcServer(
+        f"a datanode answers at {_shown(address)}: this is its data port, and no Hadoop RPC "
+        "server. The RPC port is that of the cluster's fs.defaultFS, 8020 by default"
+    )
 
 
 def http_server(address: tuple[str, int]) -> NotAnRpcServer:

@@ -20,7 +20,7 @@ from howdah.native.line import Ended, Outcome, deadline_ns, receive_some, send_w
 from howdah.native.loading import kernel
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.packets import HEADER_BYTES, LENGTHS_BYTES
-from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
+from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent, comes_before
 from howdah.transfer.varint import decode_varint
 
 MOST_ROOM: Final = 1 << 20
@@ -53,7 +53,11 @@ def ask(
     As much as fits into `room` is received. Raises `PeerClosed` and `PeerSilent`.
     """
     assert not connection.has_read_ahead
-    silence_ns = int(connection.read_timeout_s * 1e9)
+    word = connection.word
+    silence_s = connection.read_timeout_s
+    if comes_before(word, silence_s):
+        silence_s = word.after_s
+    silence_ns = int(silence_s * 1e9)
     outcome, code, came, begin, told = read_short(
         connection.socket, request, start, end, room, silence_ns, status
     )
@@ -61,6 +65,9 @@ def ask(
         return memoryview(came)[begin : begin + end - start], bool(told)
     if came:
         connection.push_back(came)
+        return None
+    if outcome == Outcome.SILENT and connection.say_word() is not None:
+        # What is asked for may come yet, and is waited for in the ordinary way.
         return None
     if outcome == Outcome.SILENT:
         raise PeerSilent(f"nothing came from {connection.peer} in {connection.read_timeout_s:g} s")

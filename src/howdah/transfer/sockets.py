@@ -25,7 +25,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 from howdah import errors
 
@@ -64,6 +64,19 @@ class Dialing:
             self._sock.shutdown(socket.SHUT_RDWR)
 
 
+class Word(Protocol):
+    """Something to say when the far end has been silent for so long, and is waited for still."""
+
+    @property
+    def after_s(self) -> float: ...
+    def say(self) -> None: ...
+
+
+def comes_before(word: Word | None, timeout_s: float | None) -> TypeGuard[Word]:
+    """Whether there is one, before a time-out, of which 0 and None are none."""
+    return word is not None and (not timeout_s or word.after_s < timeout_s)
+
+
 def connect(
     address: tuple[str, int],
     *,
@@ -71,25 +84,31 @@ def connect(
     read_timeout_s: float = 60.0,
     write_timeout_s: float = 480.0,
     dialing: Callable[[Dialing], None] = lambda _: None,
+    word: Word | None = None,
 ) -> Connection:
     """A connection to a datanode's data port; `errors.Unreachable` if there is none.
 
     `dialing` gets each attempt before it begins, to be given up from another thread: a far
-    end that swallows packets is waited for otherwise.
+    end that swallows packets is waited for otherwise. The `word` is said while it is.
     """
     try:
-        sock = _dial(address, connect_timeout_s or None, dialing)
+        sock = _dial(address, connect_timeout_s or None, dialing, word)
     except (OSError, ValueError) as error:
         # A ValueError is a name that is none: addresses come from others.
         host, port = address
         raise errors.Unreachable(
             f"cannot connect to the datanode at {host}:{port}: {error}"
         ).numbered_as(error) from error
-    return Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
+    connection = Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
+    connection.word = word
+    return connection
 
 
 def _dial(
-    address: tuple[str, int], timeout_s: float | None, dialing: Callable[[Dialing], None]
+    address: tuple[str, int],
+    timeout_s: float | None,
+    dialing: Callable[[Dialing], None],
+    word: Word | None,
 ) -> socket.socket:
     """`socket.create_connection` over sockets that `dialing` gets before they connect."""
     if not 0 < address[1] <= MAX_PORT:
@@ -102,7 +121,7 @@ def _dial(
         try:
             dialing(attempt)
             if not attempt.given_up:
-                _connect_to(where, sock, timeout_s, attempt)
+                _connect_to(where, sock, timeout_s, attempt, word)
                 return sock
         except OSError as error:
             failure = error
@@ -122,7 +141,11 @@ def _places(address: tuple[str, int]) -> list[tuple[Any, ...]]:
 
 
 def _connect_to(
-    where: tuple[object, ...], sock: socket.socket, timeout_s: float | None, attempt: Dialing
+    where: tuple[object, ...],
+    sock: socket.socket,
+    timeout_s: float | None,
+    attempt: Dialing,
+    word: Word | None,
 ) -> None:
     """As `sock.connect(where)`, ended by `attempt.shutdown` at whatever point it comes.
 
@@ -134,7 +157,11 @@ def _connect_to(
     if code == errno.EINPROGRESS and not attempt.given_up:
         arrival = select.poll()
         arrival.register(sock, select.POLLOUT)
-        if not arrival.poll(None if timeout_s is None else timeout_s * 1000):
+        left_s = timeout_s
+        if comes_before(word, timeout_s) and not arrival.poll(word.after_s * 1000):
+            word.say()
+            left_s = None if timeout_s is None else timeout_s - word.after_s
+        if not arrival.poll(None if left_s is None else left_s * 1000):
             raise TimeoutError(f"no answer in {timeout_s:g} s")
         code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if attempt.given_up:
@@ -202,6 +229,8 @@ class Connection:
         self._read_timeout_s = read_timeout_s
         self._set_timeout(socket.SO_RCVTIMEO, read_timeout_s)
         self._kernels_timeout_s = read_timeout_s
+        self.word: Word | None = None
+        """Said once, while a read waits."""
         self._set_timeout(socket.SO_SNDTIMEO, write_timeout_s)
         self._write_timeout_s = write_timeout_s
 
@@ -243,15 +272,33 @@ class Connection:
     # --- reading ---
 
     def _recv_into(self, view: memoryview) -> int:
-        if self._read_timeout_s != self._kernels_timeout_s:
-            self._set_timeout(socket.SO_RCVTIMEO, self._read_timeout_s)
-            self._kernels_timeout_s = self._read_timeout_s
+        word = self.word
+        wait_s = self._read_timeout_s
+        if comes_before(word, wait_s):
+            wait_s = word.after_s
+        return self._recv_within(view, wait_s)
+
+    def say_word(self) -> float | None:
+        """Its time has come. How long is waited on then; None if there is none to say."""
+        word, self.word = self.word, None
+        if not comes_before(word, self._read_timeout_s):
+            return None
+        word.say()
+        return max(self._read_timeout_s - word.after_s, 0.0)
+
+    def _recv_within(self, view: memoryview, wait_s: float) -> int:
+        if wait_s != self._kernels_timeout_s:
+            self._set_timeout(socket.SO_RCVTIMEO, wait_s)
+            self._kernels_timeout_s = wait_s
         try:
             if self.takes_descriptors:
                 count = self._recv_with_descriptors(view)
             else:
                 count = self._sock.recv_into(view)
         except BlockingIOError:
+            left_s = self.say_word()
+            if left_s is not None:
+                return self._recv_within(view, left_s)
             raise PeerSilent(
                 f"nothing came from {self.peer} in {self._read_timeout_s:g} s"
             ) from None

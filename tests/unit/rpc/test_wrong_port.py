@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import http.server
 import json
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from howdah.proto import client_datanode_pb2 as dn
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.rpc import notices
 from howdah.rpc.client import RpcClient
-from howdah.rpc.connection import NotAccepted, Refused
+from howdah.rpc.connection import Connection, NotAccepted, Refused
 from howdah.rpc.retry import RetryPolicy
 from howdah.rpc.session import Reply, ServerSession
 from howdah.rpc.wrong_port import NotAnRpcServer
@@ -258,3 +259,84 @@ def test_a_quick_answer_is_not_commented(capsys: pytest.CaptureFixture[str]) -> 
     with notices.Notice("slow", 3600):
         pass
     assert capsys.readouterr().err == ""
+
+
+# --- a word to those who wait, where there is no terminal ---
+
+
+@pytest.fixture
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+
+
+def test_retries_are_warned_of_where_there_is_no_terminal(
+    no_terminal: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    namenode = NamenodeProxy(
+        OneNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0.001))
+    )
+    with pytest.raises(errors.Unreachable):
+        namenode.delete("/f", recursive=False)
+    said = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert len(said) == 3, "after the first, second and fourth attempt"
+    assert all("trying again, for up to 0.005 s in all" in each for each in said)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_server_that_says_nothing_is_warned_of_while_it_is_waited_for(
+    no_terminal: None, caplog: pytest.LogCaptureFixture, kept: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = RpcClient(listener.getsockname(), PROTOCOL, user="anna", call_timeout_s=0.3)
+        if kept:
+            with pytest.raises(errors.CallTimeout):
+                ask(client)
+            caplog.clear()
+            # As one that was used before: nobody connects any more.
+            client._pool.get().give_back(
+                Connection(listener.getsockname(), PROTOCOL, "anna", client.client_id, 1)
+            )
+        with pytest.raises(errors.CallTimeout):
+            ask(client)
+    (said,) = (each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+    assert said.endswith("has not answered getFileInfo yet; waiting for up to 0.3 s")
+
+
+def ask(client: RpcClient) -> None:
+    client.call("getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto)
+
+
+def test_a_server_says_no_such_words(
+    no_terminal: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger(notices.__name__)
+    monkeypatch.setattr(logger, "level", logger.level)
+    notices.for_server()
+    logger.manager._clear_cache()  # type: ignore[attr-defined]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        with pytest.raises(errors.CallTimeout):
+            call(listener.getsockname(), call_timeout_s=0.1)
+    logger.setLevel(logging.NOTSET)
+    assert not caplog.records
+
+
+# --- a filesystem that is closed ---
+
+
+@pytest.mark.parametrize("retries", [0, 10])
+def test_a_call_on_a_closed_client_is_refused_at_once(
+    retries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(seconds: float) -> None:
+        raise AssertionError("it is not tried again")
+
+    monkeypatch.setattr("howdah.client.namenodes.calls.time.sleep", sleep)
+    calls = OneNamenode(RpcClient(("127.0.0.1", 1), PROTOCOL), RetryPolicy(retries))
+    calls.close()
+    with pytest.raises(errors.FilesystemClosed, match="Filesystem closed") as raised:
+        NamenodeProxy(calls).delete("/f", recursive=False)
+    assert isinstance(raised.value, ValueError)
+    assert raised.value.errno == errno.EBADF

@@ -343,3 +343,49 @@ def test_a_connection_whose_peer_is_gone_says_so() -> None:
         connection = Connection(sock)
         assert connection.peer == "a peer that is gone"
         assert not connection.is_same_machine
+
+
+class Said:
+    """A word, and how often it was said."""
+
+    after_s = 0.01
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def say(self) -> None:
+        self.count += 1
+
+
+def test_a_word_is_said_once_before_the_time_out() -> None:
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=0.1) as connection, right:
+        connection.word = said = Said()
+        for _ in range(2):
+            with pytest.raises(PeerSilent, match=r"in 0\.1 s"):
+                connection.recv_exactly(1)
+        assert said.count == 1
+
+
+def test_what_comes_after_the_word_is_read(pair: tuple[Connection, socket.socket]) -> None:
+    connection, far = pair
+
+    class Wakes(Said):
+        def say(self) -> None:
+            super().say()
+            far.sendall(b"abc")
+
+    connection.word = said = Wakes()
+    assert connection.recv_exactly(3) == b"abc"
+    assert said.count == 1
+    far.sendall(b"d")
+    assert connection.recv_exactly(1) == b"d"
+
+
+def test_no_word_is_said_where_the_time_out_comes_first() -> None:
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=0.005) as connection, right:
+        connection.word = said = Said()
+        with pytest.raises(PeerSilent):
+            connection.recv_exactly(1)
+        assert said.count == 0

@@ -95,7 +95,9 @@ class OneNamenode:
                 pause_s = self._policy.pause_s(error, attempts)
                 if pause_s is None:
                     raise
-                say_again(method, f"{error}; trying again", pause_s, attempts)
+                longest_s = self._policy.longest_s(error)
+                said = f"{error}; trying again, for up to {longest_s:.3g} s in all"
+                say_again(method, said, pause_s, attempts)
                 time.sleep(pause_s)
             else:
                 self._has_answered = True

@@ -100,6 +100,8 @@ class ConfiguredFailover:
                     retry_count=attempts.count or -1,
                     meanwhile=while_waiting(connections, namenode, self._probe_interval_s),
                 )
+            except errors.FilesystemClosed:
+                raise
             except FAILOVER_ERRORS as error:
                 step = attempts.failed(namenode, error, self._draw())
                 if step is None:
@@ -108,6 +110,7 @@ class ConfiguredFailover:
                     self._leave(namenode)
                 what = f"{connections.target.shown(namenode)}: {error}; trying "
                 what += f"namenode {self._current}" if step.elsewhere else "again"
+                what += f", for up to {self._policy.longest_s:.3g} s in all"
                 say_again(method, what, step.pause_s, attempts.pauses if step.pause_s else 0)
                 if step.pause_s:
                     self._sleep(step.pause_s)

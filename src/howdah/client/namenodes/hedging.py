@@ -104,7 +104,8 @@ class HedgingFailover:
                 f"{connections.target.shown(name)}: {error}" for name, error in failures.items()
             )
             pauses = attempts.pauses if step.pause_s else 0
-            say_again(method, f"{said}; trying again", step.pause_s, pauses)
+            said += f"; trying again, for up to {self._policy.longest_s:.3g} s in all"
+            say_again(method, said, step.pause_s, pauses)
             if step.pause_s:
                 self._sleep(step.pause_s)
 
@@ -176,7 +177,9 @@ def first_answer(
     failures: dict[str, errors.HowdahError] = {}
     while len(failures) < len(namenodes):
         outcome = outcomes.get()
-        if not isinstance(outcome.error, FAILOVER_ERRORS):
+        if not isinstance(outcome.error, FAILOVER_ERRORS) or isinstance(
+            outcome.error, errors.FilesystemClosed
+        ):
             return outcome, failures
         failures[outcome.namenode] = outcome.error
     return None, failures

@@ -134,6 +134,10 @@ class Attempts:
         """
         return window_s * (self.rounds - 1) + window_s * self.rounds * fraction
 
+    def longest_s(self, window_s: float) -> float:
+        """How long all pauses together may be."""
+        return window_s * self._max_rounds**2
+
     def summary(self, nodes: Sequence[DatanodeAddress]) -> str:
         """What each node said, for the error."""
         said = "; ".join(f"{node}: {self.reasons.get(node, 'failed before')}" for node in nodes)

@@ -20,6 +20,7 @@ import logging
 from howdah import errors
 from howdah.client.peers import PeerCache
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
+from howdah.rpc import notices
 from howdah.tracing.span import NOTHING, Kind, Span
 from howdah.transfer import short_read, sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
@@ -131,6 +132,7 @@ class BlockReader:
             read_timeout_s=self._timeout_s,
             write_timeout_s=self._timeout_s,
             dialing=self._watch,
+            word=self if notices.are_wanted() else None,
         )
         return fresh, self._exchange(fresh, request)
 
@@ -138,6 +140,7 @@ class BlockReader:
         """The datanode's answer; the connection is closed if there is none."""
         try:
             self._watch(connection)
+            connection.word = self if notices.are_wanted() else None
             response = None
             if not self._is_short:
                 connection.send_all(request)
@@ -168,6 +171,18 @@ class BlockReader:
         chunks = (self._end - 1) // _USUAL_CHUNK_BYTES - self.position // _USUAL_CHUNK_BYTES + 1
         headers = (self._end - self.position) // _LEAST_PACKET_BYTES * _HEAD_BYTES
         return chunks * (_USUAL_CHUNK_BYTES + 4) + headers + _ANSWER_EXTRA_BYTES
+
+    @property
+    def after_s(self) -> float:
+        """When a word is said to those who wait (`howdah.transfer.sockets.Word`)."""
+        return notices.FIRST_NOTICE_S
+
+    def say(self) -> None:
+        notices.say(
+            f"{self._path}: {self.node} has sent nothing of {self._block.name} for "
+            f"{self.after_s:g} s; waiting for up to {self._timeout_s:g} s "
+            "(dfs.client.socket-timeout) before another datanode is asked"
+        )
 
     def _watch(self, waited_for: Interruptible) -> None:
         """Whoever cancels the read ends this wait."""
@@ -334,6 +349,7 @@ class BlockReader:
     def _part_with_connection(self, *, clean: bool) -> None:
         """Keep it for others, if nothing more is under way on it."""
         if clean and self._keep:
+            self._connection.word = None
             self._let_go()
             self._peers.give_back(self._address, self._connection)
         else:

@@ -30,6 +30,7 @@ from howdah.client.reading.readers import (
 from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Tally
+from howdah.rpc import notices
 from howdah.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import NO_HINTS, CachingHints
@@ -263,7 +264,9 @@ class FileReplicas:
                     )
             case NoneLeft.GIVE_UP:
                 raise errors.BlockMissing(
-                    f"Could not obtain block {name} of {self.path}: {attempts.summary(block.nodes)}"
+                    f"Could not obtain block {name} of {self.path}: "
+                    f"{attempts.summary(block.nodes)} (tried {attempts.rounds + 1} times, by "
+                    "dfs.client.max.block.acquire.failures and dfs.client.retry.window.base)"
                 )
             case NoneLeft.WAIT:
                 self._wait(block, attempts)
@@ -272,8 +275,15 @@ class FileReplicas:
         """Until the namenode knows better, or for long enough to try all again."""
         now = self.locations.refresh(block.offset)
         if now.block == block.block and (attempts.next_node(now.nodes, time.monotonic()) is None):
-            window_s = self._context.settings.retry_window_s
-            time.sleep(attempts.pause_s(window_s, random.random()))
+            settings = self._context.settings
+            pause_s = attempts.pause_s(settings.retry_window_s, random.random())
+            most_s = attempts.longest_s(settings.retry_window_s)
+            notices.say(
+                f"{self.path}: block {block.block.name} cannot be read now "
+                f"({attempts.summary(now.nodes)}); it is tried again in {pause_s:.1f} s, for up to "
+                f"{most_s:g} s in all"
+            )
+            time.sleep(pause_s)
             now = self.locations.refresh(block.offset)
         # A block that was recovered or cut meanwhile was asked for wrongly until now.
         attempts.forgive(now.nodes, time.monotonic())

@@ -8,12 +8,14 @@ and wakes everybody.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
 from howdah.client.writing.pipeline import Pipeline
+from howdah.rpc import notices
 
 
 class Machine:
@@ -31,21 +33,41 @@ class Machine:
         self.awaited_seqno = -1
         """The last packet that was queued by who waits for its ack: by a sync."""
         self.stopping = False
+        self.waits_for = ""
+        """How long datanodes are waited for, for those who wait."""
+        self._is_said = False
 
     def check(self) -> None:
         """Raise what ended the stream, if something did."""
         error = self.pipeline.error
         if error is not None:
             # A new exception for each caller: one object would collect all their traces.
-            again = type(error)(error.message, java_class=error.remote_class)
-            raise again.about(self.pipeline.path) from error
+            raise copy.copy(error).about(self.pipeline.path) from error
+
+    def wait(self) -> None:
+        """With the lock: for progress. A word is said once where there is none for long."""
+        if not notices.are_wanted():
+            self.progress.wait()
+        elif self.progress.wait(notices.FIRST_NOTICE_S):
+            self._is_said = False
+        elif not self._is_said:
+            self._is_said = True
+            notices.say(self._what_is_slow())
+
+    def _what_is_slow(self) -> str:
+        path, block = self.pipeline.path, self.pipeline.block
+        waits = f"; {self.waits_for}" if self.waits_for else ""
+        if block is None or not block.nodes:
+            return f"{path}: no datanode takes its next block yet{waits}"
+        nodes = ", ".join(map(str, block.nodes))
+        return f"{path}: {block.block.name} goes on at none of {nodes} for a while{waits}"
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         """With the lock: until the condition holds. Raises what ended the stream before."""
         self.ack_waiters += 1
         try:
             while not condition() and self.pipeline.error is None and not self.stopping:
-                self.progress.wait()
+                self.wait()
         finally:
             self.ack_waiters -= 1
         self.check()

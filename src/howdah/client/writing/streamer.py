@@ -85,6 +85,10 @@ class Streamer:
         """Its calls and pipelines are below `span` in a trace."""
         self._span = span
         self._machine = machine = Machine(pipeline)
+        machine.waits_for = (
+            f"each datanode is waited for for up to {settings.socket_timeout_s:g} s "
+            "(dfs.client.socket-timeout) and some seconds more"
+        )
         self._lock, self._work, self._progress = machine.lock, machine.work, machine.progress
         self._pipeline = pipeline
         self._namenode = namenode
@@ -112,7 +116,7 @@ class Streamer:
                 and self._pipeline.error is None
             ):
                 self._start()
-                self._progress.wait()
+                self._machine.wait()
             self._machine.check()
             seqno = self._pipeline.enqueue(packet)
             if waits:

@@ -261,3 +261,21 @@ def test_a_namenode_that_hangs_is_left_when_another_one_is_active(
 def test_what_is_no_authority_is_refused(authority: str) -> None:
     with pytest.raises(errors.IllegalArgument, match="names no namenode"):
         target_of(authority, Configuration({}))
+
+
+@pytest.mark.parametrize(
+    "provider", ["ConfiguredFailoverProxyProvider", "RequestHedgingProxyProvider"]
+)
+def test_a_call_on_a_closed_client_of_a_nameservice_is_refused_at_once(
+    nameservice: Callable[..., Any], provider: str
+) -> None:
+    ns = nameservice(2)
+    conf = ns.conf(
+        dfs_client_failover_proxy_provider_ns=f"org.apache.hadoop.hdfs.server.namenode.ha.{provider}"
+    )
+    client = DFSClient.at("ns", conf)
+    client.close()
+    with pytest.raises(errors.FilesystemClosed):
+        client.namenode.delete("/f", recursive=False)
+    assert not ns[0].calls
+    assert not ns[1].calls

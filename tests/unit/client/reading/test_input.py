@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import random
+import socket
 import threading
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.rpc import notices
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.responses import BlockOpResponse
@@ -489,6 +492,40 @@ def test_no_datanode_at_all_is_an_error_that_names_file_block_and_each_node(
         assert part in message
     for node in filled.datanodes:
         assert str(node.address) in message
+
+
+def test_a_lost_block_is_told_of_while_it_is_looked_for(
+    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    with filled.open(max_acquire_failures=2, retry_window_s=0.001) as stream:
+        filled.namenode.datanodes = []
+        for node in filled.datanodes:
+            node.refuse_read = BlockOpResponse(Status.ERROR, "lost")
+        with pytest.raises(errors.BlockMissing, match="tried 3 times") as caught:
+            stream.read(1)
+    assert "dfs.client.max.block.acquire.failures" in str(caught.value)
+    said = [each for each in caplog.messages if "cannot be read now" in each]
+    assert len(said) == 2
+    assert all("for up to 0.004 s in all" in each for each in said)
+
+
+def test_a_datanode_that_sends_nothing_is_told_of_while_it_is_waited_for(
+    filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        node = filled.datanodes[0]
+        address = dataclasses.replace(node.address, transfer_port=silent.getsockname()[1])
+        monkeypatch.setattr(node, "address", address)
+        for count in (1, len(DATA)):
+            caplog.clear()
+            with filled.open(socket_timeout_s=0.2) as stream:
+                assert stream.pread(0, count) == DATA[:count]
+            (said,) = (each for each in caplog.messages if "has sent nothing of" in each)
+            assert "/f: " in said
+            assert "waiting for up to 0.2 s (dfs.client.socket-timeout)" in said
 
 
 def test_locations_are_asked_for_again_before_giving_up(filled: FakeCluster) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.rpc import notices
 from howdah.testing.waiting import wait_until
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import PacketHeader
@@ -781,3 +782,22 @@ def test_append_of_nothing_leaves_the_content_and_finalizes_the_block_again(
     assert cluster.content() == b"abc"
     names = cluster.namenode.names()
     assert names == ["append", "updateBlockForPipeline", "updatePipeline", "complete"]
+
+
+def test_datanodes_that_acknowledge_nothing_are_named_while_they_are_waited_for(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    cluster.datanodes[0].let_acks_go.clear()
+    out = cluster.create(packet_data_bytes=512)
+    out.write(b"hello")
+    flushing = threading.Thread(target=out.hflush)
+    flushing.start()
+    wait_until(lambda: "(dfs.client.socket-timeout)" in caplog.text)
+    cluster.datanodes[0].let_acks_go.set()
+    flushing.join(PATIENCE_S)
+    out.close()
+    said = [each for each in caplog.messages if "goes on at none of" in each]
+    assert len(said) == 1
+    assert all(str(node.address) in said[0] for node in cluster.datanodes)

@@ -373,3 +373,12 @@ def test_only_who_runs_the_datanode_refreshes_its_namenodes(ipc: Ipc) -> None:
     with pytest.raises(errors.AccessDenied):
         refresh(ipc, "mallory")
     assert ipc.told == []
+
+
+def test_a_client_that_takes_the_ipc_port_for_the_namenodes_hears_so(ipc: Ipc) -> None:
+    client = RpcClient(ipc.address, "org.apache.hadoop.hdfs.protocol.ClientProtocol", user="anna")
+    with pytest.raises(errors.RpcNoSuchProtocol, match="is this the RPC port of a namenode"):
+        client.call(
+            "getFileInfo", pb.GetDatanodeInfoRequestProto(), pb.GetDatanodeInfoResponseProto
+        )
+    client.close()

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from howdah.datanode.settings import DataSettings
+from howdah.proto import client_namenode_pb2 as nn
+from howdah.rpc.client import RpcClient
+from howdah.rpc.wrong_port import NotAnRpcServer
 from howdah.transfer.ops import encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
 from howdah.transfer.responses import read_response
@@ -212,3 +215,13 @@ def test_a_reader_that_hangs_up_in_the_middle_leaves_nothing(node: Any, lab: Lab
         connection.close()
     node.wait_idle()
     assert descriptors() <= before
+
+
+def test_a_client_that_takes_the_data_port_for_the_namenodes_hears_so_at_once(lab: Lab) -> None:
+    node = lab.node()
+    client = RpcClient(
+        ("127.0.0.1", node.port), "org.apache.hadoop.hdfs.protocol.ClientProtocol", user="anna"
+    )
+    with pytest.raises(NotAnRpcServer, match=f"a datanode answers at 127.0.0.1:{node.port}"):
+        client.call("getFileInfo", nn.GetFileInfoRequestProto(src="/"), nn.GetFileInfoResponseProto)
+    client.close()
