@@ -80,9 +80,9 @@ def begin(options: Namespace) -> None:
     the system lets it."""
     from howdah.native import loading
     from howdah.processes import raise_descriptor_limit
-    from howdah.rpc import notices
 
-    notices.for_server()
+    # Who is away, a server says in lines of its own (`howdah.rpc.notices`).
+    logging.getLogger("howdah.rpc.notices").setLevel(logging.ERROR)
     log_to_stderr(options.log_level, options.log)
     if slow := loading.warning():
         _log.warning("%s", slow)

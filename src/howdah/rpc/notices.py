@@ -34,11 +34,6 @@ def are_wanted() -> bool:
     return _log.isEnabledFor(logging.WARNING) or is_terminal()
 
 
-def for_server() -> None:
-    """This process is a server."""
-    _log.setLevel(logging.ERROR)
-
-
 def say(text: str) -> None:
     """A line to the terminal, or a warning where there is none."""
     if is_terminal():
