@@ -218,7 +218,7 @@ class Writing:
                 file.replication,
                 why,
             )
-            raise errors.RemoteError(
+            raise errors.NoDatanodes(
                 f"File {file.path} could only be written to {placed} of the "
                 f"{core.settings.min_replication} minReplication nodes. There are "
                 f"{len(core.datanodes.live())} datanode(s) running and {excluded or 'no'} "
