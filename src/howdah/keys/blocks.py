@@ -11,7 +11,11 @@ from howdah.kinds import (
 
 DFS_REPLICATION = integer("dfs.replication", 3, "Replicas of new files.", minimum=1)
 DFS_REPLICATION_MAX = integer(
-    "dfs.replication.max", 512, "The most replicas that may be asked for.", minimum=1, maximum=32767
+    "dfs.replication.max",
+    512,
+    "The most replicas that may be asked for, and never more than 2047, as Hadoop has it.",
+    minimum=1,
+    maximum=32767,
 )
 DFS_NAMENODE_REPLICATION_MIN = integer(
     "dfs.namenode.replication.min", 1, "Replicas that make a written block good.", minimum=1

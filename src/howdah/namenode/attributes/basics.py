@@ -12,6 +12,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
 from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.inodes import MODE_MASK, File
+from howdah.namenode.inodes.limits import MAX_REPLICATION
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.measuring import Measuring
 from howdah.rpc.service import Caller
@@ -97,8 +98,9 @@ def check_replication(core: Core, path: str, replication: int, machine: str | No
     """Raises RemoteError, with Hadoop's words, for a replication out of bounds. `machine` is
     where a file is created from."""
     settings = core.settings
-    if replication > settings.max_replication:
-        bound = f"exceeds maximum of {settings.max_replication}"
+    most = min(settings.max_replication, MAX_REPLICATION)
+    if replication > most:
+        bound = f"exceeds maximum of {most}"
     elif replication < settings.min_replication:
         bound = f"is less than the required minimum of {settings.min_replication}"
     else:

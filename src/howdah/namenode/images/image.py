@@ -25,10 +25,12 @@ from howdah.namenode.images.rows import (
     Gathering,
     Impossible,
     attached,
+    check_block,
     children_in_order,
 )
 from howdah.namenode.images.snapshots import SnapshotRecords
-from howdah.namenode.inodes import xattrs
+from howdah.namenode.inodes import limits, xattrs
+from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import UNLIMITED, Quota
 from howdah.namenode.inodes.file_blocks import edit_blocks
@@ -222,6 +224,7 @@ def read_image(
     reader = ImageReader(source, name)
     counters = reader.namesystem()
     _refuse_in_image(reader, counters, name)
+    _check_counters(counters, name)
     namespace = Namespace()
     namespace.generation_stamp = counters.generation_stamp
     namespace.last_block_id = counters.last_block_id
@@ -255,6 +258,24 @@ def read_image(
     return namespace, counters
 
 
+def _check_counters(counters: rec.NamesystemRecord, name: str) -> None:
+    wrong = limits.wrong_stamp(counters.generation_stamp)
+    for what, number in (
+        ("last block id", counters.last_block_id),
+        ("last transaction", counters.txid),
+    ):
+        if number < 0:
+            wrong = f"its {what} is {number}"
+    if wrong is not None:
+        raise errors.CorruptImage(f"image {name} is damaged: {wrong}")
+
+
+def _possible(wrong: str | None) -> None:
+    """Raises Impossible if something is wrong."""
+    if wrong is not None:
+        raise Impossible(wrong)
+
+
 def _load_caching(namespace: Namespace, record: rec.CacheRecord) -> None:
     try:
         namespace.caching.load(record)
@@ -274,6 +295,7 @@ def _add_inode(namespace: Namespace, record: rec.InodeRecord) -> None:
         raise Impossible(f"it has inode {record.inode_id} twice")
     if not record.name or "/" in record.name:
         raise Impossible(f"inode {record.inode_id} has the name {record.name!r}")
+    _possible(limits.wrong_inode_id(record.inode_id))
     namespace.inodes[record.inode_id] = _inode(namespace, record)
     namespace.last_inode_id = max(namespace.last_inode_id, record.inode_id)
 
@@ -284,7 +306,7 @@ def _set_root(namespace: Namespace, record: rec.InodeRecord) -> None:
         raise Impossible("its root is no root")
     root.owner = record.owner
     root.group = record.group
-    root.mode = record.mode
+    root.mode = record.mode & MODE_MASK
     root.mtime_ms = record.mtime_ms
     root.atime_ms = record.atime_ms
     _set_features(root, record)
@@ -299,7 +321,7 @@ def _inode(namespace: Namespace, record: rec.InodeRecord) -> INode:
             record.name,
             record.owner,
             record.group,
-            record.mode,
+            record.mode & MODE_MASK,
             record.mtime_ms,
         )
         directory.atime_ms = record.atime_ms
@@ -311,7 +333,7 @@ def _inode(namespace: Namespace, record: rec.InodeRecord) -> INode:
         record.name,
         record.owner,
         record.group,
-        record.mode,
+        record.mode & MODE_MASK,
         record.mtime_ms,
         record.target,
     )
@@ -323,7 +345,8 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
     names = record.namespace_quota
     if directory.inode_id == ROOT_INODE_ID and names == rec.ROOT_NAMESPACE_QUOTA:
         names = UNLIMITED
-    quota = Quota(names, record.space_quota_bytes, dict(record.quotas_by_kind))
+    kinds = {kind: count for kind, count in record.quotas_by_kind if count >= 0}
+    quota = Quota(max(names, UNLIMITED), max(record.space_quota_bytes, UNLIMITED), kinds)
     if quota.is_set:
         directory.quota = quota
     if record.acl:
@@ -335,10 +358,13 @@ def _set_features(directory: Directory, record: rec.DirectoryRecord) -> None:
 
 def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     _refuse_in_file(record)
+    _possible(
+        limits.wrong_file(record.replication, record.block_size_bytes, record.storage_policy_id)
+    )
     traits = Traits(
         sys.intern(record.owner),
         sys.intern(record.group),
-        record.mode,
+        record.mode & MODE_MASK,
         record.replication,
         record.block_size_bytes,
     )
@@ -356,6 +382,7 @@ def _file(namespace: Namespace, record: rec.FileRecord) -> File:
     for place, listed in enumerate(record.blocks):
         if listed.block_id in blocks:
             raise Impossible(f"block {listed.block_id} is in two files")
+        check_block(listed)
         state = BlockState.COMPLETE if place < complete else BlockState.COMMITTED
         block = blocks.new(
             listed.block_id, listed.length_bytes, listed.generation_stamp, file.inode_id, state
@@ -379,6 +406,7 @@ def _add_source(namespace: Namespace, file: File, source: EditBlock) -> None:
     but the file any more."""
     if source.block_id in namespace.blocks:
         raise Impossible(f"block {source.block_id} is in two files")
+    check_block(source)
     namespace.blocks.new(
         source.block_id,
         source.length_bytes,

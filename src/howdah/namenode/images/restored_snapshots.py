@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from howdah.namenode.images.rows import Impossible
+from howdah.namenode.images.rows import Impossible, check_block
+from howdah.namenode.inodes import limits
+from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.features import UNLIMITED, Quota
 from howdah.namenode.inodes.inodes import BlockState, Directory, File, INode
-from howdah.namenode.snapshots.snapshots import DeadLink, Snapshot, Snapshottable, Version
+from howdah.namenode.snapshots.snapshots import NOW, DeadLink, Snapshot, Snapshottable, Version
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageReader
@@ -46,6 +48,8 @@ class RestoredSnapshots:
         """The tree has been built; the rest follows."""
         record = self._reader.snapshots()
         snapshots = self._snapshots
+        if not 0 <= record.counter < NOW:
+            raise Impossible(f"its next snapshot would have the id {record.counter}")
         snapshots.next_id = record.counter
         for inode_id in record.snapshottable_ids:
             directory = self._directory(inode_id)
@@ -53,7 +57,8 @@ class RestoredSnapshots:
         roots = {}
         for listed in sorted(record.snapshots, key=lambda listed: listed.snapshot_id):
             root = snapshots.roots.get(listed.root.inode_id)
-            if root is None or listed.snapshot_id >= record.counter or listed.snapshot_id in roots:
+            is_id = 0 <= listed.snapshot_id < record.counter
+            if root is None or not is_id or listed.snapshot_id in roots:
                 raise Impossible(f"it has a snapshot {listed.snapshot_id} that cannot be")
             root.snapshots.append(
                 Snapshot(listed.snapshot_id, listed.root.name, root.directory, listed.root.mtime_ms)
@@ -97,6 +102,7 @@ class RestoredSnapshots:
             assert isinstance(diff, rec.FileDiffRecord), diff
             states = diff.block_states or [BlockState.COMPLETE] * len(diff.blocks)
             for listed, number in zip(diff.blocks, states, strict=True):
+                check_block(listed)
                 if listed.block_id not in blocks:
                     blocks.new(
                         listed.block_id,
@@ -110,11 +116,16 @@ class RestoredSnapshots:
             version = Version(file, diff.snapshot_id)
             copy = diff.copy
             if copy is not None:
+                wrong = limits.wrong_file(copy.replication, 0, copy.storage_policy_id)
+                if wrong is not None:
+                    raise Impossible(wrong)
                 _set_attributes(version, copy)
                 version.replication = copy.replication
                 version.storage_policy_id = copy.storage_policy_id
             elif state is not None:
                 version.as_of(state)
+            if not 0 <= diff.size_bytes <= limits.MAX_NUMBER:
+                raise Impossible(f"a file of a snapshot has {diff.size_bytes} bytes")
             version.length_bytes = diff.size_bytes
             version.block_ids = self._covering(later, diff.size_bytes)
             versions.append(version)
@@ -155,7 +166,9 @@ class RestoredSnapshots:
                 version = Version(directory, diff.snapshot_id)
                 _set_attributes(version, copy)
                 quota = Quota(
-                    copy.namespace_quota, copy.space_quota_bytes, dict(copy.quotas_by_kind)
+                    max(copy.namespace_quota, UNLIMITED),
+                    max(copy.space_quota_bytes, UNLIMITED),
+                    {kind: count for kind, count in copy.quotas_by_kind if count >= 0},
                 )
                 if quota.namespace == rec.ROOT_NAMESPACE_QUOTA:
                     quota.namespace = UNLIMITED
@@ -204,7 +217,7 @@ class RestoredSnapshots:
 def _set_attributes(version: Version, copy: rec.FileRecord | rec.DirectoryRecord) -> None:
     version.owner = copy.owner
     version.group = copy.group
-    version.mode = copy.mode
+    version.mode = copy.mode & MODE_MASK
     version.mtime_ms = copy.mtime_ms
     version.atime_ms = copy.atime_ms
     version.acl = copy.acl

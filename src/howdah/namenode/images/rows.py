@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, cast
 
-from howdah.namenode.inodes import block_table
+from howdah.namenode.inodes import block_table, limits
 from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.columns import MASK, SHIFT
+from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.file_table import (
     ATIME,
     BLOCK,
@@ -29,6 +30,7 @@ from howdah.namenode.inodes.files import File, FileTable
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree.namespace import Namespace
 from howdah.native.loading import kernel
+from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image.columns import BATCH, FileColumns, Look, NamesInPages
 from howdah.storage.image.name_order import in_order
 
@@ -40,6 +42,13 @@ _FILES_ALONE: Final = frozenset((int,))
 
 class Impossible(Exception):
     """The image contradicts itself."""
+
+
+def check_block(block: EditBlock) -> None:
+    """Raises Impossible for numbers that no block has."""
+    wrong = limits.wrong_block(block.block_id, block.length_bytes, block.generation_stamp)
+    if wrong is not None:
+        raise Impossible(wrong)
 
 
 class Filling:
@@ -58,6 +67,7 @@ class Filling:
         """Closed files with their blocks, in no directory yet."""
         ids, names = columns.ids, columns.names
         self._check(ids, names)
+        self._check_numbers(columns)
         rows = array("q", bytes(8 * WIDTH * len(ids)))
         rows[TRAITS::WIDTH] = array("q", map(self._marks.__getitem__, columns.looks))
         rows[MTIME::WIDTH] = array("q", columns.mtimes_ms)
@@ -84,6 +94,16 @@ class Filling:
         for inode_id, its_look in zip(columns.ids, columns.looks, strict=True):
             if its_look == look:
                 self._files[inode_id].storage_policy_id = look.storage_policy_id
+
+    def _check_numbers(self, columns: FileColumns) -> None:
+        for wrong in (
+            limits.wrong_inode_id(min(columns.ids)),
+            limits.wrong_block(0, min(columns.lengths_bytes, default=0), 0),
+            limits.wrong_stamp(min(columns.generation_stamps, default=0)),
+            limits.wrong_stamp(max(columns.generation_stamps, default=0)),
+        ):
+            if wrong is not None:
+                raise Impossible(wrong)
 
     def _check(self, ids: Sequence[int], names: Sequence[str]) -> None:
         if not all(names) or "/" in "".join(names):
@@ -297,6 +317,9 @@ class _Marks(dict[Look, int]):
 
     def __missing__(self, look: Look) -> int:
         owner, group, mode = self._permission(look.permission)
-        traits = Traits(owner, group, mode, look.replication, look.block_size_bytes)
+        wrong = limits.wrong_file(look.replication, look.block_size_bytes, look.storage_policy_id)
+        if wrong is not None:
+            raise Impossible(wrong)
+        traits = Traits(owner, group, mode & MODE_MASK, look.replication, look.block_size_bytes)
         mark = self[look] = self._files.number_of(traits) << 1 | 1
         return mark

@@ -52,6 +52,16 @@ class StoragePolicy:
         last = self.kinds[-1]
         return [*self.kinds[:replication], *([last] * (replication - len(self.kinds)))]
 
+    def count(self, replication: int) -> dict[StorageKind, int]:
+        """How many replicas of each type are wanted."""
+        counts: dict[StorageKind, int] = {}
+        for kind in self.kinds[:replication]:
+            counts[kind] = counts.get(kind, 0) + 1
+        more = replication - len(self.kinds)
+        if more > 0:
+            counts[self.kinds[-1]] += more
+        return counts
+
     def __str__(self) -> str:
         def listed(kinds: tuple[StorageKind, ...]) -> str:
             return f"[{', '.join(kind.name for kind in kinds)}]"

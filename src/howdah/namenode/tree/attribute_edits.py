@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from howdah.namenode.inodes import acls, xattrs
+from howdah.namenode.inodes import acls, limits, xattrs
+from howdah.namenode.inodes.directory import MODE_MASK
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.inodes import File, INode
 from howdah.namenode.tree.marks import Marks
 from howdah.storage.edits import edits
@@ -44,11 +46,14 @@ class AttributeEdits:
 
     def _set_replication(self, op: edits.SetReplicationOp) -> None:
         file = self._file(op.path, op)
+        wrong = limits.wrong_file(op.replication, 0, 0)
+        if wrong is not None:
+            raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: {wrong}")
         file.replication = op.replication
         self._replication_changed(file)
 
     def _set_permissions(self, op: edits.SetPermissionsOp) -> None:
-        self._existing(op.path, op).mode = op.mode
+        self._existing(op.path, op).mode = op.mode & MODE_MASK
 
     def _set_owner(self, op: edits.SetOwnerOp) -> None:
         inode = self._existing(op.path, op)

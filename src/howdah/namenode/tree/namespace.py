@@ -21,7 +21,8 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.namenode.caching.pools import CachePools
-from howdah.namenode.inodes import paths
+from howdah.namenode.inodes import limits, paths
+from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.effects import (
     BlockEvent,
     BlockOpened,
@@ -59,6 +60,16 @@ from howdah.namenode.tree.ways import Way, Ways
 from howdah.native.marks import mypyc_attr
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
+
+
+def _fits(wrong: str | None, edit: edits.Edit) -> None:
+    """Raises EditDoesNotFit if something is wrong."""
+    if wrong is not None:
+        raise EditDoesNotFit(f"{edit.opcode.name}: {wrong}")
+
+
+def _check_numbers(block: edits.EditBlock, edit: edits.Edit) -> None:
+    _fits(limits.wrong_block(block.block_id, block.length_bytes, block.generation_stamp), edit)
 
 
 def _nobody_listens(*told: object) -> None:
@@ -288,6 +299,7 @@ class Namespace:
         return inode
 
     def _check_new_id(self, inode_id: int, edit: edits.Edit) -> None:
+        _fits(limits.wrong_inode_id(inode_id), edit)
         if inode_id <= self.last_inode_id and inode_id in self.inodes:
             raise EditDoesNotFit(f"{edit.opcode.name}: there is an inode {inode_id} already")
 
@@ -322,6 +334,7 @@ class Namespace:
             raise errors.UnsupportedOperation(
                 f"OP_ADD of {op.path}: it is erasure coded, which is not supported"
             )
+        _fits(limits.wrong_file(op.replication, op.block_size_bytes, op.storage_policy_id), op)
         if name in parent.entries:
             old = parent.child(name)
             if not (op.overwrite and isinstance(old, File)):
@@ -333,7 +346,7 @@ class Namespace:
         traits = Traits(
             sys.intern(op.permission.owner),
             sys.intern(op.permission.group),
-            op.permission.mode,
+            op.permission.mode & MODE_MASK,
             op.replication,
             op.block_size_bytes,
         )
@@ -399,7 +412,9 @@ class Namespace:
         file = self._file(op.path, op)
         before = op.penultimate_block
         last = file.last_block
+        _check_numbers(op.last_block, op)
         if before is not None:
+            _check_numbers(before, op)
             if last is None or last.block_id != before.block_id:
                 raise EditDoesNotFit(f"OP_ADD_BLOCK of {op.path}: {before} is not its last block")
             was_open = last.state is BlockState.UNDER_CONSTRUCTION
@@ -445,6 +460,8 @@ class Namespace:
             count -= 1
             length -= file.blocks[count].length_bytes
         cut = op.truncate_block
+        if cut is not None:
+            _check_numbers(cut, op)
         if (cut is None) is not (length == op.new_length_bytes):
             raise EditDoesNotFit(f"OP_TRUNCATE of {op.path} does not say where it cuts: {op}")
         while len(file.blocks) > count:
@@ -511,7 +528,7 @@ class Namespace:
             name,
             op.permission.owner,
             op.permission.group,
-            op.permission.mode,
+            op.permission.mode & MODE_MASK,
             op.timestamp_ms,
         )
         begin_with(directory, op.acl, op.xattrs)
@@ -527,7 +544,7 @@ class Namespace:
             name,
             op.permission.owner,
             op.permission.group,
-            op.permission.mode,
+            op.permission.mode & MODE_MASK,
             op.mtime_ms,
             op.target,
         )
@@ -584,6 +601,7 @@ class Namespace:
         return inode
 
     def _set_generation_stamp(self, op: edits.SetGenstampV2Op) -> None:
+        _fits(limits.wrong_stamp(op.generation_stamp), op)
         if op.generation_stamp < self.generation_stamp:
             raise EditDoesNotFit(
                 f"the generation stamp would go back from {self.generation_stamp} "
@@ -659,6 +677,9 @@ class Namespace:
     def _check_block(
         self, file: File, index: int, want: edits.EditBlock, known: Block | None
     ) -> None:
+        wrong = limits.wrong_block(want.block_id, want.length_bytes, want.generation_stamp)
+        if wrong is not None:
+            raise EditDoesNotFit(f"the blocks of {file.path}: {wrong}")
         if known is None:
             if want.block_id in self.blocks:
                 raise EditDoesNotFit(f"block {want.block_id} of {file.path} exists already")

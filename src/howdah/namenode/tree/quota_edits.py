@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from howdah.namenode.inodes import storage_policies
+from howdah.namenode.inodes import limits, storage_policies
+from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree import quotas
@@ -64,6 +65,9 @@ class QuotaEdits:
         self._tally.directories.add(directory.inode_id)
 
     def _set_storage_policy(self, op: edits.SetStoragePolicyOp) -> None:
+        wrong = limits.wrong_policy(op.policy_id)
+        if wrong is not None:
+            raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: {wrong}")
         storage_policies.set_on(self._existing(op.path, op), op.policy_id)
         if self._tally.directories:
             self._tally.count_all(self._inodes)

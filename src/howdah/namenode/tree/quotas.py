@@ -55,9 +55,9 @@ def counted_bytes(file: File, block: Block) -> int:
 def of_replicas(count: int, replication: int, policy: StoragePolicy) -> Usage:
     """What so many bytes take with so many replicas, where the policy would place them."""
     usage = Usage(0, count * replication)
-    for kind in policy.wanted(replication):
+    for kind, replicas in policy.count(replication).items():
         if kind in COUNTED_KINDS:
-            usage.by_kind_bytes[kind] = usage.by_kind_bytes.get(kind, 0) + count
+            usage.by_kind_bytes[kind] = count * replicas
     return usage
 
 

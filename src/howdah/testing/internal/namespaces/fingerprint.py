@@ -87,22 +87,23 @@ def _add_snapshots(namespace: Namespace, found: Fingerprint) -> None:
 
 def _versions(namespace: Namespace, inode_id: int) -> list[tuple[Any, ...]]:
     """Those versions of an inode that differ from the following one. That of a snapshot's
-    directory may not: an image always has one."""
+    directory may not: an image always has one. Its time is nobody's: the snapshot has its own."""
     inode = namespace.inodes[inode_id]
     versions = namespace.snapshots.versions[inode_id]
     if isinstance(inode, File):
         return [(v.last, v.replication, v.length_bytes, v.block_ids) for v in versions]
-    following = _directory_facts(inode)
+    is_root = inode_id in namespace.snapshots.roots
+    following = _directory_facts(inode, is_root=is_root)
     found = []
     for version in reversed(versions):
-        facts = _directory_facts(version)
+        facts = _directory_facts(version, is_root=is_root)
         if facts != following:
             found.append((version.last, facts))
         following = facts
     return found
 
 
-def _directory_facts(state: INode | Version) -> tuple[Any, ...]:
+def _directory_facts(state: INode | Version, *, is_root: bool) -> tuple[Any, ...]:
     quota = state.quota if isinstance(state, Directory | Version) else None
     bounds = (
         None
@@ -110,7 +111,7 @@ def _directory_facts(state: INode | Version) -> tuple[Any, ...]:
         else (quota.namespace, quota.space_bytes, quota.by_kind_bytes)
     )
     return (
-        *(state.owner, state.group, state.mode, state.mtime_ms, state.atime_ms),
+        *(state.owner, state.group, state.mode, 0 if is_root else state.mtime_ms, state.atime_ms),
         *(state.acl, state.xattrs, bounds),
     )
 
