@@ -12,6 +12,7 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.permissions import Access
 from howdah.namenode.inodes import paths
 from howdah.namenode.tree.reserved import is_reserved
 from howdah.namenode.tree.snapshot_views import DotSnapshot
@@ -67,6 +68,7 @@ class AbsentFeatureMethods:
         return types_pb2.GetErasureCodingCodecsResponseProto()
 
     def get_ezfor_path(self, request: pb.GetEZForPathRequestProto, caller: Caller) -> Message:
-        _, found = self._core.resolve_checked(caller, request.src)
-        del found
+        who, found = self._core.resolve_checked(caller, request.src)
+        if found.inode is not None:
+            self._core.permissions.check(who, found.inode, Access.READ)
         return pb.GetEZForPathResponseProto()

@@ -32,8 +32,10 @@ class Concat:
         _check_paths(target_path, source_paths)
         core.safe_mode.check(f"Cannot concat {target_path}")
         who, found = core.resolve_to_change(caller, target_path)
+        # The access first, as in Hadoop: who may not write is not told what is there.
+        if found.inode is not None:
+            core.permissions.check(who, found.inode, Access.WRITE)
         target = core.require_file(found)
-        core.permissions.check(who, target, Access.WRITE)
         if target.under_construction:
             raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
         sources = [self._source(caller, path, target) for path in source_paths]
@@ -59,9 +61,10 @@ class Concat:
     def _source(self, caller: Caller, path: str, target: File) -> File:
         core = self._core
         who, found = core.resolve_to_change(caller, path)
-        source = core.require_file(found)
-        core.permissions.check(who, source, Access.READ)
+        if found.inode is not None:
+            core.permissions.check(who, found.inode, Access.READ)
         core.check_parent_write(who, found)
+        source = core.require_file(found)
         if found.parent is not None:
             core.permissions.check_sticky(who, found.parent, source)
         if source.parent is not target.parent:

@@ -488,3 +488,25 @@ def test_concat_takes_no_reserved_path(client: Any) -> None:
             client.concat(path, "/f")
         with pytest.raises(errors.RemoteError, match="reserved relative path"):
             client.concat("/f", path)
+
+
+def test_who_may_not_touch_the_ends_of_a_concat_is_not_told_what_they_are(
+    client: Any, nodes: list[InMemoryDatanode]
+) -> None:
+    client.mkdirs("/d")
+    client.mkdirs("/d/target", 0o700)
+    client.mkdirs("/d/source", 0o700)
+    with pytest.raises(errors.AccessDenied, match="access=WRITE"):
+        client.concat("/d/target", "/d/source", user="mallory")
+    client.write("/d/open", 10)
+    client.chmod("/d/open", 0o666)
+    with pytest.raises(errors.AccessDenied, match="access=READ"):
+        client.concat("/d/open", "/d/source", user="mallory")
+
+
+def test_encryption_zone_is_asked_for_by_who_may_read(client: Any) -> None:
+    client.mkdirs("/d", 0o700)
+    request = pb.GetEZForPathRequestProto(src="/d")
+    assert not client.call("getEZForPath", request).HasField("zone")
+    with pytest.raises(errors.AccessDenied, match="access=READ"):
+        client.call("getEZForPath", request, user="mallory")
