@@ -58,6 +58,7 @@ public class MiniDFSCluster implements AutoCloseable {
   public static final String HDFS_MINIDFS_BASEDIR = "hdfs.minidfs.basedir";
 
   private static final int RECONNECT_S = 30;
+  private static final String GROUP_MAPPING = "hadoop.security.group.mapping";
   private static final String KEPT_CONNECTION = "ipc.client.connection.maxidletime";
   private static final int KEPT_CONNECTION_MS = 100;
 
@@ -105,7 +106,7 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("namespaces", wanted.nameservice == null ? wanted.nameNodes : 1);
     call.put("namenodes", wanted.nameservice == null ? 1 : wanted.nameNodes);
     call.put("format", wanted.format);
-    call.put("groups", groupsOfTests());
+    call.put("groups", groupsOfTests() + mockedGroups(conf));
     JsonNode made = control.ask(call);
     id = made.get("cluster").asInt();
     for (JsonNode namenode : made.get("namenodes")) {
@@ -184,6 +185,29 @@ public class MiniDFSCluster implements AutoCloseable {
     return found.toString();
   }
 
+  /** Those of a mapping that a test brings: a class with a table. */
+  private static String mockedGroups(Configuration conf) throws IOException {
+    String mapping = conf.get(GROUP_MAPPING, "");
+    StringBuilder found = new StringBuilder();
+    if (!mapping.startsWith("org.apache.hadoop.hdfs.DFSTestUtil$")) {
+      return "";
+    }
+    try {
+      for (Field field : conf.getClassByName(mapping).getDeclaredFields()) {
+        field.setAccessible(true);
+        if (Map.class.isAssignableFrom(field.getType()) && field.get(null) != null) {
+          for (Map.Entry<?, ?> user : ((Map<?, ?>) field.get(null)).entrySet()) {
+            String names = String.join(",", (String[]) user.getValue());
+            found.append(user.getKey()).append('=').append(names).append(';');
+          }
+        }
+      }
+    } catch (ReflectiveOperationException error) {
+      throw new IOException(error);
+    }
+    return found.toString();
+  }
+
   /** What a test has set itself; the addresses and directories of servers are not for it to say. */
   private static Map<String, String> valuesSetIn(Configuration conf) {
     Map<String, String> values = new TreeMap<>();
@@ -196,6 +220,10 @@ public class MiniDFSCluster implements AutoCloseable {
           && !name.equals(KEPT_CONNECTION)
           // Some tests set it together with what they are about.
           && !name.equals("hadoop.security.authorization")
+          // Its groups are handed on, see mockedGroups.
+          && !name.equals(GROUP_MAPPING)
+          // As the cluster before had it, without datanodes.
+          && !(name.equals("dfs.replication") && entry.getValue().equals("0"))
           && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")) {
         values.put(name, entry.getValue());
       }
@@ -1019,8 +1047,14 @@ public class MiniDFSCluster implements AutoCloseable {
 
   public void shutdown(boolean deletesDirectory) {
     try {
-      // The next cluster's client is a new one, for it may be configured otherwise.
-      FileSystem.closeAll();
+      // The next cluster's client is a new one, for it may be configured otherwise. Other
+      // clusters that run keep theirs.
+      if (nameservice != null) {
+        FileSystem.closeAll();
+      }
+      for (URI uri : uris) {
+        FileSystem.get(uri, conf).close();
+      }
     } catch (IOException error) {
       System.err.println("closing clients: " + error);
     }

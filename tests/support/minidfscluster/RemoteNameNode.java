@@ -162,12 +162,24 @@ public class RemoteNameNode {
                         .getProxy();
                 return method.invoke(proxy2, arguments);
               } catch (InvocationTargetException error) {
-                // As the namenode itself throws it.
                 throw error.getCause() instanceof RemoteException
-                    ? ((RemoteException) error.getCause()).unwrapRemoteException()
+                    ? thrown((RemoteException) error.getCause())
                     : error.getCause();
               }
             });
+  }
+
+  /** As the namenode itself throws it, where a client knows the class. */
+  private static Throwable thrown(RemoteException error) {
+    try {
+      Class<?> wanted = Class.forName(error.getClassName());
+      if (RuntimeException.class.isAssignableFrom(wanted)) {
+        return (Throwable) wanted.getConstructor(String.class).newInstance(error.getMessage());
+      }
+    } catch (ReflectiveOperationException unknown) {
+      return error;
+    }
+    return error.unwrapRemoteException();
   }
 
   private interface Answer {

@@ -7,7 +7,7 @@ what is run before and after it, and from its class's constructors, as far as th
 jars of tests. What then leads into a server, other than by the few members that the stand-in in
 tests/support answers, is named.
 
-    python -m howdah.testing.internal.hadoop.catalogue JAR... > looks_inside.txt
+    python -m howdah.testing.internal.hadoop.catalogue STAND_IN JAR... > hadoop_tests.txt
 """
 
 from __future__ import annotations
@@ -179,19 +179,35 @@ def read_directory(directory: Path) -> Iterator[ClassFile]:
         yield read_class(path.read_bytes())
 
 
-def looks_inside(suites: Mapping[str, Mapping[str, frozenset[str]]]) -> Iterator[str]:
-    """The lines of a file that names each test which looks inside, and the first thing there."""
+def written(suites: Mapping[str, Mapping[str, frozenset[str]]]) -> Iterator[str]:
+    """The lines of a file that has the suites: a class, then its tests, each behind a blank, and
+    behind another blank the first thing that the test takes from inside a server."""
     for suite, tests in suites.items():
+        yield suite
         for test, inside in sorted(tests.items()):
-            if inside:
-                yield f"{suite}#{test} {min(inside)}"
+            yield f" {test} {min(inside)}" if inside else f" {test}"
+
+
+def read(lines: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The same from such a file: of each test what it takes, or nothing."""
+    found: dict[str, dict[str, str]] = {}
+    suite = ""
+    for line in lines:
+        if line.startswith(" "):
+            test, _, inside = line[1:].partition(" ")
+            found[suite][test] = inside
+        elif line:
+            suite = line
+            found[suite] = {}
+    return found
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print which tests of the jars look inside: the stand-in's classes, then the jars."""
+    """Print the tests of the jars that start a cluster. The first argument is the directory of
+    the stand-in's classes."""
     stand_in, *jars = map(Path, arguments)
     catalogue = Catalogue(read_jars(jars), read_directory(stand_in))
-    print(*looks_inside(catalogue.suites()), sep="\n")
+    print(*written(catalogue.suites()), sep="\n")
     return 0
 
 

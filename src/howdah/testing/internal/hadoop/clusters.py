@@ -20,7 +20,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -106,6 +106,7 @@ class ClusterServer:
         self._kept: _Lent | None = None
         # Where the cluster was that was closed last: the next one may want its data.
         self._last_dir: Path | None = None
+        self._last_wanted: Wanted | None = None
         self._ids = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._accept, name="clusters", daemon=True)
@@ -185,6 +186,9 @@ class ClusterServer:
             if kept is not None:
                 kept.cluster.close()
             directory = self._last_dir if keeps_data else None
+            if directory is not None and self._last_wanted is not None:
+                # Of a cluster that goes on, all servers go on.
+                wanted = replace(wanted, datanodes=self._last_wanted.datanodes)
             if directory is None:
                 self._remove_last()
                 directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
@@ -276,6 +280,7 @@ class ClusterServer:
         else:
             lent.cluster.close()
         self._last_dir = lent.cluster.dir
+        self._last_wanted = lent.wanted
 
     def _drop_kept(self) -> None:
         if self._kept is not None:

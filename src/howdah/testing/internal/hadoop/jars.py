@@ -14,6 +14,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ class _Artifact:
     version: str
     kind: str = "jar"
     is_alone: bool = False  # without what it depends on
+    classifier: str = ""
 
     def pom(self) -> str:
         exclusions = (
@@ -42,9 +44,11 @@ class _Artifact:
             if self.is_alone
             else ""
         )
+        classifier = f"<classifier>{self.classifier}</classifier>" if self.classifier else ""
         return (
             f"<dependency><groupId>{self.group}</groupId><artifactId>{self.name}</artifactId>"
-            f"<version>{self.version}</version><type>{self.kind}</type>{exclusions}</dependency>"
+            f"<version>{self.version}</version><type>{self.kind}</type>{classifier}{exclusions}"
+            "</dependency>"
         )
 
 
@@ -97,6 +101,13 @@ _TEST_ARTIFACTS = (
 )
 
 
+# For the files that tests read: the cases of the command line, among others.
+_TEST_FILES = tuple(
+    _Artifact(_HADOOP, name, HADOOP_VERSION, is_alone=True, classifier="test-sources")
+    for name in ("hadoop-common", "hadoop-hdfs")
+)
+
+
 class NoHadoop(HowdahError, RuntimeError):
     """Hadoop's jars are not here and cannot be fetched; the message says why."""
 
@@ -113,6 +124,17 @@ def hadoop_tests_class_path(cache: Path) -> str:
     """The class path of Hadoop's tests and of JUnit, to go before `hadoop_class_path`."""
     into = cache / f"hadoop-{HADOOP_VERSION}-tests"
     return _jars("HOWDAH_HADOOP_TESTS_CLASSPATH", into, _TEST_ARTIFACTS)
+
+
+def hadoop_test_files(cache: Path, into: Path) -> None:
+    """Put the files that Hadoop's tests read into a directory."""
+    kept = cache / f"hadoop-{HADOOP_VERSION}-test-files"
+    _jars("HOWDAH_HADOOP_TEST_FILES", kept, _TEST_FILES)
+    for jar in sorted(kept.glob("*.jar")):
+        with zipfile.ZipFile(jar) as archive:
+            for name in archive.namelist():
+                if "/" not in name:
+                    archive.extract(name, into)
 
 
 def hadoop_distcp_class_path(cache: Path) -> str:

@@ -91,15 +91,18 @@ def run_suites(
     properties: Mapping[str, str],
     timeout_s: float,
     left_out: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+    test_timeout_s: int | None = None,
 ) -> dict[str, list[Outcome]]:
     """Run test classes one after the other, and say of each how its tests went.
 
     `class_path` begins with the stand-ins. `resources` are Hadoop configurations by
     the name that the tests load them by, `properties` Java's system properties.
-    `scratch` is a new directory. Methods that are `left_out` are not run. Raises
-    SuitesFailed where there is no report.
+    `scratch` is a new directory. Methods that are `left_out` are not run, nor are those of
+    which a pattern that is `excluded` describes `CLASS#METHOD`. A test that takes longer than
+    `test_timeout_s` fails. Raises SuitesFailed where there is no report.
     """
-    (scratch / "resources").mkdir()
+    (scratch / "resources").mkdir(parents=True)
     for name, values in resources.items():
         target = scratch / "resources" / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +118,12 @@ def run_suites(
     command += [f"--reports-dir={scratch / 'reports'}"]
     command += [f"--select-class={suite}" for suite in suites]
     command += [f"--exclude-methodname=.*[.#]{method}" for method in left_out]
+    command += [f"--exclude-methodname={each}" for each in excluded]
+    if test_timeout_s is not None:
+        timeout = "--config=junit.jupiter.execution.timeout."
+        command += [f"{timeout}default={test_timeout_s}s"]
+        # Each in a thread of its own: what a client leaves in a thread is not the next one's.
+        command += [f"{timeout}thread.mode.default=SEPARATE_THREAD"]
     with said.open("wb") as output:
         try:
             subprocess.run(

@@ -1,0 +1,149 @@
+"""Hadoop's own tests of what clients see, run on our servers, class by class.
+
+Those that start a cluster and ask it as clients do judge any servers. Which these are, and why
+others are left out, is in two files beside this one (`howdah.testing.internal.hadoop.judges`).
+A stand-in for their `MiniDFSCluster` starts ours, see tests/support. Some that take no time are
+run always, all of them as torture, in batches that share a Java process.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from howdah.java import NoJava
+from howdah.testing.internal.hadoop.catalogue import (
+    Catalogue,
+    read_directory,
+    read_jars,
+    written,
+)
+from howdah.testing.internal.hadoop.clusters import ClusterServer
+from howdah.testing.internal.hadoop.jars import (
+    NoHadoop,
+    hadoop_test_files,
+    hadoop_tests_class_path,
+)
+from howdah.testing.internal.hadoop.judges import Judges, batches, pattern
+from howdah.testing.internal.hadoop.suites import (
+    NoCompiler,
+    Outcome,
+    compile_java,
+    run_suites,
+)
+
+JUDGES = Judges(Path(__file__).parent)
+CACHE = Path(__file__).parents[3] / ".cache"
+STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
+BATCH_TIMEOUT_S = 1500
+TEST_TIMEOUT_S = 150
+pytestmark = pytest.mark.timeout(BATCH_TIMEOUT_S + 100)
+
+CONF = {
+    # The tests' blocks are of 1 KiB.
+    "dfs.namenode.fs-limits.min-block-size": "0",
+    # Whom a test makes the user who runs it is with Hadoop the superuser of the cluster.
+    "hadoop.user.group.static.mapping.overrides": (
+        f"super=supergroup;{getpass.getuser()}_XXX=supergroup;test-user=supergroup;"
+        # Of users whom a test makes up after it has started its cluster.
+        f"{getpass.getuser()}x=supergroup;fakeUser1=supergroup;barUser=bar;foo=fooGroup"
+    ),
+}
+
+# Of every kind something, and none takes long.
+QUICK = (
+    "org.apache.hadoop.hdfs.TestDFSMkdirs",
+    "org.apache.hadoop.fs.shell.TestHdfsTextCommand",
+    "org.apache.hadoop.hdfs.TestQuotaAllowOwner",
+)
+
+Run = Callable[[Sequence[str]], dict[str, list[Outcome]]]
+
+
+@pytest.fixture(scope="module")
+def stand_in(hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Its compiled classes, and the class path behind them."""
+    classes = tmp_path_factory.mktemp("stand-in")
+    try:
+        jars = os.pathsep.join([hadoop_tests_class_path(CACHE), hadoop_classpath])
+        compile_java(sorted(STAND_IN.glob("*.java")), jars, classes)
+    except (NoHadoop, NoJava, NoCompiler) as error:
+        pytest.skip(str(error))
+    return classes, jars
+
+
+@pytest.fixture
+def run(stand_in: tuple[Path, str], tmp_path: Path) -> Iterator[Run]:
+    """Runs the tests of some classes that are not left out."""
+    classes, jars = stand_in
+    judges = JUDGES.run()
+    files = tmp_path / "files"
+    hadoop_test_files(CACHE, files)
+    with ClusterServer(tmp_path / "clusters", CONF) as clusters:
+
+        def run(suites: Sequence[str]) -> dict[str, list[Outcome]]:
+            return run_suites(
+                suites,
+                os.pathsep.join([str(classes), str(clusters.tls_dir), jars]),
+                tmp_path / "run",
+                resources={},
+                properties={
+                    "howdah.clusters": clusters.address,
+                    "test.cache.data": str(files),
+                },
+                timeout_s=BATCH_TIMEOUT_S,
+                excluded=[pattern(suite, test) for suite in suites for test in judges[suite][1]],
+                test_timeout_s=TEST_TIMEOUT_S,
+            )
+
+        yield run
+
+
+def failures(run: Run, suites: Sequence[str]) -> list[str]:
+    """What failed, and what was not run at all."""
+    judges = JUDGES.run()
+    outcomes = run(suites)
+    found = []
+    for suite in suites:
+        done = outcomes.get(suite, [])
+        found += [f"{suite}#{one.test}: {one.why}" for one in done if one.kind == "failed"]
+        names = {one.test.partition("[")[0] for one in done}
+        found += [f"{suite}#{test} was not run" for test in judges[suite][0] if test not in names]
+    return found
+
+
+def test_some_of_hadoops_tests_pass(run: Run) -> None:
+    assert failures(run, QUICK) == []
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize(
+    "suites",
+    [
+        pytest.param(suites, id=suites[0].removeprefix("org.apache.hadoop."))
+        for suites in batches(list(JUDGES.run()))
+    ],
+)
+def test_hadoops_tests_pass(run: Run, suites: Sequence[str]) -> None:
+    assert failures(run, suites) == []
+
+
+def test_every_test_that_is_left_out_is_there_and_has_its_reason() -> None:
+    suites = JUDGES.suites()
+    for name in JUDGES.reasons():
+        suite, _, test = name.partition("#")
+        assert suite in suites, name
+        assert test == "*" or suites[suite].get(test) == "", name
+
+
+@pytest.mark.torture
+def test_the_list_of_tests_is_that_of_the_jars(stand_in: tuple[Path, str]) -> None:
+    classes, jars = stand_in
+    directory = Path(jars.split(os.pathsep)[0]).parent
+    of_tests = [*directory.glob("hadoop-common-*-tests.jar"), *directory.glob("hadoop-hdfs-*.jar")]
+    catalogue = Catalogue(read_jars(sorted(of_tests)), read_directory(classes))
+    assert list(written(catalogue.suites())) == JUDGES.tests.read_text().splitlines()
