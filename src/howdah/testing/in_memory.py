@@ -427,6 +427,7 @@ class InMemoryNamenode:
         user: str = SUPERUSER,
         client_id: bytes = b"",
         call_id: int = 0,
+        retry_count: int = 0,
         address: str | None = None,
     ) -> Message | Deferred:
         """One call, to its end. Raises what the caller would be told.
@@ -441,7 +442,10 @@ class InMemoryNamenode:
         )
         try:
             answer = self._registry.dispatch(
-                Call(call_id, client_id, 0, protocol, 1, method, request.SerializeToString(), user),
+                Call(
+                    *(call_id, client_id, retry_count, protocol, 1, method),
+                    *(request.SerializeToString(), user),
+                ),
                 _whence(request) if address is None else address,
             )
             if isinstance(answer, Message | Deferred):

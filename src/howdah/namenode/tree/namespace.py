@@ -61,6 +61,8 @@ from howdah.native.marks import mypyc_attr
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
 
+_MAX_TRUNCATIONS: Final = 10_000
+
 
 def _fits(wrong: str | None, edit: edits.Edit) -> None:
     """Raises EditDoesNotFit if something is wrong."""
@@ -104,6 +106,9 @@ class Namespace:
         self.snapshots.changing_moved = self.tally.changing_moved
         self.failed_edit: edits.Edit | None = None
         """The edit that `apply` raised at. The tree may lie between two transactions."""
+        self.truncations: Final[dict[int, tuple[str, int]]] = {}
+        """Of files that were truncated lately, by inode id: the last client that did, and to which
+        length. Whoever has answered that client takes the entry out."""
         self.rolling_upgrade: Final = RollingUpgrade()
         self.caching: Final = CachePools()
         # Not used here; kept for whoever reads the next image.
@@ -464,6 +469,10 @@ class Namespace:
             _check_numbers(cut, op)
         if (cut is None) is not (length == op.new_length_bytes):
             raise EditDoesNotFit(f"OP_TRUNCATE of {op.path} does not say where it cuts: {op}")
+        self.truncations.pop(file.inode_id, None)
+        if len(self.truncations) >= _MAX_TRUNCATIONS:
+            del self.truncations[next(iter(self.truncations))]
+        self.truncations[file.inode_id] = op.client_name, op.new_length_bytes
         while len(file.blocks) > count:
             self._drop_last_block(file)
         file.mtime_ms = op.timestamp_ms

@@ -11,8 +11,12 @@ Hadoop's `FSDirTruncateOp`.
    when its datanodes have cut their replicas. A block of a snapshot is not cut: the file
    gets another block, and its datanodes make copies.
 
-To ask again for the same length is harmless: the answer is false while the cut is under
-way, and true afterwards. So the call needs no entry in the retry cache.
+To ask again for the same length is harmless while nobody else has written the file: the
+answer is false while the cut is under way, and true afterwards. Between the call and its
+repetition another client may have appended. The retry cache knows the calls that this
+namenode has answered. The log has no call ids for a truncation: of one that a namenode before
+has made it says client and length. A repeated call that may be that one is refused if the file
+has another length by now (`_check_repeated`), and the bytes that were appended stay.
 """
 
 from __future__ import annotations
@@ -67,13 +71,32 @@ class Truncation:
             )
         self._leases.require_free(file, client_name, caller, "TRUNCATE_FILE")
         if new_length_bytes == file.length_bytes:
+            core.namespace.truncations.pop(file.inode_id, None)
             return True
+        self._check_repeated(caller, file, new_length_bytes, client_name)
         if new_length_bytes > file.length_bytes:
             raise errors.IllegalArgument(
                 "Cannot truncate to a larger file size. Current size: "
                 f"{file.length_bytes}, truncate size: {new_length_bytes}."
             )
-        return self._cut(caller, file, new_length_bytes, client_name)
+        try:
+            return self._cut(caller, file, new_length_bytes, client_name)
+        finally:
+            # The retry cache answers whoever repeats this call.
+            core.namespace.truncations.pop(file.inode_id, None)
+
+    def _check_repeated(
+        self, caller: Caller, file: File, new_length_bytes: int, client_name: str
+    ) -> None:
+        """Raises RemoteError for a call that a namenode before may have carried out."""
+        made = self._core.namespace.truncations.get(file.inode_id)
+        if caller.retry_count > 0 and made == (client_name, new_length_bytes):
+            raise errors.RemoteError(
+                f"Failed to TRUNCATE_FILE {file.path} to {new_length_bytes} bytes for "
+                f"{client_name} on {caller.machine}: the call is repeated, the file was truncated "
+                f"to that length before, and has {file.length_bytes} bytes by now. Truncate it "
+                "again if they are to go"
+            )
 
     def _cut(self, caller: Caller, file: File, new_length_bytes: int, client_name: str) -> bool:
         core = self._core

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.namenode.blocks import replica_reports
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.blocks.replica_reports import (
@@ -473,3 +474,73 @@ def test_only_an_active_tells_datanodes_that_an_upgrade_is_final(
     )
     assert isinstance(answer, dn.BlockReportResponseProto)
     assert answer.HasField("cmd") is is_active
+
+
+# --- a truncation that is repeated ---
+
+
+def truncated(namenode: InMemoryNamenode, **how: int) -> bool:
+    request = pb.TruncateRequestProto(src="/f", newLength=0, clientName="w")
+    answer = namenode.call("truncate", request, client_id=bytes(range(16)), call_id=7, **how)
+    assert isinstance(answer, pb.TruncateResponseProto)
+    return answer.result
+
+
+def append(nameservice: Nameservice, namenode: InMemoryNamenode) -> None:
+    """Another client writes 600 bytes behind what is there."""
+    namenode.call("append", pb.AppendRequestProto(src="/f", clientName="other", flag=4))
+    answer = namenode.call("addBlock", pb.AddBlockRequestProto(src="/f", clientName="other"))
+    assert isinstance(answer, pb.AddBlockResponseProto)
+    block = namenode.core.namespace.blocks[answer.block.b.blockId]
+    for storage in block.expected:
+        nameservice.store(storage.node.identity.uuid, block, block.generation_stamp)
+    answer.block.b.numBytes = LENGTH
+    request = pb.CompleteRequestProto(src="/f", clientName="other", last=answer.block.b)
+    namenode.call("complete", request)
+
+
+@pytest.mark.req("FS-055")
+def test_a_truncation_that_is_repeated_at_the_next_active_takes_no_bytes_of_others(
+    nameservice: Nameservice,
+) -> None:
+    """The active has made it, and ended before its answer arrived."""
+    nameservice.write("/f")
+    assert truncated(nameservice.active)
+    fresh = nameservice.fail_over()
+    append(nameservice, fresh)
+    count = len(fresh.log)
+    with pytest.raises(errors.RemoteError, match="has 600 bytes by now"):
+        truncated(fresh, retry_count=2)
+    assert len(fresh.log) == count
+    assert truncated(fresh, retry_count=0), "a new call cuts"
+
+
+def test_a_truncation_that_is_repeated_at_the_next_active_is_answered_if_nobody_wrote(
+    nameservice: Nameservice,
+) -> None:
+    nameservice.write("/f")
+    assert truncated(nameservice.active)
+    fresh = nameservice.fail_over()
+    count = len(fresh.log)
+    assert truncated(fresh, retry_count=1)
+    append(nameservice, fresh)
+    assert truncated(fresh, retry_count=2), "the first answer again"
+    file: Any = fresh.core.namespace.find("/f")
+    assert file.length_bytes == LENGTH
+    assert len(fresh.log) > count
+
+
+def test_a_truncation_that_was_answered_here_is_no_reason_to_refuse_a_repeated_one(
+    nameservice: Nameservice,
+) -> None:
+    nameservice.write("/f")
+    active = nameservice.active
+    assert truncated(active)
+    append(nameservice, active)
+    assert truncated(active, retry_count=1), "the first answer again"
+    request = pb.TruncateRequestProto(src="/f", newLength=0, clientName="w")
+    answer = active.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
+    assert isinstance(answer, pb.TruncateResponseProto)
+    assert answer.result
+    file: Any = active.core.namespace.find("/f")
+    assert file.length_bytes == 0
