@@ -384,10 +384,9 @@ def _or(value: int | None, default: int) -> int:
 def _path(path: str | None) -> str:
     if path is None:
         raise errors.InvalidRequest("No path specified.")
-    try:
-        return paths.join(paths.split(path))
-    except errors.HowdahError:
-        raise errors.InvalidRequest(f"Invalid path '{path}'.") from None
+    if not paths.is_creatable(path):
+        raise errors.InvalidRequest(f"Invalid path '{path}'.")
+    return paths.join(paths.split(path))
 
 
 def _replication(replication: int) -> int:

@@ -31,7 +31,7 @@ def test_run_ends_with_the_list(pytester: pytest.Pytester) -> None:
         import pytest
 
         def test_a():
-            pytest.importorskip("no_such_module")
+            pytest.importorskip('no_such_module')
 
         @pytest.mark.skipif(True, reason="the program fish is not installed")
         def test_b():
