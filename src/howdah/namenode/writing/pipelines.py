@@ -131,6 +131,10 @@ class PipelineCalls:
         if block.state is BlockState.COMPLETE:
             raise settled
         file = self._core.namespace.file_of(block)
+        if file.writer is not None and file.writer != client_name:
+            raise errors.LeaseExpired(
+                f"Lease mismatch: {name} is accessed by a non lease holder {client_name}"
+            )
         file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
         if file.blocks[-1] != block:
             raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")

@@ -141,3 +141,11 @@ def test_pipeline_of_a_block_of_final_length_cannot_change(
             "updateBlockForPipeline",
             pb.UpdateBlockForPipelineRequestProto(block=first, clientName=client.name),
         )
+
+
+def test_only_the_writer_gets_a_new_stamp(client_of: Any, nodes: Nodes) -> None:
+    first, second = client_of(), client_of()
+    first.create("/a")
+    block = first.add_block("/a").b
+    with pytest.raises(errors.LeaseExpired, match=r"^Lease mismatch: blk_.* non lease holder"):
+        stamped(second, block)
