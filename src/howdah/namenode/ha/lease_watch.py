@@ -6,21 +6,24 @@ active that is idle from one that is cut off. So the loss itself has a clock:
 
     since the lease ended       what changes
     --------------------------  ------------------------------------------------------------
-    at once, or one lease       one WARNING names the nodes that are silent; pages, `/ready`,
-                                `/prom` and the controller's question for health say so
-    the same, or the patience   calls are refused with the reason: their clients ask elsewhere
+    at once, or one lease       one WARNING names the nodes that are silent; pages and `/prom`
+                                say so
+    at once, or the patience    calls are refused with the reason: their clients ask elsewhere;
+                                `/ready` and the controller's question for health say so
     the limit                   the process ends, as it does where an edit finds no majority
 
 The first of the times is for nodes that are known to fail, as a dead process does; the second for
 nodes that are slow, as a disk that hangs makes them. The limit is that of a write,
 `dfs.qjournal.write-txns.timeout.ms`. It counts from when the end of the lease was seen, not from
-when it was: a machine that slept finds its lease ended, and its nodes well.
+when it was, and without the time in which nobody looked (`watched_time`): a machine that slept
+finds its lease ended, and its nodes well.
 """
 
 from __future__ import annotations
 
 import enum
 
+from howdah.namenode.ha.watched_time import WatchedTime
 from howdah.namenode.journal.shared_log import Silence
 
 
@@ -42,11 +45,13 @@ class LeaseWatch:
         self._lease_ms = lease_ms
         self._patience_ms = patience_ms
         self._limit_ms = limit_ms
-        self._since_ms: int | None = None
+        self._lapsed = WatchedTime()
         self.trouble = ""
-        """Why this namenode should not be the active one; empty while the lease holds."""
+        """Why nobody confirms that this namenode is the active one; empty while the lease
+        holds."""
         self.refuses = False
-        """Whether it is time to refuse calls, for the reason in `trouble`."""
+        """Whether it is time to refuse calls, for the reason in `trouble`, and to let another
+        namenode be the active one."""
         self.lapses = 0
         """How often the lease was lost."""
 
@@ -55,9 +60,7 @@ class LeaseWatch:
         is known of the nodes."""
         if until_ms is None or now_ms < until_ms:
             return self._held()
-        if self._since_ms is None:
-            self._since_ms = now_ms
-        lapsed_ms = now_ms - self._since_ms
+        lapsed_ms = self._lapsed.look(now_ms)
         if lapsed_ms >= self._limit_ms:
             self.trouble = self._said(silence, lapsed_ms)
             self.refuses = True
@@ -75,7 +78,7 @@ class LeaseWatch:
 
     def _held(self) -> Change:
         had_lapsed = bool(self.trouble)
-        self._since_ms = None
+        self._lapsed.reset()
         self.trouble = ""
         self.refuses = False
         return Change.HELD_AGAIN if had_lapsed else Change.NONE

@@ -155,7 +155,9 @@ class Transitions:
             raise errors.CorruptEditLog(
                 f"the shared log {self._shared.name} ends at transaction {self._core.last_txid}, "
                 f"but it had reached {seen} by {SEEN_TXID_NAME} of its directories. Bring what "
-                "is missing back, or let a namenode take over that has it"
+                "is missing back, or let a namenode take over that has it. To go on without it, "
+                f"write {self._core.last_txid} to {SEEN_TXID_NAME} in each directory that has a "
+                "higher number"
             )
 
     async def _wait_for_lease(self, journal: SharedJournal) -> None:

@@ -10,7 +10,7 @@ safe mode while it is the active one (`Core.note_room`). Rules:
    `dfs.namenode.resource.checked.volumes` names, needs room.
 3. Of the others `dfs.namenode.resource.checked.volumes.minimum` need it.
 4. A look that does not come back, as at a mount whose server is gone, is trouble after
-   `HANGS_MS`: an edit would hang there, too.
+   `HANGS_MS`: an edit would hang there, too. It counts from when a thread has begun it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Final
 from howdah import keys
 from howdah.config import Configuration
 from howdah.figures.times import Times
+from howdah.namenode.ha.watched_time import WatchedTime
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,8 @@ class Resources:
         self._free = free
         self._next_ms = 0
         self._looking = False
-        self._since_ms = 0
+        self._is_begun = False
+        self._waited = WatchedTime()
         self.looks = Times()
         self.trouble = ""
         """Where there is no room; empty while there is enough."""
@@ -90,7 +92,7 @@ class Resources:
         """Look again when it is time. A look that hangs is not joined by a second one."""
         now_ms = self._now_ms()
         if self._looking:
-            if now_ms - self._since_ms >= HANGS_MS:
+            if self._is_begun and self._waited.look(now_ms) >= HANGS_MS:
                 self._found(
                     "the edits directories do not say how much room they have: one of "
                     f"{_listed([*self._required, *self._others])} hangs"
@@ -98,11 +100,14 @@ class Resources:
             return
         if now_ms < self._next_ms:
             return
+        self._is_begun = False
         looking = asyncio.get_running_loop().run_in_executor(None, self._timed_look)
-        self._looking, self._since_ms = True, now_ms
+        self._looking = True
+        self._waited.reset()
         looking.add_done_callback(self._looked)
 
     def _timed_look(self) -> str:
+        self._is_begun = True  # Until now it may have waited for a thread.
         began_ns = time.perf_counter_ns()
         found = self.look()
         self.looks.add(time.perf_counter_ns() - began_ns)

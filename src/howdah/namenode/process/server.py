@@ -419,9 +419,9 @@ class Namenode:
 
     def _watch_log(self) -> None:
         core, writer = self.core, self.log_writer
-        if writer.is_open and self._stalled.look(
-            core.last_txid, writer.durable_txid, core.clock.monotonic_ms()
-        ):
+        if not writer.is_open:
+            self._stalled.closed()
+        elif self._stalled.look(core.last_txid, writer.durable_txid, core.clock.monotonic_ms()):
             log.warning("the edit log stalls: %s", self._stalled.trouble)
 
     def _watch_lease(self) -> None:
@@ -474,8 +474,10 @@ class Namenode:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""
         if self._failure is not None:
             return self._failure
-        if self._lease.trouble or self._stalled.trouble:
-            return self._lease.trouble or self._stalled.trouble
+        if self._lease.refuses:
+            return self._lease.trouble
+        if self._stalled.trouble:
+            return self._stalled.trouble
         trouble = self.resources.trouble
         return trouble and f"The NameNode has no resources available: {trouble}"
 

@@ -15,6 +15,13 @@ def watch() -> LeaseWatch:
     return LeaseWatch(lease_ms=1000, patience_ms=5000, limit_ms=20_000)
 
 
+def looks(made: LeaseWatch, silence: Silence | None, begin_ms: int, end_ms: int) -> Change:
+    """Look as the loop does, four times a second, and say what the last look found."""
+    for now_ms in range(begin_ms, end_ms, 250):
+        assert made.look(1000, silence, now_ms) is not Change.OVER
+    return made.look(1000, silence, end_ms)
+
+
 def test_a_lease_that_holds_is_no_news() -> None:
     made = watch()
     assert made.look(1001, None, 1000) is Change.NONE
@@ -45,7 +52,7 @@ def test_slow_nodes_are_given_a_lease_more_and_callers_wait_with_patience() -> N
     assert made.trouble == ""
     assert made.look(1000, SLOW, 2000) is Change.LAPSED
     assert not made.refuses
-    assert made.look(1000, SLOW, 5999) is Change.NONE
+    assert looks(made, SLOW, 2250, 5999) is Change.NONE
     assert not made.refuses
     assert made.look(1000, SLOW, 6000) is Change.NONE
     assert made.refuses
@@ -56,10 +63,21 @@ def test_slow_nodes_are_given_a_lease_more_and_callers_wait_with_patience() -> N
 def test_the_clock_of_the_end_begins_when_the_loss_is_seen(silence: Silence | None) -> None:
     """A machine that slept for an hour finds its lease ended, and its nodes well."""
     made = watch()
-    made.look(1000, silence, 3_600_000)
-    assert made.look(1000, silence, 3_619_999) is not Change.OVER
+    assert looks(made, silence, 3_600_000, 3_619_999) is not Change.OVER
     assert made.look(1000, silence, 3_620_000) is Change.OVER
     assert made.refuses
+
+
+@pytest.mark.req("LM-016")
+@pytest.mark.parametrize("silence", [DEAD, SLOW, None])
+def test_a_process_that_was_stopped_between_two_looks_does_not_end(silence: Silence | None) -> None:
+    """Its nodes had no time to answer, either."""
+    made = watch()
+    made.look(1000, silence, 1000)
+    assert made.look(1000, silence, 3_600_000) is not Change.OVER
+    assert made.refuses == (silence is DEAD)
+    assert made.look(3_601_500, None, 3_600_500) is not Change.OVER
+    assert (made.trouble, made.refuses) == ("", False)
 
 
 def test_a_lease_that_is_back_leaves_nothing_behind() -> None:
@@ -69,5 +87,7 @@ def test_a_lease_that_is_back_leaves_nothing_behind() -> None:
     assert (made.trouble, made.refuses) == ("", False)
     assert made.look(9000, None, 8001) is Change.NONE
     assert made.look(9000, DEAD, 9000) is Change.LAPSED
-    assert made.look(9000, DEAD, 28_999) is not Change.OVER
+    for now_ms in range(9250, 29_000, 250):
+        assert made.look(9000, DEAD, now_ms) is Change.NONE
+    assert made.look(9000, DEAD, 29_000) is Change.OVER
     assert made.lapses == 2

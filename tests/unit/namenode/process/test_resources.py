@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,10 @@ def no_thread(*_: object) -> None:
 
 def test_a_mount_that_hangs_is_trouble_and_one_that_is_back_is_none() -> None:
     """An edit would hang there, too, and nobody has written one yet."""
-    now_ms, hangs = [0], threading.Event()
+    now_ms, begun, hangs = [0], threading.Event(), threading.Event()
 
     def free(path: Path) -> int:
+        begun.set()
         hangs.wait()
         return 1000
 
@@ -114,9 +116,10 @@ def test_a_mount_that_hangs_is_trouble_and_one_that_is_back_is_none() -> None:
 
     async def scenario() -> None:
         found.tick()
-        now_ms[0] = HANGS_MS - 1
-        found.tick()
-        assert found.trouble == ""
+        assert begun.wait(60)
+        for now_ms[0] in range(0, HANGS_MS, 250):
+            found.tick()
+            assert found.trouble == ""
         now_ms[0] = HANGS_MS
         found.tick()
         assert "one of /a hangs" in found.trouble
@@ -124,5 +127,66 @@ def test_a_mount_that_hangs_is_trouble_and_one_that_is_back_is_none() -> None:
         while found._looking:
             await asyncio.sleep(0)
         assert found.trouble == ""
+
+    asyncio.run(scenario())
+
+
+def test_a_look_that_waits_for_a_thread_is_no_mount_that_hangs() -> None:
+    """Else work on all threads would switch the safe mode on."""
+    now_ms = [0]
+    found = Resources(
+        [A],
+        [],
+        reserved_bytes=100,
+        minimum=1,
+        interval_ms=5000,
+        now_ms=lambda: now_ms[0],
+        free=lambda path: 1000,
+    )
+
+    async def scenario() -> None:
+        is_over = threading.Event()
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        other = loop.run_in_executor(None, is_over.wait)
+        try:
+            for now_ms[0] in range(0, 2 * HANGS_MS, 250):
+                found.tick()
+                assert found.trouble == ""
+        finally:
+            is_over.set()
+        await other
+
+    asyncio.run(scenario())
+
+
+def test_a_process_that_was_stopped_takes_no_mount_for_one_that_hangs() -> None:
+    now_ms, begun, goes_on = [0], threading.Event(), threading.Event()
+
+    def free(path: Path) -> int:
+        begun.set()
+        goes_on.wait()
+        return 1000
+
+    found = Resources(
+        [A],
+        [],
+        reserved_bytes=100,
+        minimum=1,
+        interval_ms=5000,
+        now_ms=lambda: now_ms[0],
+        free=free,
+    )
+
+    async def scenario() -> None:
+        try:
+            found.tick()
+            assert begun.wait(60)
+            found.tick()
+            now_ms[0] = 100 * HANGS_MS
+            found.tick()
+            assert found.trouble == ""
+        finally:
+            goes_on.set()
 
     asyncio.run(scenario())
