@@ -10,6 +10,9 @@ One rule, for `howdah.connect`, the command line, fsspec and jobs on Spark:
    cluster, and gets nothing of its settings.
 3. Else an error that says what to do. The local disk is meant only by `file:///`.
 
+Files of that cluster that are damaged, or that this user may not read, are an error only where the
+default filesystem is needed: `howdah oiv`, or a filesystem that is named, goes without them.
+
 DIR/conf/                 core-site.xml and hdfs-site.xml for clients
 DIR/run/processes.json    {server: [process number, start time]} of those that were started
 """
@@ -28,8 +31,9 @@ from howdah.nameservices import nameservices
 from howdah.processes import start_time
 
 WHAT_TO_DO: Final = (
-    "set HADOOP_CONF_DIR, or name the filesystem (-fs hdfs://HOST:PORT, or hdfs://HOST:PORT/PATH; "
-    "file:///PATH is the local disk), or start a cluster here with `howdah up`"
+    "set it in the core-site.xml of HADOOP_CONF_DIR, or name the filesystem (-fs hdfs://HOST:PORT, "
+    "or hdfs://HOST:PORT/PATH; file:///PATH is the local disk), or start a cluster here with "
+    "`howdah up`"
 )
 
 
@@ -92,8 +96,17 @@ def with_running_cluster(conf: Configuration) -> Configuration:
         installed = Configuration.load()
         if _names_one(installed):
             return conf.laid_over(installed)
-    cluster = default_cluster_conf()
+    cluster = _readable_cluster()
     return conf if cluster is None else conf.laid_over(cluster)
+
+
+def _readable_cluster() -> Configuration | None:
+    """As `default_cluster_conf`; None as well if its files cannot be read, which
+    `default_filesystem` says to who needs them."""
+    try:
+        return default_cluster_conf()
+    except InvalidConfiguration:
+        return None
 
 
 def _beside_its_address(conf: Configuration) -> Configuration:
@@ -105,7 +118,7 @@ def _beside_its_address(conf: Configuration) -> Configuration:
     authority = authority.partition("/")[0]
     if scheme != "hdfs" or not authority:
         return conf
-    cluster = default_cluster_conf()
+    cluster = _readable_cluster()
     return conf.laid_over(cluster) if cluster and authority in _authorities(cluster) else conf
 
 
@@ -140,11 +153,19 @@ def default_filesystem(conf: Configuration) -> str:
     """
     found = with_running_cluster(conf)
     if not found.is_set(keys.FS_DEFAULTFS):
-        running = "" if _names_one(found) else ", and no cluster of `howdah up` runs"
+        running = "" if _names_one(found) else f", and {_why_no_cluster()}"
         raise InvalidConfiguration(
             f"{keys.FS_DEFAULTFS.name} is not configured{running}: {WHAT_TO_DO}"
         )
     return found.get(keys.FS_DEFAULTFS)
+
+
+def _why_no_cluster() -> str:
+    try:
+        default_cluster_conf()
+    except InvalidConfiguration as error:
+        return str(error)
+    return "no cluster of `howdah up` runs"
 
 
 _OVER_HTTP: Final = ("webhdfs", "swebhdfs")

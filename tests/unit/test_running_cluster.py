@@ -247,6 +247,35 @@ def test_a_damaged_list_of_its_processes_is_named(text: str, home: Path) -> None
         assert fs.uri == URI
 
 
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("run/processes.json", "damaged"),
+        ("run/processes.json", "unreadable"),
+        ("conf/core-site.xml", "damaged"),
+    ],
+)
+def test_only_who_needs_the_running_cluster_needs_its_files(
+    name: str, how: str, home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = leave_cluster(home) / name
+    path.unlink()
+    if how == "damaged":
+        path.write_text("<{")
+    else:
+        path.mkdir()  # which nobody can read as a file, not even the superuser
+    with connect("file:///") as local, connect("hdfs://production") as named:
+        assert (local.scheme, named.uri) == ("file", "hdfs://production")
+    assert main(["dfs", "-test", "-d", f"file://{home}"]) == 0
+    assert main(["-fs", "file:///", "dfs", "-test", "-d", str(home)]) == 0
+    assert main(["getconf", "-confKey", "dfs.blocksize"]) == 0
+    capfd.readouterr()
+    assert main(["dfs", "-test", "-d", "/"]) != 0
+    told = capfd.readouterr().err
+    assert f"{HINT}, and {path}" in told
+    assert "howdah up" in told
+
+
 # -- a configuration says which ----------------------------------------------------------
 
 
