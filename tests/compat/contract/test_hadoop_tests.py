@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -39,6 +40,7 @@ from howdah.testing.internal.hadoop.suites import (
 JUDGES = Judges(Path(__file__).parent)
 CACHE = Path(__file__).parents[3] / ".cache"
 STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
+ELSEWHERE = "test_contract.py"
 BATCH_TIMEOUT_S = 1500
 TEST_TIMEOUT_S = 150
 pytestmark = pytest.mark.timeout(BATCH_TIMEOUT_S + 100)
@@ -138,6 +140,18 @@ def test_every_test_that_is_left_out_is_there_and_has_its_reason() -> None:
         suite, _, test = name.partition("#")
         assert suite in suites, name
         assert test == "*" or suites[suite].get(test) == "", name
+
+
+def test_what_is_left_out_as_run_elsewhere_is_run_there() -> None:
+    there = (Path(__file__).parent / ELSEWHERE).read_text()
+    suites = {
+        name.partition("#")[0]
+        for name, reason in JUDGES.reasons().items()
+        if reason == f"run by {ELSEWHERE}"
+    }
+    assert suites
+    names = {suite.rpartition(".")[2] for suite in suites}
+    assert {name for name in names if not re.search(rf"[.}}]{name}\"", there)} == set()
 
 
 @pytest.mark.torture
