@@ -60,7 +60,8 @@ def test_no_reader_finds_a_time_without_the_directory() -> None:
         ]
         try:
             for number in range(EXCHANGES):
-                swap(fs, "/table/day=1", f"/kept-{number}", "/table/.ready", f"/came-{number}")
+                ways = ("/table/day=1", f"/kept-{number}", "/table/.ready", f"/came-{number}")
+                swap(fs, *ways, to_trash=number % 2 == 1)
                 fs.rename(f"/kept-{number}", "/table/.ready")
         finally:
             for reader in readers:

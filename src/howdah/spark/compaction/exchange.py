@@ -4,7 +4,8 @@
 2. When they are complete, that directory is renamed to `…~ready.ID.RUN.DIGEST`: the inode id of
    the old directory, and a digest of its contents (`compaction.directory_state`).
 3. The old directory is renamed into the trash, as `NAME~RUN`, and the new one to NAME: two
-   renames, each of them one edit. HDFS cannot do both in one, since a rename replaces only empty
+   renames, each of them one edit. The namenode refuses the first to those who may not delete the
+   old directory. HDFS cannot do both in one, since a rename replaces only empty
    directories. So both are sent in one piece (`rpc.together`): our namenode serves them in one
    turn, and no reader finds a time without the directory. Hadoop's serves them at the same time
    as other calls; while the old directory is there, it refuses the second rename, which is then
@@ -46,6 +47,7 @@ MOST_TRIES: Final = 5
 RUN_CHARS: Final = 12
 FIRST_PAUSE_S: Final = 0.001
 LONGEST_PAUSE_S: Final = 0.1
+_OWN_MODE: Final = 0o700
 
 
 class ChangedMeanwhile(errors.HowdahError, RuntimeError):
@@ -102,7 +104,7 @@ class Exchange:
 
     def _delete(self, path: str) -> None:
         try:
-            self._fs.delete(path, recursive=True)
+            remove(self._fs, path)
         except errors.PathNotFound:
             return
 
@@ -133,7 +135,7 @@ class Exchange:
             self._confirm()
             self._has_begun = True
             try:
-                swap(fs, self.directory, kept_at, self._ready, self._came)
+                swap(fs, self.directory, kept_at, self._ready, self._came, to_trash=True)
             except errors.PathNotFound as error:
                 self._has_begun = False
                 if self._is_in_place():
@@ -193,19 +195,26 @@ class Exchange:
         return f"; one of its new files was written to as well, they are in {where}"
 
 
-def swap(fs: FileSystem, directory: str, away: str, ready: str, came: str) -> None:
+def swap(
+    fs: FileSystem, directory: str, away: str, ready: str, came: str, *, to_trash: bool = False
+) -> None:
     """Rename a directory to `away` and `ready` to the directory. If another program creates
     the directory between the two, its files go by way of `came` into the new directory.
 
-    Raises, with nothing changed, `PathExists` if `away` exists, and `PathNotFound` if the
-    directory does not.
+    Raises, with nothing changed, `PathExists` if `away` exists, `PathNotFound` if the directory
+    does not; and if `away` is in the trash (`to_trash`), `AccessDenied` if the user may not delete
+    the directory.
     """
     for _ in range(MOST_TRIES):
         pair = together()
+        # To the namenode both are the same call, and the pair is served in one turn either way.
+        move = fs.rename_to_trash if to_trash and away != came else fs.rename
 
-        def leave(pair: Together = pair, away: str = away) -> None:
+        def leave(
+            pair: Together = pair, away: str = away, move: Callable[[str, str], None] = move
+        ) -> None:
             with pair.place(0):
-                fs.rename(directory, away)
+                move(directory, away)
 
         with ThreadPoolExecutor(1, thread_name_prefix="exchange") as pool:
             leaving = pool.submit(leave)
@@ -279,6 +288,16 @@ def _put_back(fs: FileSystem, away: str, directory: str, cause: BaseException) -
             f"{directory} could not be renamed back either, and is in {away} ({error}): the next "
             "run recovers it"
         )
+
+
+def remove(fs: FileSystem, path: str) -> None:
+    """Delete a directory of new files. It may have got the mode of an old one from which nobody
+    may delete."""
+    try:
+        fs.delete(path, recursive=True)
+    except errors.AccessDenied:
+        fs.set_permission(path, _OWN_MODE)
+        fs.delete(path, recursive=True)
 
 
 def move_in(fs: FileSystem, source: str, target: str) -> None:

@@ -28,7 +28,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.directory_state import state_of
-from howdah.spark.compaction.exchange import move_in
+from howdah.spark.compaction.exchange import move_in, remove
 from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
 from howdah.spark.locks.files import TreeLocked
 from howdah.spark.locks.tree_lock import places_of, refuse_if_held
@@ -52,7 +52,7 @@ def recover(fs: FileSystem, leftover: str, *, now: Callable[[], float] = time.ti
     assert parent is not None, "the root is no leftover"
     directory = paths.join(parent, found.name)
     if found.state is State.BUILDING:
-        fs.delete(leftover, recursive=True)
+        remove(fs, leftover)
         return None
     there = _file_id(fs, directory)
     if found.state is State.READY:
@@ -95,7 +95,7 @@ class _Ready:
                 "the former, or move its files"
             )
         if state_of(fs, self._directory).digest == found.digest:
-            fs.delete(self._leftover, recursive=True)
+            remove(fs, self._leftover)
         else:
             self._trash.move(self._leftover)
         return None

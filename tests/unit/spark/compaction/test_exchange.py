@@ -150,6 +150,76 @@ def test_rename_that_fails_leaves_the_old_directory_or_what_is_to_take_its_place
         assert names(fs, "/t/d") == ["new"]
 
 
+def test_old_directory_leaves_as_what_is_moved_to_the_trash(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = exchange_of(fs)
+    real, moved = fs.rename_to_trash, []
+
+    def noted(src: str, dst: str) -> None:
+        moved.append((src, dst))
+        real(src, dst)
+
+    monkeypatch.setattr(fs, "rename_to_trash", noted)
+    kept_at = exchange.finish()
+    assert moved == [("/t/d", kept_at)]
+
+
+def test_who_may_not_delete_the_old_directory_does_not_replace_it(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(fs, "/t/d/old1", b"1")
+    fs.set_permission("/t/d", 0o555)
+    exchange = Exchange(fs, "/t/d", now=lambda: 1.0)
+    exchange.begin()
+    put(fs, f"{exchange.building}/new", b"1")
+    delete = fs.delete
+
+    def check(path: str) -> None:
+        if not fs.get_file_status(path).permission & 0o200:
+            raise errors.AccessDenied(f"Permission denied: {path} is read-only")
+
+    def refusing_delete(path: str, recursive: bool = False) -> bool:
+        check(path)
+        return delete(path, recursive)
+
+    monkeypatch.setattr(fs, "rename_to_trash", lambda src, dst: check(src))
+    monkeypatch.setattr(fs, "delete", refusing_delete)
+    with pytest.raises(errors.AccessDenied, match="/t/d is read-only"):
+        exchange.finish()
+    ready = next(name for name in names(fs, "/t") if "~ready." in name)
+    assert fs.get_file_status(f"/t/{ready}").permission == 0o555
+    exchange.drop()
+    assert names(fs, "/t") == ["d"]
+    assert names(fs, "/t/d") == ["old1"]
+
+
+def test_leftover_that_is_as_read_only_as_the_old_directory_is_removed(
+    fs: FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = exchange_of(fs)
+
+    def until_killed(real: Renames, src: str, dst: str) -> None:
+        if step_of(src, dst) >= 1:
+            raise Killed
+        real(src, dst)
+
+    with with_renames(fs, until_killed), pytest.raises(Killed):
+        exchange.finish()
+    (left,) = [name for name in names(fs, "/t") if "~ready." in name]
+    fs.set_permission(f"/t/{left}", 0o555)
+    delete = fs.delete
+
+    def refusing_delete(path: str, recursive: bool = False) -> bool:
+        if not fs.get_file_status(path).permission & 0o200:
+            raise errors.AccessDenied(f"Permission denied: {path} is read-only")
+        return delete(path, recursive)
+
+    monkeypatch.setattr(fs, "delete", refusing_delete)
+    assert recovered(fs) == ([], [])
+    assert names(fs, "/t") == ["d"]
+
+
 def test_second_rename_that_fails_alone_puts_the_old_directory_back(fs: FileSystem) -> None:
     exchange = exchange_of(fs)
 
