@@ -31,8 +31,9 @@ def host_of(header: str) -> str | None:
     found = _AUTHORITY.match(header.strip())
     if found is None:
         return None
-    if found["v6"] is not None:
-        return found["v6"].lower() if is_address(found["v6"]) else None
+    address = found["v6"]
+    if address is not None:
+        return address.lower() if ":" in address and is_address(address) else None
     return found["name"].lower().removesuffix(".") or None
 
 
@@ -42,18 +43,20 @@ def is_address(host: str) -> bool:
     >>> is_address("127.0.0.1.example.com")
     False
     """
+    address, percent, _ = host.partition("%")
     try:
-        ipaddress.ip_address(host.partition("%")[0])
+        found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return True
+    # Only those of version 6 have a zone, behind a per cent sign.
+    return not percent or found.version == 6
 
 
 class KnownHosts:
     """Names that are let in: whole ones, `*.DOMAIN` for all below a domain, `*` for any."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        listed = {each.strip().lower().removesuffix(".") for each in names} - {""}
+        listed = {host_of(each) or each.strip().lower() for each in names} - {""}
         self.any = ANY in listed
         self.names = frozenset(each for each in listed if not each.startswith(ANY)) | {LOCALHOST}
         self._domains = (
@@ -80,7 +83,8 @@ def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:
         for piece in re.split(r"[,;\s]+", value):
             authority = piece.partition("://")[2] or piece
             host = host_of(authority.partition("/")[0].rpartition("@")[2])
-            if host is not None:
+            if host is not None and not host.startswith(ANY):
+                # A star in an address is all of this machine's, and no pattern for names.
                 found.add(host)
     return found
 

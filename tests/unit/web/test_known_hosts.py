@@ -30,6 +30,10 @@ STRANGERS = (
     "",
     ":9870",
     "localhost:9870:x",
+    "127.0.0.1%.attacker.example",
+    "127.0.0.1%.attacker.example:9870",
+    "[127.0.0.1]",
+    "[127.0.0.1%.attacker.example]:9870",
 )
 
 
@@ -73,6 +77,21 @@ def test_the_hosts_of_a_configuration_are_those_in_its_addresses() -> None:
         ("hadoop.proxyuser.hive.hosts", "elsewhere.example"),
     ]
     assert hosts_in(values) == {"nn1.example.com", "nn2", "dn7.rack", "lake.example.com"}
+
+
+def test_an_address_of_the_configuration_is_no_pattern() -> None:
+    stars = [("dfs.namenode.http-address", "*:9870"), ("dfs.namenode.rpc-bind-host", "*")]
+    known = KnownHosts(hosts_in([*stars, ("a.hostname", "*.attacker.example")]))
+    assert not known.allows("attacker.example")
+    assert not known.allows("nn.attacker.example")
+
+
+def test_a_name_may_be_given_with_its_port() -> None:
+    known = KnownHosts(["Proxy.example.com:8443", "*.lan:80"])
+    assert known.allows("proxy.example.com:8443")
+    assert known.allows("proxy.example.com")
+    assert known.allows("a.lan")
+    assert not known.allows("lan")
 
 
 def test_names_of_the_machine_are_the_beginnings_of_its_full_name() -> None:
