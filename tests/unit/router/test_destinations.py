@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -216,6 +218,71 @@ def test_a_snapshot_that_one_destination_refuses_is_undone_in_the_others() -> No
         router.call("renameSnapshot", request)
     assert there(router, "/real/d/.snapshot/t") == ["east", "west"]
     assert snapshots(router) == ["s", "t"], "also what one destination alone has"
+
+
+@contextmanager
+def refused_by_west(
+    router: InMemoryRouter, refused: str, failure: type[errors.HowdahError]
+) -> Iterator[None]:
+    real = router.nameservices.call
+
+    async def call(name: str, method: str, *given: Any, **named: Any) -> Any:
+        if (name, method) == ("west", refused):
+            raise failure("it is away")
+        return await real(name, method, *given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(router.nameservices, "call", call)
+        yield
+
+
+REPEATED = pytest.mark.parametrize(
+    "failure",
+    [errors.NoNamenodes, errors.StandbyError, errors.RetriableError, errors.CallTimeout],
+)
+"""Refusals behind which clients send a call again. A repetition of one that was undone would find
+the first answer in the retry cache of the namenode that was changed back, and say that all is
+done."""
+
+
+@REPEATED
+def test_an_undone_snapshot_is_not_refused_as_a_call_that_clients_repeat(
+    failure: type[errors.HowdahError],
+) -> None:
+    router = snapshottable()
+    with (
+        refused_by_west(router, "createSnapshot", failure),
+        pytest.raises(errors.RemoteError, match=r"it is away.*undone"),
+    ):
+        router.call("createSnapshot", snapshot("s"))
+    assert snapshots(router) == []
+    router.call("createSnapshot", snapshot("s"))
+    assert there(router, "/real/d/.snapshot/s") == ["east", "west"]
+
+
+@REPEATED
+def test_an_undone_cache_directive_is_not_refused_as_a_call_that_clients_repeat(
+    failure: type[errors.HowdahError],
+) -> None:
+    router = router_of()
+    pool = pb.AddCachePoolRequestProto(info=pb.CachePoolInfoProto(poolName="p", groupName="g"))
+    router.call("addCachePool", pool)
+    directive = pb.AddCacheDirectiveRequestProto(
+        info=pb.CacheDirectiveInfoProto(path="/m", pool="p", replication=1)
+    )
+    with (
+        refused_by_west(router, "addCacheDirective", failure),
+        pytest.raises(errors.RemoteError, match=r"it is away.*removed"),
+    ):
+        router.call("addCacheDirective", directive)
+
+    def directives(name: str) -> int:
+        asked = pb.ListCacheDirectivesRequestProto(prevId=0, filter=pb.CacheDirectiveInfoProto())
+        return len(router.at(name, "listCacheDirectives", asked).elements)
+
+    assert [directives(name) for name in ("east", "west")] == [0, 0]
+    router.call("addCacheDirective", directive)
+    assert [directives(name) for name in ("east", "west")] == [1, 1]
 
 
 def diff(router: InMemoryRouter) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.router.calls.core import Core, is_unavailable
+from howdah.router.calls.core import Core, is_unavailable, not_repeated
 from howdah.router.table import cache_ids, merging
 from howdah.router.table.mount_table import Location
 from howdah.rpc.service import Caller
@@ -92,24 +92,30 @@ class CachingCalls:
                 asked.info.path = place.path
                 answer = await core.ask(place, "addCacheDirective", asked, caller)
                 made.append((place, answer.id))
-        except errors.HowdahError:
-            await self._undo(made, caller)
-            raise
+        except errors.HowdahError as refusal:
+            became = await self._undo(made, caller)
+            told = not_repeated(refusal, became) if made else refusal
+            if told is refusal:
+                raise
+            raise told from refusal
         first, own_id = made[0]
         return pb.AddCacheDirectiveResponseProto(id=cache_ids.routers_id(first.nameservice, own_id))
 
-    async def _undo(self, made: Sequence[tuple[Location, int]], caller: Caller) -> None:
-        """Remove directives; the caller is told why, and not that one could not be removed."""
+    async def _undo(self, made: Sequence[tuple[Location, int]], caller: Caller) -> str:
+        """Remove directives; what became of them."""
+        became = "those of the other destinations are removed"
         for place, own_id in made:
             undo = pb.RemoveCacheDirectiveRequestProto(id=own_id)
             try:
                 await self._core.ask(place, "removeCacheDirective", undo, caller, part="undo")
             except errors.HowdahError as error:
+                became = f"directive {own_id} of nameservice {place.nameservice} stays"
                 log.warning(
                     "cache directive %d of nameservice %s stays, though those of the other "
                     "destinations of its path could not be made: %s",
                     *(own_id, place.nameservice, error),
                 )
+        return became
 
     async def modify_cache_directive(
         self, request: pb.ModifyCacheDirectiveRequestProto, caller: Caller

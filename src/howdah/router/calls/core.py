@@ -364,6 +364,17 @@ def is_tolerant(entry: MountEntry | None) -> bool:
     return entry is not None and entry.fault_tolerant
 
 
+def not_repeated(refusal: errors.HowdahError, became: str) -> errors.HowdahError:
+    """The refusal of a call whose first parts were undone: none after which a client sends the same
+    call again. The retry cache of a namenode that was changed back would answer that all is done.
+
+    `became` says what happened to those parts.
+    """
+    if isinstance(refusal, (*_UNAVAILABLE, errors.StandbyError, errors.RetriableError)):
+        return errors.RemoteError(f"{refusal.message}; {became}")
+    return refusal
+
+
 def is_unavailable(error: object) -> bool:
     """The nameservice cannot be reached; nobody said what is there."""
     return isinstance(error, _UNAVAILABLE)

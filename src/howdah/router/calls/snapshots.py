@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.calls.core import Core
+from howdah.router.calls.core import Core, not_repeated
 from howdah.router.calls.paths import translate
 from howdah.router.table.mount_table import Location, Resolution
 from howdah.rpc.service import Caller
@@ -89,17 +89,22 @@ class SnapshotCalls:
             for place in found.locations:
                 await make(place)
                 made.append(place)
-        except errors.HowdahError:
+        except errors.HowdahError as refusal:
+            became = "what other destinations had done is undone"
             for place in made:
                 try:
                     await self._core.ask(place, undoing, undo(place), caller, part="undo")
                 except errors.HowdahError as error:
+                    became = f"what nameservice {place.nameservice} has done cannot be undone"
                     log.warning(
                         "a snapshot of %s in nameservice %s stays changed, though another "
                         "destination refused the change: %s",
                         *(place.path, place.nameservice, error),
                     )
-            raise
+            told = not_repeated(refusal, became) if made else refusal
+            if told is refusal:
+                raise
+            raise told from refusal
 
     async def delete_snapshot(
         self, request: pb.DeleteSnapshotRequestProto, caller: Caller
