@@ -44,6 +44,9 @@ MAX_FRAME_BYTES = 64 * 1024
 IDLE_TIMEOUT_S = 120.0
 HANDSHAKE_TIMEOUT_S = 20.0
 _RECEIVE_BYTES = 16 * 1024
+_ACCEPT_PAUSE_S = 0.1
+_FAILURES_A_LOG_LINE = 100
+"""Of failures without a success between them, one in so many is logged."""
 
 MayAct = Callable[[str, str, str], None]
 """Of a real user, whom he acts for, and his address; may wait, and raises AuthorizationFailed."""
@@ -145,15 +148,19 @@ class ThreadedRpcServer:
                 _shutdown(connection.sock, socket.SHUT_RDWR)
 
     def _accept(self) -> None:
+        failures = 0
         while not self._closing:
             try:
                 sock, address = self._listener.accept()
             except (OSError, MemoryError) as error:
                 if self._closing:
                     return
-                log.error("cannot accept an RPC connection: %s", error or repr(error))
-                time.sleep(0.1)  # out of descriptors: only waiting helps
+                if not failures % _FAILURES_A_LOG_LINE:
+                    log.error("cannot accept an RPC connection: %s", str(error) or repr(error))
+                failures += 1
+                time.sleep(_ACCEPT_PAUSE_S)  # out of descriptors: only waiting helps
                 continue
+            failures = 0
             connection = _Connection(sock, str(address[0]), time.monotonic())
             try:
                 self._begin(connection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import threading
 import time
@@ -436,6 +437,32 @@ def test_a_connection_that_gets_no_thread_is_closed_and_the_next_is_served(
     assert served.server.active == 0
     assert "is closed" in caplog.text
     assert served.call() == 1
+
+
+def test_an_accept_that_fails_for_ever_fills_no_log(
+    serve: Callable[..., Served],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = serve().server
+    failures = 0
+
+    class Refusing:
+        def accept(self) -> None:
+            nonlocal failures
+            failures += 1
+            server._closing = failures > 150
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        pauses: list[float] = []
+        patch.setattr(threaded.time, "sleep", pauses.append)
+        patch.setattr(server, "_listener", Refusing())
+        server._accept()
+        server._closing = False
+    assert len(pauses) == 150
+    lines = [each for each in caplog.messages if "cannot accept an RPC connection: " in each]
+    assert len(lines) == 2
 
 
 def test_a_frame_of_a_megabyte_is_refused_before_it_is_read(serve: Callable[..., Served]) -> None:

@@ -10,7 +10,6 @@ reach what the machine can copy. Connections over the limit are closed at once
 
 from __future__ import annotations
 
-import errno
 import logging
 import socket
 import threading
@@ -29,7 +28,9 @@ log = logging.getLogger(__name__)
 
 BACKLOG = 256
 _STACK_BYTES = 512 * 1024
-_OUT_OF_DESCRIPTORS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_ACCEPT_PAUSE_S = 0.1
+_FAILURES_A_LOG_LINE = 100
+"""Of failures without a success between them, one in so many is logged."""
 
 
 class Listener(Protocol):
@@ -93,17 +94,20 @@ class DataServer:
             thread.join(max(deadline_s - time.monotonic(), 0.0))
 
     def _accept(self) -> None:
+        failures = 0
         while not self._closing:
             try:
                 sock, _ = self._listener.accept()
             except (OSError, MemoryError) as error:
                 if self._closing:
                     return
-                log.error("cannot accept a data connection: %s", error or repr(error))
-                if isinstance(error, MemoryError) or error.errno in _OUT_OF_DESCRIPTORS:
-                    # Waiting is all that helps: each operation that ends frees some.
-                    time.sleep(0.1)
+                if not failures % _FAILURES_A_LOG_LINE:
+                    log.error("cannot accept a data connection: %s", str(error) or repr(error))
+                failures += 1
+                # Waiting is all that helps: each operation that ends frees some descriptors.
+                time.sleep(_ACCEPT_PAUSE_S)
                 continue
+            failures = 0
             try:
                 self._begin(sock)
             except Exception:
