@@ -7,6 +7,7 @@ starts without any; and a caller can ask whether there is a thread to be had now
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from howdah.forks import PerProcess
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 IDLE_S = 5.0
@@ -100,12 +103,10 @@ class Workers:
                     return
             try:
                 task()
-            except BaseException:
-                # What it raised is its future's; this is the system's, or a callback's.
-                with crew.lock:
-                    crew.outstanding -= 1
-                    crew.threads -= 1
-                raise
+            except BaseException:  # noqa: BLE001 - it is in the log
+                # What it raised is its future's; this is the system's, or a callback's. Others
+                # may wait behind it, for whom there is no other thread.
+                _log.exception("the end of a task of %s failed on a defect", self._name)
             del task  # and with it what it gave, which may be large
             with crew.lock:
                 crew.outstanding -= 1

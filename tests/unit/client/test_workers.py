@@ -138,3 +138,18 @@ def test_an_idle_thread_keeps_nothing_of_its_last_task() -> None:
     assert future.result(10) is gone()
     del future
     wait_until(lambda: gone() is None)
+
+
+def test_a_task_that_takes_its_thread_with_it_leaves_the_others_their_turn() -> None:
+    """As where a callback of its future would end the thread."""
+
+    def end(future: Future[bool]) -> None:
+        raise SystemExit
+
+    workers, goes_on = Workers(1, "ended"), threading.Event()
+    first = workers.submit(lambda: goes_on.wait(10))
+    second = workers.submit(lambda: 7)
+    first.add_done_callback(end)
+    goes_on.set()
+    assert second.result(10) == 7
+    assert workers.submit(lambda: 8).result(10) == 8
