@@ -216,9 +216,16 @@ class Nameservices:
             with self._judging:
                 self.all = tuple((known | fresh)[name] for name in addresses)
             self._tell_awaited()
+            problems = []
             for nameservice in fresh.values():
                 log.info("nameservice %s is served from now on", nameservice.name)
-                self._start(nameservice, nameservice.actors)
+                try:
+                    self._start(nameservice, nameservice.actors)
+                except errors.RemoteError as error:
+                    # The others are known by now, and a later refresh would not start them.
+                    problems.append(str(error))
+            if problems:
+                raise errors.RemoteError("; ".join(problems))
 
     def _leave(self, nameservice: Nameservice) -> None:
         with self._judging:

@@ -18,6 +18,7 @@ from howdah.datanode.channel.messages import (
 )
 from howdah.datanode.keeper import nameservices
 from howdah.datanode.keeper.block_pool import Member
+from howdah.datanode.keeper.namenode_actor import NamenodeActor
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.waiting import wait_until
@@ -282,3 +283,27 @@ def test_a_datanode_whose_nameservices_all_change_their_names_goes_on(
     subject.nameservices.all = ()
     assert subject.nameservices._judge()
     assert subject.stopped == []
+
+
+def test_a_nameservice_that_gets_no_thread_keeps_no_other_from_its_start(
+    make_namenode: Make, start_with: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = two(make_namenode)
+    last = make_namenode(pool="BP-3-127.0.0.1-1", namespace_id=7)
+    subject = start_with({"first": [first]})
+    first.wait_for("report")
+    start, failed = NamenodeActor.start, []
+
+    def start_all_but_one(actor: NamenodeActor) -> None:
+        if not failed:
+            failed.append(actor.name)
+            raise RuntimeError("can't start new thread")
+        start(actor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(NamenodeActor, "start", start_all_but_one)
+        with pytest.raises(errors.RemoteError, match="can't start new thread"):
+            refresh(subject, first=[first], second=[second], last=[last])
+    last.wait_for("report")
+    refresh(subject, first=[first], second=[second], last=[last])
+    second.wait_for("report")
