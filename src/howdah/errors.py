@@ -44,6 +44,9 @@ class HowdahError(Exception):
         """As it is, for pickling and copying, whatever a class's constructor takes: an error
         travels between processes (multiprocessing, joblib, dask, Spark's workers)."""
         state = dict(self.__dict__)
+        kept = object.__getstate__(self)
+        if isinstance(kept, tuple):
+            state |= kept[1]  # what is in slots
         if isinstance(self, OSError):
             # Fields of the C structure, which are in no dictionary.
             state |= {name: getattr(self, name) for name in _FIELDS_OF_OS_ERRORS}
@@ -81,7 +84,12 @@ _FIELDS_OF_OS_ERRORS: Final = ("errno", "strerror", "filename", "filename2")
 def _again(cls: type[HowdahError], args: tuple[object, ...]) -> HowdahError:
     """An error of the class without what its constructor does; its state follows."""
     # Of several built-in classes this is the one with fields of its own, which makes them.
-    maker = OSError if issubclass(cls, OSError) else cls
+    makers = [
+        each
+        for each in cls.__mro__
+        if issubclass(each, BaseException) and each.__module__ == Exception.__module__
+    ]
+    maker = max(makers, key=lambda each: each.__basicsize__)
     error: HowdahError = maker.__new__(cls)
     error.args = args
     return error

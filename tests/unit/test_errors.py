@@ -144,3 +144,37 @@ def test_a_write_that_no_datanode_takes_has_a_class_of_its_own(message: str) -> 
     assert type(error) is errors.NoDatanodes
     assert isinstance(error, errors.RemoteError), "as before"
     assert type(errors.from_java("java.io.IOException", "something else")) is errors.RemoteError
+
+
+class Strange(errors.RemoteError):
+    """As a program may define one: with slots, and a `__new__` that needs arguments."""
+
+    __slots__ = ("code",)
+
+    def __new__(cls, *args: object, code: int) -> Strange:
+        return super().__new__(cls, *args)
+
+    def __init__(self, message: str, *, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class StrangeWord(errors.HowdahError, LookupError):
+    """No OSError."""
+
+    def __new__(cls, word: str, place: int) -> StrangeWord:
+        return super().__new__(cls, word, place)
+
+    def __init__(self, word: str, place: int) -> None:
+        super().__init__(f"{word} at {place}")
+        self.place = place
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_errors_that_programs_define_travel_whole(way: str) -> None:
+    strange = WAYS[way](Strange("it is so", code=7).about("/a"))
+    assert type(strange) is Strange
+    assert (str(strange), strange.code, strange.filename) == ("it is so", 7, "/a")
+    word = WAYS[way](StrangeWord("a", 5))
+    assert type(word) is StrangeWord
+    assert (str(word), word.place) == ("a at 5", 5)
