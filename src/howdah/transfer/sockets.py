@@ -99,9 +99,9 @@ def connect(
         raise errors.Unreachable(
             f"cannot connect to the datanode at {host}:{port}: {error}"
         ).numbered_as(error) from error
-    connection = Connection(sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s)
-    connection.word = word
-    return connection
+    return Connection(
+        sock, read_timeout_s=read_timeout_s, write_timeout_s=write_timeout_s, word=word
+    )
 
 
 def _dial(
@@ -204,6 +204,7 @@ class Connection:
         read_timeout_s: float = 60.0,
         write_timeout_s: float = 480.0,
         takes_descriptors: bool = False,
+        word: Word | None = None,
     ) -> None:
         self.socket = self._sock = sock
         """For `howdah.transfer.short_read`."""
@@ -227,10 +228,9 @@ class Connection:
         self._is_lent = False
         self._expected_bytes = 0
         self._read_timeout_s = read_timeout_s
-        self._set_timeout(socket.SO_RCVTIMEO, read_timeout_s)
-        self._kernels_timeout_s = read_timeout_s
-        self.word: Word | None = None
-        """Said once, while a read waits."""
+        self._word = word
+        self._silence_s = self._kernels_timeout_s = self._until_word_s()
+        self._set_timeout(socket.SO_RCVTIMEO, self._silence_s)
         self._set_timeout(socket.SO_SNDTIMEO, write_timeout_s)
         self._write_timeout_s = write_timeout_s
 
@@ -268,15 +268,24 @@ class Connection:
         """Longest silence that is waited for; 0 waits for ever. The kernel hears of it with the
         next read that may have to wait: bytes are often here already."""
         self._read_timeout_s = timeout_s
+        self._silence_s = self._until_word_s()
+
+    @property
+    def word(self) -> Word | None:
+        """Said once, while a read waits."""
+        return self._word
+
+    @word.setter
+    def word(self, word: Word | None) -> None:
+        self._word = word
+        self._silence_s = self._until_word_s()
+
+    def _until_word_s(self) -> float:
+        """How long a read waits before it says the word, or ends."""
+        timeout_s = self._read_timeout_s
+        return self._word.after_s if comes_before(self._word, timeout_s) else timeout_s
 
     # --- reading ---
-
-    def _recv_into(self, view: memoryview) -> int:
-        word = self.word
-        wait_s = self._read_timeout_s
-        if comes_before(word, wait_s):
-            wait_s = word.after_s
-        return self._recv_within(view, wait_s)
 
     def say_word(self) -> float | None:
         """Its time has come. How long is waited on then; None if there is none to say."""
@@ -286,10 +295,10 @@ class Connection:
         word.say()
         return max(self._read_timeout_s - word.after_s, 0.0)
 
-    def _recv_within(self, view: memoryview, wait_s: float) -> int:
-        if wait_s != self._kernels_timeout_s:
-            self._set_timeout(socket.SO_RCVTIMEO, wait_s)
-            self._kernels_timeout_s = wait_s
+    def _recv_into(self, view: memoryview) -> int:
+        if self._silence_s != self._kernels_timeout_s:
+            self._set_timeout(socket.SO_RCVTIMEO, self._silence_s)
+            self._kernels_timeout_s = self._silence_s
         try:
             if self.takes_descriptors:
                 count = self._recv_with_descriptors(view)
@@ -298,7 +307,11 @@ class Connection:
         except BlockingIOError:
             left_s = self.say_word()
             if left_s is not None:
-                return self._recv_within(view, left_s)
+                self._silence_s = left_s
+                try:
+                    return self._recv_into(view)
+                finally:
+                    self._silence_s = self._until_word_s()
             raise PeerSilent(
                 f"nothing came from {self.peer} in {self._read_timeout_s:g} s"
             ) from None

@@ -389,3 +389,26 @@ def test_no_word_is_said_where_the_time_out_comes_first() -> None:
         with pytest.raises(PeerSilent):
             connection.recv_exactly(1)
         assert said.count == 0
+
+
+def test_a_word_takes_no_further_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+    tell = Connection._set_timeout
+
+    def counting(connection: Connection, option: int, timeout_s: float) -> None:
+        if option == socket.SO_RCVTIMEO:
+            told.append(timeout_s)
+        tell(connection, option, timeout_s)
+
+    monkeypatch.setattr(Connection, "_set_timeout", counting)
+    word = Said()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = connect(server.getsockname(), word=word)
+        far, _ = server.accept()
+        with connection, far:
+            for _ in range(3):
+                connection.word = word
+                far.sendall(b"a")
+                connection.recv_exactly(1)
+                connection.word = None
+    assert told == [word.after_s]
