@@ -95,3 +95,15 @@ def test_orders_are_the_same_though_a_heartbeat_comes_right_after_a_deletion() -
     histories.heartbeat()
     histories.follower.check()
     histories.teardown()
+
+
+def test_only_the_active_counts_a_block_that_it_recovers() -> None:
+    histories = FollowedHistories()
+    histories.grow(depth=0)
+    histories.create("/a", "DFSClient_1", overwrite=False, mode=0o644)
+    histories.add_block(("/a", "DFSClient_1"), 0)
+    histories.fsync(("/a", "DFSClient_1"), 5)
+    histories.take_over("/a", "DFSClient_2")
+    assert histories.namenode.core.blocks.redundancy.left_open
+    histories.follower.check()
+    histories.teardown()

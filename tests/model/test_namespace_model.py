@@ -15,7 +15,11 @@ from howdah.testing.internal.namespaces.caching import CacheHistories
 from howdah.testing.internal.namespaces.changes import ChangeHistories
 from howdah.testing.internal.namespaces.comparing import compare
 from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
-from howdah.testing.internal.namespaces.survival import check_survival
+from howdah.testing.internal.namespaces.survival import (
+    NotedNamespace,
+    Survival,
+    check_survival,
+)
 from howdah.testing.internal.namespaces.tree import TreeHistories
 from howdah.testing.internal.torture import times
 
@@ -100,6 +104,29 @@ def test_any_history_does_to_the_namenode_what_it_does_to_the_model_and_survives
 @pytest.mark.req("FS-022", "FS-023")
 def test_the_same_where_quotas_are_met() -> None:
     run(NarrowHistories, 40, 50)
+
+
+def test_negative_times_and_cleared_quotas_of_the_root() -> None:
+    histories = NamespaceHistories()
+    histories.grow(0)
+    histories.set_times("/", 4, -4)
+    histories.set_times("/", -2, 7)
+    histories.set_quota("/", 5, 2048)
+    histories.set_quota("/", -1, 0)
+    compare(histories.namenode, histories.model)
+    histories.teardown()
+
+
+def test_start_after_a_crash_in_the_first_record_of_a_segment() -> None:
+    """Nothing says yet that the log has reached it."""
+    histories = NamespaceHistories()
+    for path in ("/a", "/b"):
+        histories.mkdirs(path, 0o755, None)
+    noted = histories.namenode.core.namespace
+    assert isinstance(noted, NotedNamespace)
+    survival = Survival(histories.namenode.log, noted.states)
+    for _ in range(16):
+        survival.check_start()
 
 
 def test_snapshots_show_what_was_whatever_happens() -> None:

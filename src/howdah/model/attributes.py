@@ -64,11 +64,11 @@ class Attributes:
         self.entries[path] = replace(entry, owner=owner or entry.owner, group=group or entry.group)
 
     def set_times(self, path: str, mtime_ms: int, atime_ms: int) -> None:
-        """-1 leaves a time as it is."""
+        """A negative time leaves the one that is there."""
         entry = self._existing(path)
-        if mtime_ms != -1:
+        if mtime_ms >= 0:
             entry = replace(entry, mtime_ms=mtime_ms)
-        if atime_ms != -1:
+        if atime_ms >= 0:
             entry = replace(entry, atime_ms=atime_ms)
         self.entries[path] = entry
 
@@ -161,8 +161,6 @@ class Attributes:
         entry = self._existing(path)
         if not entry.is_directory:
             raise Refused("no directory")
-        if path == ROOT and "names" in bounds and bounds["names"] is None:
-            raise Refused("root")
         both = {**entry.bounds, **bounds}
         kept = {what: bound for what, bound in both.items() if bound is not None}
         self.entries[path] = replace(entry, bounds=kept)

@@ -310,7 +310,7 @@ def test_only_the_superuser_sets_them(client: Any) -> None:
         set_quota(client, "/d", 5, user="bob")
 
 
-def test_a_file_has_none_and_the_root_keeps_its_own(client: Any) -> None:
+def test_a_file_has_none(client: Any) -> None:
     client.create("/f")
     with pytest.raises(errors.PathIsNotDirectory):
         set_quota(client, "/f", 5)
@@ -318,7 +318,7 @@ def test_a_file_has_none_and_the_root_keeps_its_own(client: Any) -> None:
         set_quota(client, "/nope", 5)
 
 
-def test_clearing_the_roots_quotas_leaves_the_bound_on_its_names(client: Any) -> None:
+def test_clearing_the_quotas_of_the_root_takes_them_away(client: Any) -> None:
     def bounds() -> tuple[int, int]:
         usage = client.call("getQuotaUsage", pb.GetQuotaUsageRequestProto(path="/")).usage
         return usage.quota, usage.spaceQuota

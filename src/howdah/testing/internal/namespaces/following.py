@@ -134,15 +134,19 @@ class Follower:
 
 
 def facts(core: Core) -> dict[str, Any]:
-    """All that a block map remembers, with what datanodes are to delete, as plain values."""
+    """All that a block map remembers, with what datanodes are to delete, as plain values.
+
+    Blocks that are being recovered are left out of what needs work: only an active namenode
+    recovers blocks, and no edit says so.
+    """
     found = core.blocks
     needs = found.redundancy
     blocks = core.namespace.blocks
     return {
         "blocks": {block_id: _block(core, blocks[block_id]) for block_id in sorted(blocks)},
         "safe": found.safe_count,
-        "changed": set(needs.changed),
-        "queues": [set(queue) for queue in needs.queues],
+        "changed": needs.changed - needs.left_open,
+        "queues": [set(queue) - needs.left_open for queue in needs.queues],
         "corrupt": set(needs.corrupt),
         "open": _by_storage(found._open_reports),
         "future": _by_storage(found.postponed._by_block),

@@ -149,7 +149,8 @@ class Survival:
             finished.write_bytes(head + b"".join(self._log[:rolled]))
         last = current / in_progress_name(rolled + 1)
         last.write_bytes(head + b"".join(self._log[rolled:whole]) + torn + FILL * FILL_BYTES)
-        StorageDirectory(root).write_seen_txid(rolled + 1)
+        # It follows the first record of a segment, and never comes before it.
+        StorageDirectory(root).write_seen_txid(rolled + 1 if whole > rolled else min(rolled, 1))
 
 
 def torn_at(record: bytes, cut: int) -> bytes:
