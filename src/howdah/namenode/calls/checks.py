@@ -96,7 +96,9 @@ class Checks:
             raise errors.PathNotFound(f"File for given inode path does not exist: {path}")
         found = paths.split(inode.path)
         # As NFS gateways ask for what is above an inode.
-        return found[:-1] if components[3:4] == [".."] else [*found, *components[3:]]
+        if components[3:4] == [".."]:
+            return [*found[:-1], *components[4:]]
+        return [*found, *components[3:]]
 
     def resolve_checked(
         self, caller: Caller, path: str, *, creates: bool = False, follows: bool = True

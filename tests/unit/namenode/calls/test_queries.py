@@ -318,12 +318,16 @@ def test_what_is_above_an_inode_may_be_asked_for_by_its_id(client: Any) -> None:
 
     for path, parent in (("/d/e/f", "/d/e"), ("/d/e", "/d"), ("/d", "/"), ("/", "/")):
         assert client.status(above(path)).fileId == client.status(parent).fileId
-    # Whatever comes behind it is ignored, as by Hadoop.
-    assert client.status(above("/d/e/f") + "/..").fileId == client.status("/d/e").fileId
+    assert client.status(above("/d/e/f") + "/f").fileId == client.status("/d/e/f").fileId
     for nothing in ("/d/..", "/d/e/f/../f"):
         assert client.status(nothing) is None
     with pytest.raises(errors.PathNotFound, match="Invalid inode path"):
         client.status("/.reserved/.inodes/..")
+    # Hadoop ignores what comes behind, and deletes the directory above.
+    for behind in ("/..", "/gone"):
+        assert client.status(above("/d/e/f") + behind) is None
+        client.delete(above("/d/e/f") + behind)
+    assert client.status("/d/e/f") is not None
     gone = above("/d/e")
     client.delete("/d")
     with pytest.raises(errors.PathNotFound, match="does not exist"):
