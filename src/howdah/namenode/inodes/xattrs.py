@@ -17,12 +17,13 @@ SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
 """The mark of what a storage policy satisfier is to look at. As in Hadoop it is in the namespace
 of users: the satisfier takes it off by a call like any other."""
 ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
+ERASURE_CODING: Final = (XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
+REPLICATION: Final = b"\0\0\0\x0breplication"
+"""The erasure coding policy that asks for replication: its name behind its length, as Hadoop
+writes it."""
 _UNSUPPORTED: Final = {
     ENCRYPTION_ZONE: "an encryption zone",
-    (
-        XAttrNamespace.SYSTEM,
-        "hdfs.erasurecoding.policy",
-    ): "a directory with an erasure coding policy",
+    ERASURE_CODING: "a directory with an erasure coding policy",
 }
 """Attributes by which Hadoop's namenode acts on what is written later."""
 
@@ -32,7 +33,8 @@ def check_supported(path: str, new: Sequence[XAttr]) -> None:
     silently be written without it."""
     for xattr in new:
         what = _UNSUPPORTED.get(name_of(xattr))
-        if what is not None:
+        asks_for_nothing = name_of(xattr) == ERASURE_CODING and xattr.value == REPLICATION
+        if what is not None and not asks_for_nothing:
             raise errors.UnsupportedOperation(f"{path} is {what}, which is not supported")
 
 

@@ -28,6 +28,9 @@ MADE: list[ed.Edit] = [
     ed.CreateSnapshotOp("/d", "s2", 6),
 ]
 ZONE = ed.XAttr(ed.XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"key")
+REPLICATED = ed.XAttr(
+    ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"\0\0\0\x0breplication"
+)
 CODED = ed.XAttr(ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"RS-6-3-1024k")
 
 
@@ -91,6 +94,13 @@ def test_a_new_snapshot_may_have_the_name_of_one_that_is_to_be_deleted() -> None
 def test_what_would_be_written_without_its_protection_is_refused(edit: ed.Edit, what: str) -> None:
     with pytest.raises(errors.UnsupportedOperation, match=f"{what}, which is not supported"):
         replayed([*MADE, edit])
+
+
+def test_directory_whose_policy_is_replication_is_as_others() -> None:
+    """`hdfs ec -setPolicy -replicate` leaves that."""
+    directory = replayed([*MADE, ed.SetXAttrOp("/d", (REPLICATED,))]).find("/d")
+    assert directory is not None
+    assert directory.xattrs == (REPLICATED,)
 
 
 @pytest.mark.parametrize("xattr", [ZONE, CODED])
