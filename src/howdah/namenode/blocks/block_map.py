@@ -471,6 +471,8 @@ class BlockMap(KnownReplicas):
             self.invalidation.clear(node)
             node.to_transfer.clear()
         self._known_pipelines.clear()
+        for block_id in self.redundancy.left_open:
+            self.redundancy.forget(block_id)
         self.redundancy.left_open.clear()
         for block_id in self.blocks.unfinished:
             block = self.blocks[block_id]

@@ -791,6 +791,19 @@ def test_a_file_is_closed_when_nobody_has_come_with_an_earlier_block_for_long(
     assert client.namenode.core.reconstruction.counts().missing == 1
 
 
+def test_a_standby_does_not_count_the_blocks_that_it_recovered_as_the_active(
+    client: Any, nodes: Nodes
+) -> None:
+    pipeline(client, nodes)
+    client.recover_lease("/a")
+    core = client.namenode.core
+    for _ in range(3):
+        pass_time(client.namenode, 300_000, nodes[:1])
+    assert core.reconstruction.counts().too_few == 1
+    core.become_standby()
+    assert core.reconstruction.counts().too_few == 0
+
+
 def test_a_block_is_not_missing_while_its_datanodes_have_yet_to_report_it(
     client: Any, nodes: Nodes
 ) -> None:
