@@ -117,7 +117,7 @@ def load(
             raise errors.InconsistentStorage(
                 f"no edits directory is formatted, and {formatted[0].root} has no log"
             )
-        seen = 0 if of_secondary else _seen_txid(formatted)
+        seen = 0 if of_secondary else _seen_txid(formatted, logs)
         namespace, image_txid = _load_image(
             [storage.current for storage in formatted if storage.root in name_directories],
             version,
@@ -326,10 +326,16 @@ def _has_metadata(storage: StorageDirectory) -> bool:
     return bool(list_images(places)) or any(map(list_segments, places))
 
 
-def _seen_txid(formatted: Sequence[StorageDirectory]) -> int:
+def _seen_txid(formatted: Sequence[StorageDirectory], logs: Sequence[StorageDirectory]) -> int:
     """The highest of what the directories have seen, of images and of edits; one that has seen
-    less is stale."""
-    seen = {storage.root: storage.read_seen_txid() for storage in formatted}
+    less is stale. A directory that has images alone may lack the file, as one does into which an
+    image was copied by hand: the directories of edits say how far the log should reach."""
+    seen = {}
+    for storage in formatted:
+        if storage not in logs and not storage.seen_txid_file.exists():
+            log.warning("%s does not say how far the log had reached", storage.root)
+            continue
+        seen[storage.root] = storage.read_seen_txid()
     highest = max(seen.values(), default=0)
     for root, txid in seen.items():
         if txid < highest:

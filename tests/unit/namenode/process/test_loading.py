@@ -246,3 +246,20 @@ def test_an_image_with_what_is_not_supported_stops_the_start(roots: list[Path]) 
     save_image([roots[0] / "current"], 90, write)
     with pytest.raises(errors.UnsupportedOperation, match="it has delegation tokens"):
         start(roots)
+
+
+@pytest.mark.req("FS-030")
+def test_a_directory_of_images_alone_may_lack_its_seen_txid(
+    roots: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may have been filled by hand; the directories of edits have theirs."""
+    last = log_on(roots, 1, 3)
+    (roots[0] / "current" / "seen_txid").unlink()
+    loaded = load(roots, roots[1:])
+    for lock in loaded.locks:
+        lock.release()
+    assert loaded.last_txid == last
+    assert f"{roots[0]} does not say how far" in caplog.text
+    (roots[1] / "current" / "seen_txid").unlink()
+    with pytest.raises(errors.InconsistentStorage, match="seen_txid is missing"):
+        load(roots, roots[1:])
