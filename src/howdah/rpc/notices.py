@@ -29,9 +29,21 @@ def is_terminal() -> bool:
         return False
 
 
+_known: tuple[object, bool] = (None, False)
+"""A standard error, and whether it is a terminal."""
+
+
 def are_wanted() -> bool:
-    """Whether anybody would hear a word."""
-    return _log.isEnabledFor(logging.WARNING) or is_terminal()
+    """Whether anybody would hear a word. Each call and each read asks: the kernel is asked once
+    for each standard error."""
+    global _known
+    if _log.isEnabledFor(logging.WARNING):
+        return True
+    stream, wanted = _known
+    if stream is not sys.stderr:
+        wanted = is_terminal()
+        _known = sys.stderr, wanted
+    return wanted
 
 
 def say(text: str) -> None:
