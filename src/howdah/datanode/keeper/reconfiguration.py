@@ -203,7 +203,12 @@ class Reconfiguration:
         if trouble is not None:
             raise trouble
         self._remove(volume)
-        self._add(kind, Path(volume.path), fresh)
+        try:
+            self._add(kind, Path(volume.path), fresh)
+        except BaseException:
+            # Or namenodes would hear nothing of the failure any more.
+            self._inventory.add(volume, ())
+            raise
 
     def _add(self, kind: str, path: Path, fresh: Configuration) -> None:
         if self._next_number >= self._gauges:

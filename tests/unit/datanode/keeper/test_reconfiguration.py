@@ -219,6 +219,28 @@ def test_a_directory_whose_disk_is_still_away_stays_failed(swap: Swap) -> None:
     assert list(swap.second.glob("current")) == []
 
 
+def test_a_directory_that_fails_again_while_it_is_added_stays_failed(
+    swap: Swap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Namenodes hear of it as of one that has failed, and the next try finds it."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    assert swap.to(swap.first, swap.second) == ""
+    swap.inventory.volumes.all[1].failure = "a disk that is away"
+    with monkeypatch.context() as failing:
+        failing.setattr(reconfiguration, "scan_pool", fail)
+        assert str(swap.second) in swap.to(swap.first, swap.second)
+    assert swap.used == [str(swap.first), str(swap.second)]
+    failures = swap.inventory.failures()
+    assert failures is not None
+    assert failures.locations == (str(swap.second),)
+    assert swap.to(swap.first, swap.second) == ""
+    assert swap.used == [str(swap.first), str(swap.second)]
+    assert swap.inventory.failures() is None
+
+
 def test_what_has_failed_is_not_among_what_was_in_effect(swap: Swap) -> None:
     assert swap.to(swap.first, swap.second) == ""
     swap.inventory.volumes.all[1].failure = "Input/output error"
