@@ -475,6 +475,10 @@ def test_the_pages_bytes_go_through_the_server_that_shows_it(web: Web) -> None:
     assert web.send("GET", web.address, path, **headers)[::2] == (200, DATA)
     status, found, body = web.send("GET", web.address, f"{path}&offset=10&length=20", **headers)
     assert (status, found["Content-Length"], body) == (200, "20", DATA[10:30])
+    status, found, body = web.send("HEAD", web.address, path, **headers)
+    assert (status, found["Content-Length"], body) == (200, str(len(DATA)), b"")
+    status, found, body = web.send("HEAD", web.address, f"{path}&offset={2 * len(DATA)}", **headers)
+    assert (status, body) == (403, b"")
     again = web.send("PUT", web.address, f"{target}&op=CREATE&{query}", DATA, **headers)
     assert again[0] == 403
     assert json.loads(again[2])["RemoteException"]["exception"] == "FileAlreadyExistsException"

@@ -49,16 +49,18 @@ class Relay:
             exchange = self._connections.exchange(place_of(parts), fresh=True)
             try:
                 target = f"{parts.path}?{parts.query}"
-                if request.method == "GET":
-                    return self._read(exchange, target, channel)
+                if request.method in ("GET", "HEAD"):
+                    return self._read(exchange, request.method, target, channel)
                 return self._write(exchange, request, target, channel)
             finally:
                 exchange.close()
         finally:
             self._free.release()
 
-    def _read(self, exchange: Exchange, target: str, channel: Channel) -> Response | None:
-        exchange.begin("GET", target, self._own_header)
+    def _read(
+        self, exchange: Exchange, method: str, target: str, channel: Channel
+    ) -> Response | None:
+        exchange.begin(method, target, self._own_header)
         exchange.end()
         head = exchange.head()
         known = _known(head.headers)
