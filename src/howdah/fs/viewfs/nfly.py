@@ -40,6 +40,8 @@ from howdah.fs.viewfs.mount_table import Nfly, join_below
 from howdah.options import CreateFlag
 
 _TEMPORARY = "_nfly_tmp_"
+_MOST_KEPT_BYTES = 200
+"""Of a file's name, in its temporary one."""
 _COPY_BYTES = 1 << 20
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -316,8 +318,10 @@ class NflyFileSystem(FileSystem):
 
 
 def temporary_of(name: str) -> str:
-    """A name for a file while it is written, which no other writer has."""
-    own = f"{_TEMPORARY}{paths.name_of(name)}.{uuid.uuid4().hex}"
+    """A name for a file while it is written, which no other writer has. A long name is cut, as
+    filesystems have names of 255 bytes."""
+    cut = paths.name_of(name).encode("utf-8", "surrogateescape")[:_MOST_KEPT_BYTES]
+    own = f"{_TEMPORARY}{cut.decode('utf-8', 'ignore')}.{uuid.uuid4().hex}"
     return paths.join(paths.parent_of(name) or paths.SEPARATOR, own)
 
 

@@ -15,7 +15,7 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.memory.streams import MemoryOutput
-from howdah.fs.viewfs.nfly import NflyFileSystem
+from howdah.fs.viewfs.nfly import NflyFileSystem, temporary_of
 
 ALL = ("one", "two", "three")
 
@@ -243,6 +243,16 @@ def test_attributes_are_those_of_all_targets() -> None:
         status = fs.get_file_status("/top/f")
         assert (status.permission, status.modification_time_ms) == (0o640, 5_000)
     assert nest.fs.content_summary("/n").length == 4
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 255, "ä" * 127, "数" * 85, "short"], ids=["1", "2", "3", "short"]
+)
+def test_the_name_while_it_is_written_is_not_too_long(name: str) -> None:
+    found = temporary_of(f"/d/{name}")
+    assert found.startswith("/d/_nfly_tmp_")
+    assert len(found.removeprefix("/d/").encode()) <= 255
+    assert found != temporary_of(f"/d/{name}")
 
 
 def test_two_who_write_at_a_time_do_not_write_into_each_others_files() -> None:
