@@ -84,6 +84,19 @@ def parse_real(text: str) -> float:
     return float(text)
 
 
+def parse_default_filesystem(text: str) -> str:
+    """A URI; or as old files and `-fs` have it, and Hadoop still takes it: `HOST:PORT`, which is an
+    HDFS, and `local`.
+
+    >>> parse_default_filesystem("nn:8020"), parse_default_filesystem("local")
+    ('hdfs://nn:8020', 'file:///')
+    """
+    text = text.strip()
+    if text == "local":
+        return "file:///"
+    return text if "/" in text or not text else f"hdfs://{text}"
+
+
 def parse_int(text: str) -> int:
     text = text.strip()
     if _HEXADECIMAL.fullmatch(text):
@@ -224,6 +237,10 @@ def _none() -> None:
 
 def string(name: str, default: str, doc: str) -> Key[str]:
     return Key(name, "string", default, doc, str.strip)
+
+
+def default_filesystem(name: str, default: str, doc: str) -> Key[str]:
+    return Key(name, "string", default, doc, parse_default_filesystem)
 
 
 def verbatim(name: str, default: str, doc: str) -> Key[str]:

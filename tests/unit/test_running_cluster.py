@@ -12,7 +12,7 @@ import pytest
 import howdah
 from howdah import errors, running_cluster
 from howdah.cli.main import COMMANDS, main
-from howdah.config import Configuration
+from howdah.config import Configuration, namenode_address
 from howdah.fs.registry import connect
 from howdah.processes import start_time
 
@@ -62,6 +62,16 @@ def test_the_local_disk_is_what_says_file(home: Path) -> None:
     for fs in (connect("file:///"), connect(conf=Configuration({"fs.defaultFS": "file:///"}))):
         with fs:
             assert fs.uri == "file:///" or fs.scheme == "file"
+
+
+def test_a_default_may_have_the_form_of_old_files(capfd: pytest.CaptureFixture[str]) -> None:
+    """Hadoop takes `HOST:PORT` for an HDFS, and `local` for the local disk, with `-fs` as well."""
+    with connect(conf=Configuration({"fs.defaultFS": ADDRESS})) as fs:
+        assert fs.uri == URI
+    assert namenode_address(Configuration({"fs.default.name": ADDRESS})) == ("127.0.0.1", 15999)
+    with connect(conf=Configuration({"fs.defaultFS": "local"})) as fs:
+        assert fs.scheme == "file"
+    assert main(["dfs", "-fs", "local", "-test", "-d", "/"]) == 0, capfd.readouterr().err
 
 
 def test_hdfs_without_a_host_names_no_namenode() -> None:

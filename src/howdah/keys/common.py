@@ -5,6 +5,7 @@ from __future__ import annotations
 from howdah.kinds import (
     boolean,
     choice,
+    default_filesystem,
     duration,
     integer,
     listing,
@@ -15,7 +16,7 @@ from howdah.kinds import (
     string,
 )
 
-FS_DEFAULTFS = string(
+FS_DEFAULTFS = default_filesystem(
     "fs.defaultFS", "file:///", "The filesystem that a path without a scheme belongs to."
 )
 HADOOP_TMP_DIR = string(
