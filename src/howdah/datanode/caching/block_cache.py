@@ -149,11 +149,9 @@ class BlockCache:
                     return
                 try:
                     self._queue_of(volume).put((held, volume))
-                    return
                 except RuntimeError as error:
-                    self._loaded(
-                        held, None, why := f"there is no thread for {volume.path}: {error}"
-                    )
+                    self._loaded(held, None, f"there is no thread for {volume.path}: {error}")
+                return
         log.warning("block %d of %s is not cached: %s", block_id, pool_id, why)
 
     def _hold(self, key: Key, length_bytes: int) -> _Entry | None:

@@ -599,7 +599,7 @@ def no_thread(thread: threading.Thread) -> None:
 
 
 def test_a_block_that_no_thread_could_cache_is_cached_by_the_next_order(
-    lab: Any, monkeypatch: pytest.MonkeyPatch
+    lab: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     cached = Lab(lab)
     cached.write()
@@ -607,6 +607,7 @@ def test_a_block_that_no_thread_could_cache_is_cached_by_the_next_order(
         without.setattr(threading.Thread, "start", no_thread)
         cached.cache.cache(POOL, [1])
     assert cached.locked_bytes == 0
+    assert caplog.text.count("is not cached: there is no thread") == 1
     cached.cache.cache(POOL, [1])
     cached.wait_until_cached()
 
