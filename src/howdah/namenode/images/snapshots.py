@@ -142,7 +142,10 @@ class SnapshotRecords:
         later = tuple(file.block_ids)
         for version in reversed(self._snapshots.versions[file.inode_id]):
             blocks: list[Block] = []
-            if version.block_ids != later[: len(version.block_ids)]:
+            count = len(version.block_ids)
+            if version.block_ids != later[:count] or (
+                count < len(later) and self._lacks_bytes(version)
+            ):
                 later = version.block_ids
                 blocks = list(map(self._namespace.blocks.__getitem__, later))
             states = tuple(block.logged_state for block in blocks)
@@ -167,6 +170,13 @@ class SnapshotRecords:
                 edit_blocks(blocks),
                 () if all(state is BlockState.COMPLETE for state in states) else states,
             )
+
+    def _lacks_bytes(self, version: Version) -> bool:
+        """Whether the blocks of the version are shorter than the file was in the snapshot, as
+        after a recovery that lost bytes. A reader of the image gives a version as many blocks as
+        its length takes: without a list it would get blocks that were written later."""
+        known = self._namespace.blocks
+        return sum(known[each].length_bytes for each in version.block_ids) < version.length_bytes
 
     def _directory_diffs(self, directory: Directory) -> Iterator[rec.DirectoryDiffRecord]:
         snapshots = self._snapshots

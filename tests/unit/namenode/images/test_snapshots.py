@@ -131,3 +131,31 @@ def test_differences_that_cannot_be_are_refused(diffs: rec.InodeDiffsRecord, wha
     reader = ImageReader(io.BytesIO(hadoops_image()), "fsimage")
     with pytest.raises(errors.CorruptImage, match=what):
         loaded(damaged(reader, diffs))
+
+
+@pytest.mark.req("FS-022")
+def test_snapshot_of_bytes_that_a_recovery_lost_gets_no_later_block() -> None:
+    """The snapshot was made when 10 bytes were synced; a recovery found one of them."""
+    namespace = Namespace()
+    permission = edits.Permission("alice", "staff", 0o755)
+    first = edits.EditBlock(1073741825, 10, 1001)
+    for edit in (
+        edits.MkdirOp(16386, "/d", 4, permission),
+        edits.AllowSnapshotOp("/d"),
+        edits.AddOp(16387, "/d/f", 3, 5, 5, 1024, permission, "writer", "10.0.0.1"),
+        edits.AddBlockOp("/d/f", None, edits.EditBlock(1073741825, 0, 1001)),
+        edits.UpdateBlocksOp("/d/f", (first,)),
+        edits.CreateSnapshotOp("/d", "s1", 7),
+        edits.UpdateBlocksOp("/d/f", (edits.EditBlock(1073741825, 1, 1002),)),
+        edits.AddBlockOp(
+            "/d/f",
+            edits.EditBlock(1073741825, 1, 1002),
+            edits.EditBlock(1073741826, 0, 1003),
+        ),
+    ):
+        namespace.apply(edit)
+    out = io.BytesIO()
+    write_image(namespace, 77, 8, out)
+    for each in (namespace, loaded(out.getvalue())):
+        (version,) = each.snapshots.versions[16387]
+        assert (version.length_bytes, version.block_ids) == (10, (1073741825,))
