@@ -9,6 +9,7 @@ left, and a member that failed comes back if `dfs.namenode.name.dir.restore` say
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -47,15 +48,59 @@ def failed_directories(journals: DirectorySet) -> set[Path]:
     return {state.journal.current for state in journals.states() if state.failure is not None}
 
 
-def note_seen(storages: Iterable[StorageDirectory], first_txid: int) -> None:
-    """Write `seen_txid` to directories that have images and no edits. A start reads it there,
-    too: so the loss of the newest segment is noticed where every edits directory is an older
-    copy. A directory that fails is logged; the next image names it to the administrator."""
-    for storage in storages:
-        try:
-            storage.write_seen_txid(first_txid)
-        except OSError as error:
-            log.error("%s does not learn how far the log has reached: %s", storage.root, error)
+class Witnesses:
+    """Directories that have images and no edits, and learn how far the log has reached.
+
+    A start reads their `seen_txid`, too: so the loss of the newest segment is noticed where every
+    edits directory is an older copy. Each is written by a thread of its own, and the log waits
+    for none: what holds no edits has no say in whether they are written.
+    """
+
+    def __init__(self, storages: Iterable[StorageDirectory]) -> None:
+        self._storages = list(storages)
+        self._changed = threading.Condition()
+        self._next_txids: dict[StorageDirectory, int] = {}
+        self._busy: set[StorageDirectory] = set()
+
+    def note(self, first_txid: int) -> None:
+        """Write `seen_txid` to all of them. A directory that fails is logged; the next image
+        names it to the administrator. On any thread."""
+        for storage in self._storages:
+            with self._changed:
+                self._next_txids[storage] = first_txid
+                if storage in self._busy:
+                    continue
+                self._busy.add(storage)
+            name = f"seen_txid of {storage.root}"
+            try:
+                threading.Thread(
+                    target=self._write, args=(storage,), name=name, daemon=True
+                ).start()
+            except RuntimeError as error:
+                self._failed(storage, error)
+                with self._changed:
+                    self._busy.discard(storage)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Until all have learnt it; False if one still has not."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._busy, timeout_s)
+
+    def _write(self, storage: StorageDirectory) -> None:
+        while True:
+            with self._changed:
+                txid = self._next_txids.pop(storage, None)
+                if txid is None:
+                    self._busy.discard(storage)
+                    self._changed.notify_all()
+                    return
+            try:
+                storage.write_seen_txid(txid)
+            except Exception as error:  # noqa: BLE001 - the next segment is noted nevertheless
+                self._failed(storage, error)
+
+    def _failed(self, storage: StorageDirectory, error: Exception) -> None:
+        log.error("%s does not learn how far the log has reached: %s", storage.root, error)
 
 
 class Directories:
