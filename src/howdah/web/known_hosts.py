@@ -92,18 +92,32 @@ def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:
 _OF_ADDRESSES = re.compile(r"address|hostname|bind-host|defaultfs|default\.name", re.IGNORECASE)
 
 
-def own_names(hostname: str, aliases: Iterable[str]) -> set[str]:
-    """Names of a machine: each whole, and each beginning of it up to a point.
+def own_names(hostname: str, aliases: Iterable[str], domains: Iterable[str]) -> set[str]:
+    """Names of a machine: each whole, its first part, and what a resolver completes to it with one
+    of its `domains`. Not each of its beginnings: `nn.io` of `nn.io.example.com` may be a
+    stranger's.
 
-    >>> sorted(own_names("dn1.rack.lan", []))
+    >>> sorted(own_names("dn1.rack.lan", [], ["lan"]))
     ['dn1', 'dn1.rack', 'dn1.rack.lan']
     """
+    endings = tuple(f".{each}" for each in domains)
     found = set()
     for name in (hostname, *aliases):
         if is_address(name):
             continue
-        labels = name.lower().removesuffix(".").split(".")
-        found |= {".".join(labels[:count]) for count in range(1, len(labels) + 1)}
+        whole = name.lower().removesuffix(".")
+        found |= {whole, whole.partition(".")[0]}
+        found |= {whole.removesuffix(each) for each in endings if whole.endswith(each)}
+    return found - {""}
+
+
+def domains_in_resolver(text: str) -> set[str]:
+    """The domains with which a resolver completes names, of a file such as /etc/resolv.conf."""
+    found: set[str] = set()
+    for line in text.splitlines():
+        kind, *names = line.split() or [""]
+        if kind in ("search", "domain"):
+            found.update(each.lower().strip(".") for each in names)
     return found - {""}
 
 

@@ -18,11 +18,19 @@ from typing import Final
 from howdah import keys
 from howdah.config import Configuration
 from howdah.this_host import is_this_host
-from howdah.web.known_hosts import KnownHosts, hosts_in, is_address, names_in_hosts, own_names
+from howdah.web.known_hosts import (
+    KnownHosts,
+    domains_in_resolver,
+    hosts_in,
+    is_address,
+    names_in_hosts,
+    own_names,
+)
 
 log = logging.getLogger(__name__)
 
 _HOSTS: Final = Path("/etc/hosts")
+_RESOLVER: Final = Path("/etc/resolv.conf")
 _AGAIN_S: Final = 60.0
 _HINT_S: Final = 60.0
 
@@ -40,7 +48,8 @@ class OwnHosts:
         self._known = self._made()
 
     def _made(self) -> KnownHosts:
-        names = own_names(socket.gethostname(), self._looked_up)
+        domains = domains_in_resolver(_read(_RESOLVER))
+        names = own_names(socket.gethostname(), self._looked_up, domains)
         return KnownHosts((*self._also, *names, *_of_file()))
 
     def allows(self, header: str | None) -> bool:
@@ -64,12 +73,17 @@ class OwnHosts:
             return is_allowed
 
 
+def _read(file: Path) -> str:
+    """Not every machine has it."""
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 def _of_file() -> set[str]:
     """Names that the machine's administrator has given it."""
-    try:
-        text = _HOSTS.read_text(errors="replace")
-    except OSError:
-        return set()
+    text = _read(_HOSTS)
     addresses = {line.split()[0] for line in text.splitlines() if line.split()}
     own = {each for each in addresses if is_address(each) and is_this_host(each)}
     return names_in_hosts(text, own)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from howdah.config import Configuration
 from howdah.web import own_hosts
-from howdah.web.known_hosts import KnownHosts, host_of, hosts_in, names_in_hosts, own_names
+from howdah.web.known_hosts import (
+    KnownHosts,
+    domains_in_resolver,
+    host_of,
+    hosts_in,
+    names_in_hosts,
+    own_names,
+)
 from howdah.web.own_hosts import OwnHosts, hosts_of
 
 STRANGERS = (
@@ -94,19 +102,36 @@ def test_a_name_may_be_given_with_its_port() -> None:
     assert not known.allows("lan")
 
 
-def test_names_of_the_machine_are_the_beginnings_of_its_full_name() -> None:
-    assert own_names("dn1", ["dn1.rack.lan", "10.0.0.1"]) == {"dn1", "dn1.rack", "dn1.rack.lan"}
+def test_a_machine_has_its_full_name_the_first_part_and_what_its_resolver_completes() -> None:
+    assert own_names("dn1", ["dn1.rack.lan", "10.0.0.1"], []) == {"dn1", "dn1.rack.lan"}
+    pod = "nn-0.nn.lake.svc.cluster.local"
+    found = own_names(pod, [], ["lake.svc.cluster.local", "cluster.local", "other"])
+    assert found == {"nn-0", "nn-0.nn", "nn-0.nn.lake.svc", pod}
+    # Anybody may register nn.io.
+    assert "nn.io" not in own_names("nn.io.example.com", [], [])
+
+
+def test_the_resolver_completes_names_by_the_domains_in_its_file() -> None:
+    text = "# search x\nnameserver 10.0.0.2\nsearch Rack.lan lan.\ndomain example.com\noptions x\n"
+    assert domains_in_resolver(text) == {"rack.lan", "lan", "example.com"}
+
+
+def test_names_of_the_machine_in_its_file_of_hosts() -> None:
     text = "127.0.0.1 localhost\n10.0.0.5 dn1 alias # own\n10.0.0.6 other\n\n# 10.0.0.5 x\n"
     assert names_in_hosts(text, {"127.0.0.1", "10.0.0.5"}) == {"localhost", "dn1", "alias"}
 
 
-def test_the_full_name_is_looked_up_when_nobody_knows_a_name() -> None:
+def test_the_full_name_is_looked_up_when_nobody_knows_a_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(own_hosts, "_RESOLVER", tmp_path / "resolv.conf")
     hosts = OwnHosts()
     with mock.patch.object(own_hosts.socket, "getfqdn", return_value="this.rack.lan") as look:
         assert hosts.allows("localhost")
         assert look.call_count == 0
         assert hosts.allows("this.rack.lan:9870")
-        assert hosts.allows("this.rack")
+        assert hosts.allows("this")
+        assert not hosts.allows("this.rack")
         assert not hosts.allows("attacker.example")
         assert not hosts.allows("attacker.example")
         assert look.call_count == 1
