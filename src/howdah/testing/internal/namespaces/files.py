@@ -157,7 +157,8 @@ class FileHistories(Histories):
         if file is None or file.writer != writer or not file.blocks:
             return
         block = file.blocks[-1]
-        if block.state is not BlockState.UNDER_CONSTRUCTION or block.length_bytes:
+        kept = self.namenode.core.namespace.snapshots.has_to_keep(file, block.block_id)
+        if block.state is not BlockState.UNDER_CONSTRUCTION or kept:
             return
         request = pb.AbandonBlockRequestProto(b=self.last(path, 0), src=path, holder=writer)
 
