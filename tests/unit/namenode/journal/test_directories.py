@@ -111,6 +111,7 @@ def test_a_namenode_tells_its_directories_of_images(tmp_path: Path) -> None:
         namenode = pair.start("nn0")
         await become(namenode, HAState.ACTIVE)
         assert await asyncio.to_thread(namenode._witnesses.wait, TIMEOUT_S)
-        assert StorageDirectory(images).read_seen_txid() == namenode.core.last_txid > 0
+        first_txid = namenode.log_writer._segment_txid
+        assert StorageDirectory(images).read_seen_txid() == first_txid > 0
 
     run(pair, scenario)
