@@ -357,7 +357,7 @@ def namenode_address(conf: Configuration) -> Address:
     where = conf.source(keys.FS_DEFAULTFS.name)
     if not conf.is_set(keys.FS_DEFAULTFS):
         raise InvalidConfiguration(
-            f"{keys.FS_DEFAULTFS.name} is not configured, so that it names no namenode: set it to "
+            f"{keys.FS_DEFAULTFS.name} is not configured, so it names no namenode: set it to "
             f"hdfs://host:port, or set {keys.DFS_NAMENODE_RPC_ADDRESS.name} (the directory of the "
             "files is HADOOP_CONF_DIR, or --conf)"
         )
