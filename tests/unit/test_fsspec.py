@@ -294,6 +294,16 @@ NAMES = ("r[1]", "r?", "r*", "[!x]1", "r[1", "r]1[", "**", "[]", "[[]")
 NEIGHBOUR = "r1"
 
 
+def test_a_move_to_some_depth_leaves_the_empty_directories_that_it_did_not_copy() -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/top/file": b"1"})
+    fs.mkdir("/a/top/empty")
+    with pytest.raises(errors.DirectoryNotEmpty):
+        fs.mv("/a/top", "/b/there", recursive=True, maxdepth=1)
+    assert fs.find("/b/there") == ["/b/there/file"]
+    assert fs.find("/a/top", withdirs=True) == ["/a/top", "/a/top/empty"]
+
+
 @pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
     """The name of a file that could be a pattern for another one."""

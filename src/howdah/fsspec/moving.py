@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -118,8 +118,16 @@ class MovingFileSystem(NamingFileSystem):
                 pairs = self.paired(
                     path1, path2, self.isdir, recursive=recursive, maxdepth=maxdepth
                 )
-                self._copy_with_attributes(*map(self._strip_protocol, pairs))
-                self._remove_copied(names, recursive=recursive)
+                sources, targets = map(self._strip_protocol, pairs)
+                self._copy_with_attributes(sources, targets)
+                # With `maxdepth` no directory is copied: an empty one is nowhere else.
+                taken = {*sources, *(above for each in sources for above in _directories_of(each))}
+                self._remove_copied([name for name in names if name in taken], recursive=recursive)
+                left = [name for name in names if name not in taken]
+                if recursive and left:
+                    raise errors.DirectoryNotEmpty(
+                        f"{left[0]} stays where it is: with maxdepth no directory is copied"
+                    ).about(left[0])
             return
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         if source == target:
@@ -219,6 +227,14 @@ def check(fs: FileSystem, source: str, target: str, *, replaces: bool) -> None:
             if same
             else f"{target} is below {source}, by another mount point"
         ).about(source, target)
+
+
+def _directories_of(path: str) -> Iterator[str]:
+    """Those above a path."""
+    above = paths.parent_of(path)
+    while above is not None:
+        yield above
+        above = paths.parent_of(above)
 
 
 def check_several(sources: Sequence[str], target: str | Sequence[str]) -> None:
