@@ -104,7 +104,7 @@ def test_commands_ask_over_tls(
     assert "is HEALTHY" in said.out
     assert "https://" in said.out + said.err
     assert main(["dfsadmin", *conf, "-fetchImage", str(tmp_path)]) == 0
-    assert [path.name[:8] for path in tmp_path.iterdir()] == ["fsimage_"]
+    assert {path.name[:8] for path in tmp_path.iterdir()} == {"VERSION", "fsimage_", "seen_txi"}
 
 
 def test_pages_link_and_ask_over_tls(cluster: MiniCluster) -> None:

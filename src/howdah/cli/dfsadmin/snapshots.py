@@ -32,7 +32,8 @@ def _provision_trash(words: list[str], cluster: Cluster) -> None:
     if len(words) != 1 or words[0].startswith("-"):
         raise UsageError
     directory = cluster.fs.get_file_status(words[0]).path
-    if directory not in known:
+    # The root has Hadoop's flag of a snapshottable directory before anybody has allowed any.
+    if directory not in known and directory != paths.SEPARATOR:
         raise UsageError(f"{directory} is not a snapshottable directory.")
     _make_trash(directory, cluster)
 

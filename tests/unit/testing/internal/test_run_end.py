@@ -19,6 +19,9 @@ PLUGIN = "howdah.testing.internal.requirements.run_end"
 TEST = """
 import os, subprocess, sys, time
 
+def test_that_fails():
+    assert not "the reason"
+
 def test_with_a_server():
     server = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
@@ -70,5 +73,6 @@ def test_ended_run_leaves_no_process(
     run.send_signal(number)
     said, _ = run.communicate(timeout=60)
     assert run.returncode == (EXIT_CODE if number == signal.SIGTERM else -number)
-    assert (b"ended by SIGTERM" in said) == (number == signal.SIGTERM)
+    for words in (b"ended by SIGTERM", b'assert not "the reason"'):
+        assert (words in said) == (number == signal.SIGTERM)
     wait_until(lambda: not any(map(alive, started)), 30)

@@ -15,11 +15,6 @@ ALLOWED: Final = (
         "there are no tokens: SIMPLE is granted at once, as a client that falls back takes it",
     ),
     Allowed(
-        "getFileInfo of the root",
-        "answer.fs.flags",
-        "Hadoop's root says that it may have snapshots before anybody has allowed them",
-    ),
-    Allowed(
         "*",
         "*.locs?0?.lastUpdate*",
         "times of a datanode are for its administrator, and in a datanode report; with each "

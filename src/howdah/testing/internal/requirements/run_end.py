@@ -12,6 +12,7 @@ import secrets
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
 from types import FrameType
 from typing import Final
 
@@ -37,18 +38,33 @@ def pytest_configure(config: pytest.Config) -> None:
         start_new_session=True,
     )
     os.environ[MARK] = token
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _end_run)
+    run = _Run()
+    config.pluginmanager.register(run)
+    before = signal.signal(signal.SIGTERM, run.end)
 
     def close() -> None:
         del os.environ[MARK]
-        if signal.getsignal(signal.SIGTERM) is _end_run:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, before)
         # It kills what is left, and ends.
         watcher.communicate()
 
     config.add_cleanup(close)
 
 
-def _end_run(number: int, frame: FrameType | None) -> None:
-    pytest.exit("ended by SIGTERM", returncode=EXIT_CODE)
+class _Run:
+    """Remembers whether SIGTERM ended the run."""
+
+    def __init__(self) -> None:
+        self._was_ended = False
+
+    def end(self, number: int, frame: FrameType | None) -> None:
+        self._was_ended = True
+        pytest.exit("ended by SIGTERM")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Set the exit code behind the summary, which pytest writes for its own codes alone."""
+        result = yield
+        if self._was_ended:
+            session.exitstatus = EXIT_CODE
+        return result
