@@ -227,8 +227,11 @@ def test_the_guide_to_testing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 # --- shells -----------------------------------------------------------------------------------
 
+# A path after #! may have no blank in it: a shell begins, and Python takes its line for a string.
 FOREGROUND: Final = """\
-#!{python}
+#!/bin/sh
+'''exec' {python} "$0" "$@"
+' '''
 import os, subprocess, sys, time
 words = sys.argv[1:]
 runs = [sys.executable, "-m", "howdah", *words]
@@ -334,7 +337,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     program = programs / "howdah"
     program.write_text(
         FOREGROUND.format(
-            python=sys.executable,
+            python=shlex.quote(sys.executable),
             log=str(tmp_path / "log"),
             pids=str(tmp_path / "pids"),
             lock=str(tmp_path / "checkpoint" / "in_use.lock"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,9 +28,11 @@ def installed(tmp_path: Path) -> Path:
         module, _, function = tomllib.load(stream)["project"]["scripts"]["hdfs"].partition(":")
     command = tmp_path / "bin" / "hdfs"
     command.parent.mkdir()
-    command.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
-    )
+    program = command.with_suffix(".py")
+    program.write_text(f"import sys\nfrom {module} import {function}\nsys.exit({function}())\n")
+    # A path after #! may have no blank in it; installers do the same.
+    called = " ".join(map(shlex.quote, (sys.executable, str(program))))
+    command.write_text(f'#!/bin/sh\nexec {called} "$@"\n')
     command.chmod(0o755)
     return command.parent
 

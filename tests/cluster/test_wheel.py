@@ -8,11 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.support.unpacking import unpack
 
 ROOT = Path(__file__).parents[2]
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
@@ -49,8 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, source / name)
     run("-c", BUILD, "build_sdist", place, cwd=source)
     (archive,) = place.glob("*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(place / "unpacked", filter="data")
+    unpack(archive, place / "unpacked")
     (unpacked,) = (place / "unpacked").iterdir()
     run("-c", BUILD, "build_wheel", place, cwd=unpacked)
     (made,) = place.glob("*.whl")

@@ -12,12 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.unpacking import unpack
 
 from howdah.testing import MiniCluster
 from howdah.testing.internal.started import gateway
@@ -66,8 +66,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if done.returncode:
         pytest.skip(f"pip brings no source of hdfs {version}: {done.stderr[-300:]}")
     (archive,) = place.glob("hdfs-*.tar.gz")
-    with tarfile.open(archive) as packed:
-        packed.extractall(place, filter="data")
+    unpack(archive, place)
     (unpacked,) = place.glob("hdfs-*/")
     shutil.copy(UTIL, unpacked / "test" / "util.py")
     # Else `test` is the package of that name in Python's own library.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 CLOSED = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"]
-HOWDAH = f"{sys.executable} -P -m howdah"
+PYTHON = shlex.quote(sys.executable)
+HOWDAH = f"{PYTHON} -P -m howdah"
 
 
 def run(words: str, closed: str, home: Path) -> tuple[int, str, str]:
@@ -78,7 +80,7 @@ def test_no_file_takes_the_place_of_a_standard_stream(closed: str, tmp_path: Pat
         f"open({str(seen)!r}, 'w').write(f'{{opened > 2}} {{child.returncode}}')\n"
     )
     (tmp_path / "program.py").write_text(program)
-    run(f"{sys.executable} program.py", closed, tmp_path)
+    run(f"{PYTHON} program.py", closed, tmp_path)
     assert seen.read_text() == "True 0"
 
 
