@@ -20,6 +20,7 @@ from hypothesis.internal.conjecture import engine, providers
 from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
+from howdah.rpc import notices
 from howdah.testing import MiniCluster
 from howdah.testing.internal.child_signals import hear_signals
 from howdah.testing.internal.requirements.distribution import lower_priority, make_scheduler
@@ -84,12 +85,14 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    """A server that is run in this process logs to a stream that is gone with its test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    """A server that is run in this process logs to a stream that is gone with its test, and
+    leaves out the words to those who wait, which tests of clients expect."""
+    root, words = logging.getLogger(), logging.getLogger(notices.__name__)
+    handlers, levels = root.handlers[:], (root.level, words.level)
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
+    root.setLevel(levels[0])
+    words.setLevel(levels[1])
 
 
 @pytest.hookimpl(optionalhook=True)

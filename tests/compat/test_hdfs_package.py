@@ -92,7 +92,8 @@ def outcomes(suite: Path, url: str, report: Path) -> dict[str, tuple[str, str]]:
     done = subprocess.run(
         [*command, "--rootdir", str(suite), f"--junitxml={report}", "test"],
         cwd=suite,
-        env={**os.environ, "HDFSCLI_TEST_URL": url, "HOME": str(suite)},
+        # Its tests write files of fixed names where temporary files are.
+        env={**os.environ, "HDFSCLI_TEST_URL": url, "HOME": str(suite), "TMPDIR": str(suite)},
         capture_output=True,
         text=True,
         timeout=2 * TIMEOUT_S,

@@ -523,8 +523,9 @@ def test_a_datanode_that_sends_nothing_is_told_of_while_it_is_waited_for(
             caplog.clear()
             with filled.open(socket_timeout_s=0.2) as stream:
                 assert stream.pread(0, count) == DATA[:count]
-            (said,) = (each for each in caplog.messages if "has sent nothing of" in each)
-            assert "/f: " in said
+            # On a busy machine the next datanode may take as long.
+            begin = f"/f: {address} has sent nothing of"
+            (said,) = (each for each in caplog.messages if each.startswith(begin))
             assert "waiting for up to 0.2 s (dfs.client.socket-timeout)" in said
 
 
