@@ -228,6 +228,10 @@ public class MiniDFSCluster implements AutoCloseable {
         values.put(name, entry.getValue());
       }
     }
+    if (FileSystem.areSymlinksEnabled()) {
+      // A test turns links on for its process, in which Hadoop's namenode would be.
+      values.put("howdah.client.symlinks.enabled", "true");
+    }
     return values;
   }
 
