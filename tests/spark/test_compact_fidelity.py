@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
@@ -360,13 +361,33 @@ def test_files_that_may_not_be_written_are_compacted_by_their_owner(
             fs.write_bytes(bench.path(f"t/d/{name}"), b"x")
             fs.set_xattr(bench.path(f"t/d/{name}"), "user.note", b"")
             fs.set_permission(bench.path(f"t/d/{name}"), 0o444)
-        fs.set_permission(bench.path("t/d"), 0o555)
+        fs.set_permission(bench.path("t/d"), 0o711)
         exchange = Exchange(fs, bench.path("t/d"))
         exchange.begin()
         fs.write_bytes(f"{exchange.building}/new", b"xx")
         exchange.finish()
-        assert fs.get_file_status(bench.path("t/d")).permission == 0o555
+        assert fs.get_file_status(bench.path("t/d")).permission == 0o711
         assert fs.get_file_status(bench.path("t/d/new")).permission == 0o444
+
+
+def test_directory_that_its_owner_may_not_delete_is_not_replaced(
+    howdah_cluster: MiniCluster, bench: Any
+) -> None:
+    """The old directory goes to the trash, which takes the permissions of a recursive delete."""
+    for directory in (bench.path("t"), "/user/anna"):
+        bench.fs.mkdirs(directory)
+        bench.fs.set_owner(directory, "anna")
+    with howdah_cluster.connect(user="anna") as fs:
+        fs.write_bytes(bench.path("t/d/a"), b"x")
+        fs.set_permission(bench.path("t/d"), 0o555)
+        exchange = Exchange(fs, bench.path("t/d"))
+        exchange.begin()
+        fs.write_bytes(f"{exchange.building}/new", b"xx")
+        with pytest.raises(errors.AccessDenied):
+            exchange.finish()
+        assert [status.path for status in fs.list_status(bench.path("t/d"))] == [
+            bench.path("t/d/a")
+        ]
 
 
 ENTRIES = [
