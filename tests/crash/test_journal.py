@@ -23,6 +23,7 @@ from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
 from howdah.storage.layout import StorageDirectory
+from howdah.testing.waiting import wait_until
 
 WAIT_S = 60.0
 
@@ -269,7 +270,7 @@ def test_journal_that_cannot_begin_anywhere_raises_and_leaves_no_file_open(
     disks.broken.update(a=errno.EIO, b=errno.EIO)
     with pytest.raises(OSError, match="no edits directory is left"):
         opened(directories, Watcher())
-    assert set(os.listdir("/proc/self/fd")) == open_before
+    wait_until(lambda: set(os.listdir("/proc/self/fd")) == open_before)
 
 
 # Directories that are required, that fail, and that come back.

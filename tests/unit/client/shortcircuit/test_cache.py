@@ -677,10 +677,6 @@ def test_without_shared_memory_an_append_is_told_by_the_length(
 # --- the cache ---
 
 
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
 def test_a_replica_that_was_read_stays_open_for_the_next_reader(
     client: Client, block: LocatedBlock
 ) -> None:

@@ -156,7 +156,7 @@ class Target:
             "a defect": any(record.exc_info for record in caplog.records),
             "somebody writes for ever": len(node.store.writers) > 0,
             "room is promised for ever": node.volumes.all[0].promised_bytes != 0,
-            "descriptors leak": descriptors() > self._descriptors,
+            "descriptors leak": self._leaks(),
             "a replica cannot be reported": list(block_lists.decode(count, buffers)) != listed,
             "negative bytes are acknowledged": any(r.acked_bytes < 0 for r in replicas),
             "a stamp that Java cannot have": any(
@@ -165,6 +165,16 @@ class Target:
         }
         self._descriptors = max(self._descriptors, descriptors())
         return ", ".join(sign for sign, found in signs.items() if found)
+
+    def _leaks(self) -> bool:
+        """Whether there are more descriptors than before, and stay.
+
+        Threads of this process that other tests left behind may hold one for a moment.
+        """
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: descriptors() <= self._descriptors, timeout_s=5)
+            return False
+        return True
 
     def assert_well(self) -> None:
         """It writes, tells all that happened, and would find the same after a start."""
