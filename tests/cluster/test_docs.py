@@ -115,7 +115,7 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     """A new kind of block, or a page with more of them, wants one below."""
     kinds = {page: [block.language for block in blocks_of(page)] for page in PAGES}
     assert kinds["docs/command-line.md"] == []
-    assert kinds["README.md"] == ["sh", "sh", "python", "python", "python", ""]
+    assert kinds["README.md"] == ["sh", "python", "python", "sh"]
     assert kinds["docs/operating.md"] == [
         *("sh", "xml", "xml", "sh", "sh", "sh", "sh", "xml"),
         *("sh", "sh", "sh", "sh", "sh", "xml", "json", "xml", ""),
@@ -185,10 +185,9 @@ def test_the_first_steps_in_python(
     pytest.importorskip("pandas")
     (tmp_path / "core-site.xml").write_text(howdah_cluster.conf.to_xml())
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    connects, pandas, spark = blocks_of("README.md", "python")
-    below(connects, howdah_cluster, root).run({})
+    connects, spark = blocks_of("README.md", "python")
+    below(connects, howdah_cluster, root).settled(**{"howdah:///": f"howdah://{root}/"}).run({})
     assert f"{root}/tmp/hello 4" in capsys.readouterr().out
-    pandas.settled(**{"howdah:///": f"howdah://{root}/"}).run({})
     read: list[str] = []
     session = SimpleNamespace(read=SimpleNamespace(parquet=read.append))  # no JVM for a line
     spark.run({"spark": session})
@@ -353,7 +352,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
-    developers, users = blocks_of("README.md", "sh")
+    users, developers = blocks_of("README.md", "sh")
     known = terminal.run("./dev help")
     for command in re.findall(r"^\./dev (\w+)", developers.code, re.MULTILINE):
         assert f"\n  {command} " in known
