@@ -117,15 +117,15 @@ def test_every_block_of_the_guides_has_a_test() -> None:
     assert kinds["docs/command-line.md"] == []
     assert kinds["README.md"] == ["sh", "python", "python", "sh"]
     assert kinds["docs/operating.md"] == [
-        *("sh", "xml", "xml", "sh", "sh", "sh", "sh", "xml"),
-        *("sh", "sh", "sh", "sh", "sh", "xml", "json", "xml", ""),
+        *("sh", "sh", "xml", "json", "sh", "sh", "sh", "xml", "sh", "sh"),
+        *("xml", "sh", "xml", "sh", "sh", "", "xml"),
     ]
     assert set(kinds["docs/testing.md"]) == {"python"}
     assert set(kinds["docs/python.md"]) == {"python", "xml"}
 
 
 def test_the_rules_of_proxy_users_are_rules() -> None:
-    _, block, *_ = blocks_of("docs/operating.md", "xml")
+    *_, block, _ = blocks_of("docs/operating.md", "xml")
     text = f"<configuration>{block.code}</configuration>".encode()
     rules = read_rules(Configuration().with_site_file(text, source="docs/operating.md"))
     assert rules.needs_groups("hive", "joe")
@@ -367,7 +367,7 @@ def test_the_first_steps_in_a_shell(terminal: Terminal, monkeypatch: pytest.Monk
 
 
 def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    servers, restoring, importing, secondary, journals, controllers, _, web, front, leaving = (
+    servers, leaving, restoring, importing, secondary, journals, controllers, _, web, front = (
         blocks_of("docs/operating.md", "sh")
     )
     several = journals.code + controllers.code
@@ -419,7 +419,7 @@ def test_the_guide_to_operating(terminal: Terminal, monkeypatch: pytest.MonkeyPa
 def test_the_guide_to_a_router(
     howdah_cluster: MiniCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    *_, block, _, _, _ = blocks_of("docs/operating.md", "sh")
+    *_, block, _, _ = blocks_of("docs/operating.md", "sh")
     foreground, *lines = [shlex.split(line, comments=True) for line in block.code.splitlines()]
     assert foreground == ["howdah", "router"]
     with Routers(tmp_path, {"users": howdah_cluster, "logs": howdah_cluster}) as routers:
@@ -443,7 +443,7 @@ def test_the_settings_of_the_guide_are_known(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
-    _, _, several, _, _ = blocks_of("docs/operating.md", "xml")
+    _, several, _, _, _ = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{several.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert list(conf.misspelt()) == []
@@ -454,7 +454,7 @@ def test_the_settings_of_the_guide_make_a_nameservice(tmp_path: Path) -> None:
 
 
 def test_the_settings_of_the_guide_make_several_nameservices(tmp_path: Path) -> None:
-    federated, *_ = blocks_of("docs/operating.md", "xml")
+    _, _, federated, *_ = blocks_of("docs/operating.md", "xml")
     (tmp_path / "hdfs-site.xml").write_text(f"<configuration>{federated.code}</configuration>")
     conf = Configuration.load(tmp_path)
     assert list(conf.misspelt()) == []
@@ -466,7 +466,7 @@ def test_the_settings_of_the_guide_make_several_nameservices(tmp_path: Path) -> 
 
 
 def test_the_hosts_of_the_guide_rest_and_leave(tmp_path: Path) -> None:
-    _, _, _, xml, _ = blocks_of("docs/operating.md", "xml")
+    xml, *_ = blocks_of("docs/operating.md", "xml")
     (hosts,) = blocks_of("docs/operating.md", "json")
     file = tmp_path / "datanodes.json"
     for number in range(1, 5):  # Names need an address.
