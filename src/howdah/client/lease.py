@@ -36,7 +36,7 @@ FIRST_RETRY_S = 1.0
 LINGER_S = 1.0
 """So long a thread waits for the next file, if one was opened since it last looked."""
 LONGEST_ENDING_S = 1.0
-"""A fork does not wait longer for a thread that has nothing to do."""
+"""A fork does not wait longer for threads that have nothing to do, however many they are."""
 
 _log = logging.getLogger(__name__)
 _renewers: PerProcess[weakref.WeakValueDictionary[int, LeaseRenewer]] = PerProcess(
@@ -188,11 +188,12 @@ class LeaseRenewer:
 
 def _before_fork() -> None:
     """A process with one thread is one: Python warns of forks of others, with reason."""
-    for reference in _renewers.get().valuerefs():
-        renewer = reference()
-        thread = None if renewer is None else renewer.rest()
+    renewers = [reference() for reference in _renewers.get().valuerefs()]
+    ending = [renewer.rest() for renewer in renewers if renewer is not None]
+    deadline_s = time.monotonic() + LONGEST_ENDING_S
+    for thread in ending:
         if thread is not None and thread is not threading.current_thread():
-            thread.join(LONGEST_ENDING_S)
+            thread.join(max(deadline_s - time.monotonic(), 0.0))
 
 
 os.register_at_fork(before=_before_fork)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from howdah import errors
+from howdah.client import lease
 from howdah.client.lease import LeaseRenewer
+from howdah.forks import PerProcess
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
     tick = threading.Event()
-    for _ in range(500):
+    for _ in range(6000):
         if condition():
             return
         tick.wait(0.01)
@@ -108,6 +112,34 @@ def test_no_thread_that_has_nothing_to_do_is_there_at_a_fork() -> None:
         os._exit(0)
     os.waitpid(child, 0)
     assert not renewer.is_running
+
+
+class Stuck:
+    """A renewer whose thread waits for a namenode that does not answer: it does not end."""
+
+    def __init__(self, clock: list[float]) -> None:
+        self._clock = clock
+        self.rests = False
+
+    def rest(self) -> Stuck:
+        self.rests = True
+        return self
+
+    def join(self, timeout_s: float) -> None:
+        self._clock[0] += timeout_s
+
+
+def test_a_fork_waits_for_all_threads_together_no_longer_than_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    stuck = [Stuck(clock) for _ in range(20)]
+    renewers = weakref.WeakValueDictionary(enumerate(stuck))
+    monkeypatch.setattr(lease, "_renewers", PerProcess(lambda: renewers))
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    lease._before_fork()
+    assert clock[0] == lease.LONGEST_ENDING_S
+    assert all(each.rests for each in stuck)
 
 
 def test_the_hard_limit_counts_from_when_a_file_was_opened_again() -> None:

@@ -14,6 +14,8 @@ from howdah.transfer.sockets import Connection
 
 A = ("10.0.0.1", 1)
 B = ("10.0.0.2", 1)
+LONG_S = 1000.0
+"""No test takes so long, however busy the machine is: nothing expires by chance."""
 
 
 class Pairs:
@@ -42,7 +44,7 @@ def pairs() -> Iterator[Pairs]:
 
 
 def test_a_connection_is_found_by_its_address(pairs: Pairs) -> None:
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     a, b = pairs.new(), pairs.new()
     cache.give_back(A, a)
     cache.give_back(B, b)
@@ -52,7 +54,7 @@ def test_a_connection_is_found_by_its_address(pairs: Pairs) -> None:
 
 
 def test_the_one_that_was_used_last_is_taken_first(pairs: Pairs) -> None:
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     first, second = pairs.new(), pairs.new()
     cache.give_back(A, first)
     cache.give_back(A, second)
@@ -60,7 +62,7 @@ def test_the_one_that_was_used_last_is_taken_first(pairs: Pairs) -> None:
 
 
 def test_the_oldest_goes_when_there_are_too_many(pairs: Pairs) -> None:
-    cache = PeerCache(2, 10)
+    cache = PeerCache(2, LONG_S)
     connections = [pairs.new() for _ in range(3)]
     for connection in connections:
         cache.give_back(A, connection)
@@ -80,7 +82,7 @@ def test_a_connection_that_the_far_end_closed_long_ago_is_not_given_out(
     pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peers, "LOOK_AFTER_S", 0.0)
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     before, connection = pairs.new(), pairs.new()
     cache.give_back(A, before)
     cache.give_back(A, connection)
@@ -93,7 +95,7 @@ def test_a_connection_that_was_used_a_moment_ago_is_not_asked_whether_it_lives(
     pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(peers, "LOOK_AFTER_S", 1000.0)
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     connection = pairs.new()
     cache.give_back(A, connection)
     pairs.far[connection].close()
@@ -101,7 +103,7 @@ def test_a_connection_that_was_used_a_moment_ago_is_not_asked_whether_it_lives(
 
 
 def test_a_cache_without_capacity_keeps_nothing(pairs: Pairs) -> None:
-    cache = PeerCache(0, 10)
+    cache = PeerCache(0, LONG_S)
     connection = pairs.new()
     cache.give_back(A, connection)
     assert len(cache) == 0
@@ -109,7 +111,7 @@ def test_a_cache_without_capacity_keeps_nothing(pairs: Pairs) -> None:
 
 
 def test_a_closed_cache_keeps_nothing(pairs: Pairs) -> None:
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     before, after = pairs.new(), pairs.new()
     cache.give_back(A, before)
     cache.close()
@@ -118,7 +120,7 @@ def test_a_closed_cache_keeps_nothing(pairs: Pairs) -> None:
 
 
 def test_a_forked_child_takes_none_of_its_parents(pairs: Pairs) -> None:
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     connection = pairs.new()
     cache.give_back(A, connection)
     child = os.fork()
@@ -133,7 +135,7 @@ def test_a_forked_child_takes_none_of_its_parents(pairs: Pairs) -> None:
 
 
 def test_a_forked_child_closes_what_it_has_though_the_parent_held_the_lock(pairs: Pairs) -> None:
-    cache = PeerCache(4, 10)
+    cache = PeerCache(4, LONG_S)
     connection = pairs.new()
     cache.give_back(A, connection)
     with cache._kept.get().lock:
