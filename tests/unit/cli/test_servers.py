@@ -7,9 +7,11 @@ import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from howdah.cli import servers
 from howdah.cli.main import main
 from howdah.cli.servers import log_to_stderr
 from howdah.processes import descriptors_after_raise
@@ -338,3 +340,14 @@ def test_a_new_standby_that_reaches_nobody_exits_as_hadoops(
     arguments = [*SEVERAL, "-D", shared, "-D", fencing, "-D", name, "-bootstrapStandby"]
     assert main(["namenode", *arguments]) == 2
     assert "none of the other namenodes can be asked: b:" in capsys.readouterr().err
+
+
+def test_a_server_says_words_to_those_who_wait_in_lines_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logger = logging.getLogger("howdah.rpc.notices")
+    monkeypatch.setattr(logger, "level", logging.NOTSET)
+    monkeypatch.setattr(servers, "log_to_stderr", lambda *_: None)
+    monkeypatch.setattr("howdah.processes.raise_descriptor_limit", lambda: (1, 1))
+    servers.begin(SimpleNamespace(log_level="INFO", log="line"))  # type: ignore[arg-type]
+    assert logger.level == logging.ERROR

@@ -582,3 +582,20 @@ def test_a_client_that_is_closed_or_tells_what_it_has_seen_prepares_nothing(serv
     call(other)
     assert other.prepare("mkdirs", REQUEST) is None
     other.close()
+
+
+def test_the_whole_time_is_named_within_which_a_server_accepted_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is spent in pieces, between which somebody looks meanwhile."""
+    looks: list[str] = []
+
+    def not_accepted(*where: object) -> None:
+        raise rpc_connection.NotAccepted(f"not within {where[-1]} s")
+
+    monkeypatch.setattr(rpc_client, "Connection", not_accepted)
+    client = RpcClient(("127.0.0.1", 1), PROTOCOL)
+    meanwhile = Meanwhile(0.01, lambda: looks.append("looked"))
+    with pytest.raises(rpc_connection.NotAccepted, match=r"did not accept .* within 0\.05 s$"):
+        client._connect(b"", 0.05, meanwhile)
+    assert looks

@@ -144,3 +144,7 @@ def test_every_round_asks_all_namenodes_before_the_call_is_given_up(
     # Within the first pause they are asked three times more.
     all_rounds = rounds + 4 if rounds else 1
     assert asked == list(names) * all_rounds
+
+
+def test_nobody_tries_again_on_a_filesystem_that_was_closed() -> None:
+    assert go(FailoverPolicy(), ("nn1", errors.FilesystemClosed("closed"))) == [None]

@@ -17,6 +17,7 @@ from howdah.client.namenodes.failover import ConfiguredFailover, NoActiveNamenod
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
+from howdah.rpc import notices
 from howdah.rpc.failover import FailoverPolicy
 from howdah.rpc.session import Call
 
@@ -279,3 +280,27 @@ def test_a_call_on_a_closed_client_of_a_nameservice_is_refused_at_once(
         client.namenode.delete("/f", recursive=False)
     assert not ns[0].calls
     assert not ns[1].calls
+
+
+@pytest.mark.parametrize(
+    "provider", ["ConfiguredFailoverProxyProvider", "RequestHedgingProxyProvider"]
+)
+def test_who_waits_for_an_active_is_told_how_long_that_lasts_in_all(
+    nameservice: Make,
+    provider: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    changes = {
+        "dfs_client_failover_proxy_provider_ns": (
+            f"org.apache.hadoop.hdfs.server.namenode.ha.{provider}"
+        ),
+        "dfs_client_failover_max_attempts": "3",
+    }
+    with namenode_of(nameservice(2), **changes) as namenode:
+        with pytest.raises(NoActiveNamenode):
+            delete(namenode)
+    said = [each.getMessage() for each in caplog.records if each.name == notices.__name__]
+    assert said
+    assert all(", for up to 0.0" in each and "s in all" in each for each in said)

@@ -24,8 +24,9 @@ from howdah.client.reading.readers import ReadRequest, ReadSource
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit import segments
 from howdah.client.shortcircuit.cache import ShortCircuitCache
+from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
-from howdah.client.shortcircuit.replica import LocalReplica
+from howdah.client.shortcircuit.replica import LocalReplica, key_of
 from howdah.client.shortcircuit.ways import UnixSockets
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Event
@@ -39,7 +40,7 @@ from howdah.datanode.transfer.data_server import DataServer, listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.ops import CachingHints, Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
@@ -574,6 +575,29 @@ def test_a_refusal_for_one_block_says_nothing_about_others(
 ) -> None:
     assert client.open(node.located(ExtendedBlock(POOL, 99, 1001, 5))) is None
     assert client.read(block, 0, 5) == DATA[:5]
+
+
+def test_what_was_refused_is_not_asked_for_again_at_once(
+    node: LocalNode, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[ExtendedBlock] = []
+    fetch = LocalDatanode.fetch
+
+    def noting(self: LocalDatanode, block: ExtendedBlock, token: BlockToken) -> object:
+        asked.append(block)
+        return fetch(self, block, token)
+
+    monkeypatch.setattr(LocalDatanode, "fetch", noting)
+    absent = ExtendedBlock(POOL, 99, 1001, 5)
+    for _ in range(2):
+        assert client.open(node.located(absent)) is None
+    assert asked == [absent]
+
+
+def test_a_replica_is_known_by_its_datanode_and_by_its_pool() -> None:
+    """Each namenode gives the same ids to blocks of its own."""
+    block, other = ExtendedBlock(POOL, 1, 1001, 5), ExtendedBlock(f"{POOL}-2", 1, 1001, 5)
+    assert len({key_of("/a", block), key_of("/b", block), key_of("/a", other)}) == 3
 
 
 def test_a_replica_that_is_shorter_than_its_block_is_left_to_the_datanode(

@@ -784,6 +784,22 @@ def test_append_of_nothing_leaves_the_content_and_finalizes_the_block_again(
     assert names == ["append", "updateBlockForPipeline", "updatePipeline", "complete"]
 
 
+def test_who_cannot_write_on_hears_of_the_datanodes_too(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So many packets wait for their acks that the next one has to."""
+    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    cluster.datanodes[0].let_acks_go.clear()
+    out = cluster.create(packet_data_bytes=512)
+    writing = threading.Thread(target=out.write, args=(bytes(512 * 1000),))
+    writing.start()
+    wait_until(lambda: "goes on at none of" in caplog.text)
+    cluster.datanodes[0].let_acks_go.set()
+    writing.join(PATIENCE_S)
+    out.close()
+
+
 def test_datanodes_that_acknowledge_nothing_are_named_while_they_are_waited_for(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

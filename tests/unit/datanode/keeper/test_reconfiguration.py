@@ -125,6 +125,8 @@ class Swap:
         self.inventory = Inventory(self.directories.volumes, ReplicaMap(), Gauges(1))
         self.commands: list[Command] = []
         self.answers = True
+        self.late: RemoveVolume | None = None
+        """The order whose answer comes while that to a later one is awaited."""
         self.scanners = VolumeScanners(
             ScanSettings.of(conf), self.inventory.finalized, lambda command: None
         )
@@ -141,8 +143,11 @@ class Swap:
 
     def obey(self, command: Command) -> None:
         self.commands.append(command)
-        if isinstance(command, RemoveVolume) and self.answers:
-            self.subject.removed(command.number)
+        if isinstance(command, RemoveVolume):
+            if self.answers:
+                self.subject.removed(command.number)
+            elif self.late is not None:
+                self.subject.removed(self.late.number)
 
     def to(self, *volumes: Path) -> str:
         """Have the configuration name these; what kept them from being used, if anything did."""
@@ -256,7 +261,7 @@ def test_a_late_answer_to_a_removal_is_none_to_the_next_one(
     swap.answers = False
     assert "still uses" in swap.to(swap.first)
     (order,) = (each for each in swap.commands if isinstance(each, RemoveVolume))
-    swap.subject.removed(order.number)
+    swap.late = order
     assert "still uses" in swap.to(swap.first)
     assert swap.used == [str(swap.first), str(swap.second)]
     swap.answers = True

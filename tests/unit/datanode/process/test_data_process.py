@@ -12,7 +12,13 @@ import pytest
 from howdah.datanode.channel import dialing
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link
-from howdah.datanode.channel.messages import CheckVolumes, Command, RecoverBlock, Transfer
+from howdah.datanode.channel.messages import (
+    CheckVolumes,
+    Command,
+    RecoverBlock,
+    ReplicaReceived,
+    Transfer,
+)
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.settings import DataSettings
@@ -70,3 +76,19 @@ def test_an_order_for_which_there_is_no_thread_is_told_and_the_process_goes_on(
     assert f"{type(order).__name__} is not carried out: can't start new thread" in caplog.text
     assert process._copies.running == 0
     assert process._workers.checking == set()
+
+
+def test_news_of_replicas_and_of_lost_volumes_come_to_those_who_delete(
+    process: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their orders for the replica that was there before, or on that volume, are over."""
+    heard: list[Any] = []
+    monkeypatch.setattr(process._workers, "arrived", lambda *news: heard.append(news))
+    process._tell(ReplicaReceived(BLOCK, "DS-0"))
+    assert heard == [(BLOCK, "DS-0")]
+    (volume,) = process._store.volumes.all
+    ordered = process._workers._ordered
+    process._workers._order(BLOCK, "DS-0")
+    assert ordered
+    process._store.trouble.leave(volume, "it is sick")
+    assert not ordered

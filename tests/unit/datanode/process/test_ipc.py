@@ -361,11 +361,14 @@ def test_a_late_answer_to_a_refresh_is_none_to_the_next_one() -> None:
 
     def late(event: Event) -> None:
         assert isinstance(event, NamenodesAsked)
-        asked.ended("", second.number)
         asked.ended("the namenodes stay as they are", event.number)
+        asked.ended("", second.number)
 
     asked._notify = late
     with pytest.raises(errors.RemoteError, match="stay as they are"):
+        asked.run()
+    asked._notify = lambda _: asked.ended("", second.number)
+    with pytest.raises(errors.RemoteError, match="within"):
         asked.run()
 
 

@@ -305,3 +305,94 @@ def test_a_volume_that_no_thread_could_ask_is_asked_later(monkeypatch: pytest.Mo
     assert first.is_late
     (second,) = ask_all([asker], 30)
     assert second.usage == Usage(1, 2, 3, 4)
+
+
+# --- orders that wait, without a disk ---
+
+
+class Replicas:
+    """A store that knows where each block's replica is, and notes what it is told and asked."""
+
+    def __init__(self) -> None:
+        self.places: dict[int, str] = {}
+        self.working = ["DS-1", "DS-2"]
+        self.events: list[Any] = []
+        self.deleted: list[int] = []
+        self.hangs = threading.Event()
+        self.goes_on = threading.Event()
+        self.goes_on.set()
+        volumes = [SimpleNamespace(storage_id=each, path=f"/{each}") for each in self.working]
+        self.volumes = SimpleNamespace(
+            all=volumes,
+            working=lambda: [each for each in volumes if each.storage_id in self.working],
+        )
+
+    def find(self, block: Any) -> Any:
+        place = self.places.get(block.block_id)
+        return None if place is None else SimpleNamespace(volume_id=place)
+
+    def tell(self, event: Any) -> None:
+        self.events.append(event)
+
+    def invalidate(self, block: Any) -> None:
+        self.hangs.set()
+        self.goes_on.wait(60)
+        self.deleted.append(block.block_id)
+
+    def ended(self) -> list[int]:
+        return [each.block.block_id for each in self.events]
+
+
+@pytest.fixture
+def replicas() -> Iterator[Replicas]:
+    made = Replicas()
+    yield made
+    made.goes_on.set()
+
+
+def test_an_order_for_a_volume_that_was_left_at_that_moment_is_over(
+    replicas: Replicas, lab: Lab
+) -> None:
+    workers = VolumeWorkers(replicas)  # type: ignore[arg-type]
+    replicas.places[1] = "DS-1"
+    replicas.working = ["DS-2"]
+    workers.invalidate([lab.block(1)])
+    assert replicas.ended() == [1]
+
+
+def test_an_order_that_is_over_is_not_carried_out_when_the_volume_is_back(
+    replicas: Replicas, lab: Lab
+) -> None:
+    workers = VolumeWorkers(replicas)  # type: ignore[arg-type]
+    replicas.places.update({1: "DS-1", 2: "DS-1"})
+    workers.invalidate([lab.block(1)])
+    workers.volume_left(replicas.volumes.all[0])
+    assert replicas.ended() == [1]
+    workers.invalidate([lab.block(2)])
+    workers.start()
+    wait_until(lambda: 2 in replicas.ended())
+    assert replicas.deleted == [2]
+
+
+def test_the_orders_of_a_volume_that_is_removed_are_over(replicas: Replicas, lab: Lab) -> None:
+    workers = VolumeWorkers(replicas)  # type: ignore[arg-type]
+    replicas.places[1] = "DS-1"
+    workers.invalidate([lab.block(1)])
+    workers.remove_volume(replicas.volumes.all[0])
+    assert replicas.ended() == [1]
+
+
+def test_news_of_the_replica_itself_end_no_order_for_it(replicas: Replicas, lab: Lab) -> None:
+    """Only what has come to another volume is another replica."""
+    workers = VolumeWorkers(replicas)  # type: ignore[arg-type]
+    replicas.places[1] = "DS-1"
+    replicas.goes_on.clear()
+    workers.invalidate([lab.block(1)])
+    workers.arrived(lab.block(1), "DS-2")
+    assert replicas.ended() == [], "it may be moved there, and is deleted there then"
+    workers.start()
+    assert replicas.hangs.wait(30)
+    workers.arrived(lab.block(1), "DS-1")
+    assert replicas.ended() == []
+    workers.arrived(lab.block(1), "DS-2")
+    assert replicas.ended() == [1]

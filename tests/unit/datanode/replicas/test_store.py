@@ -38,6 +38,25 @@ def test_a_deleted_replica_is_gone_from_map_and_disk_and_told(node: Any, lab: La
     assert node.volumes.all[0].pool_used_bytes(lab.POOL) == 0
 
 
+class Stuck:
+    """A writer that hangs in its disk: it does not stop."""
+
+    def stop(self, why: str) -> None:
+        raise AssertionError(f"nobody has to wait for it: {why}")
+
+
+def test_the_writer_of_a_replica_that_went_with_its_volume_is_in_nobodys_way(lab: Lab) -> None:
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
+    block = lab.block(length=0)
+    node.store.create(block, lab.SPEC, StorageType.DISK, holder=Stuck())
+    volume = node.volumes[node.replicas.find(lab.POOL, 1).volume_id]
+    node.store.trouble.leave(volume, "it hangs")
+    later = lab.block(1, 1002, 0)
+    writer = node.store.create(later, lab.SPEC, StorageType.DISK, holder=Stuck())
+    assert node.replicas.find(lab.POOL, 1).volume_id != volume.storage_id
+    node.store.abandon(writer)
+
+
 @pytest.mark.parametrize("stamp", [1000, 1002])
 def test_a_replica_of_another_generation_is_not_deleted(node: Any, lab: Lab, stamp: int) -> None:
     lab.write_block(node, lab.block(), DATA)

@@ -106,6 +106,27 @@ def test_a_takeover_that_fails_leaves_a_standby_and_a_log_that_others_can_have(
     run(pair, scenario)
 
 
+@pytest.mark.parametrize("who", ["the log", "the namenode"])
+@pytest.mark.req("FS-030", "FS-065")
+def test_a_shared_log_that_lost_its_newest_segment_is_not_taken_over(pair: Pair, who: str) -> None:
+    """It was begun, and its start was durable: what it held was acknowledged."""
+
+    async def scenario(pair: Pair) -> None:
+        active = pair.start("nn0")
+        await become(active, ACTIVE)
+        await mkdir(active, "/acknowledged")
+        pair.kill("nn0")
+        (newest,) = (pair.shared / "current").glob("edits_inprogress_*")
+        newest.unlink()
+        if who == "the namenode":
+            (pair.shared / "current" / "seen_txid").write_bytes(b"0\n")
+        standby = pair.start("nn1" if who == "the log" else "nn0")
+        with pytest.raises(errors.ServiceFailed, match=r"but it had reached 1 by seen_txid"):
+            await become(standby, ACTIVE)
+
+    run(pair, scenario)
+
+
 @pytest.mark.req("FS-052", "FS-053")
 def test_a_handover_is_in_the_log_of_both(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
     """Of the one that was active no other line tells when it stopped, and where its log ends."""

@@ -153,6 +153,28 @@ def test_who_takes_over_finishes_what_the_former_writer_left(shared: SharedDirec
     assert read(shared, 1, unfinished=False) == list(range(1, 10))
 
 
+@pytest.mark.req("FS-030")
+def test_what_a_rollback_discards_was_never_reached(shared: SharedDirectory) -> None:
+    """The next writer would be refused otherwise, as the log ends before what it had reached."""
+    journal = shared.take_over()
+    segment(journal, 1, 5)
+    segment(journal, 6, 9)
+    journal.confirm_segment(6)
+    journal.close()
+    shared.discard_from(8)
+    assert seen(shared) == 6
+    shared.discard_from(4)
+    assert seen(shared) == 3
+
+
+def seen(shared: SharedDirectory) -> int:
+    journal = shared.take_over()
+    try:
+        return journal.seen_txid()
+    finally:
+        journal.close()
+
+
 def test_what_images_make_superfluous_goes_and_the_rest_stays(shared: SharedDirectory) -> None:
     journal = shared.take_over()
     segment(journal, 1, 5)

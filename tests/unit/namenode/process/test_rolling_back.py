@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,6 +130,25 @@ def test_a_rollback_ends_where_the_upgrade_was_prepared(
     ]
     with pytest.raises(errors.InconsistentStorage, match="nothing can be gone back to"):
         roll_back_upgrade(directory.conf)
+
+
+@pytest.mark.req("FS-030")
+def test_a_directory_of_images_has_seen_no_more_than_what_a_rollback_leaves(
+    tmp_path: Path, upgraded: Directory
+) -> None:
+    """The start would miss the end of the log otherwise, which was given up."""
+    root, images = upgraded.root, tmp_path / "images"
+    shutil.copytree(root, images)
+    for path in (images / "current").glob("edits_*"):
+        path.unlink()
+    names = f"{root.as_uri()},{images.as_uri()}"
+    settings = {"dfs.namenode.name.dir": names, "dfs.namenode.edits.dir": root.as_uri()}
+    roll_back_upgrade(Configuration(settings))
+    loaded = load([root, images], [root])
+    for lock in loaded.locks:
+        lock.release()
+    assert loaded.last_txid == upgraded.image_txid
+    assert StorageDirectory(images).read_seen_txid() == upgraded.image_txid
 
 
 def test_names_of_blocks_are_not_given_twice_after_a_rollback(upgraded: Directory) -> None:
