@@ -8,7 +8,8 @@ steps below, which docs/how-it-works/journal.md tells at length:
     A3  the committed transaction never goes back
     A4  newEpoch      promise, and say which segment begins last
     A5  startLogSegment   the epoch becomes the writer's; a new unfinished segment
-    A6  journal       records of the writer's epoch, to the open segment, without a gap
+    A6  journal       records of the writer's epoch, to the open segment, without a gap; a start
+                      of the node closes no segment to the writer that began it
     A7  finalizeLogSegment   the segment ends where the writer says, or the node is out of sync
     A8  prepareRecovery   say what is accepted, or else what is there
     A9  acceptRecovery    fetch what differs, keep the decision, then put it in place
@@ -50,6 +51,7 @@ from howdah.journalnode.state import (
     OpenSegment,
     Promise,
     Purge,
+    ReopenSegment,
     Replace,
     SegmentState,
     SetAsideEmpty,
@@ -113,11 +115,16 @@ class Acceptor:
     """One journal of a node. Calls are planned one at a time: the writes of one are applied,
     or the acceptor is thrown away, before the next."""
 
-    def __init__(self, state: JournalState, now_ms: int, journal_id: str) -> None:
-        """`state` is `restarted`. Who wrote before may have been answered a moment ago."""
+    def __init__(
+        self, state: JournalState, now_ms: int, journal_id: str, *, may_reopen: bool = True
+    ) -> None:
+        """`state` is `restarted`. Who wrote before may have been answered a moment ago, and
+        `may_reopen` the segment that the start closed."""
         assert state.open_txid is None, "no segment is open after a start"
         self.state = state
         self._journal_id = journal_id
+        self._may_reopen = may_reopen
+        """No segment was opened or closed since the start."""
         self._heard = (0, -1)
         """Epoch and serial number of the writer's latest call."""
         self._writer_until_ms = _end_of(state.lease_ms, now_ms)
@@ -127,6 +134,8 @@ class Acceptor:
 
     def apply(self, write: Write) -> None:
         """`write` has been carried out."""
+        if isinstance(write, OpenSegment | ReopenSegment | Accept | Discard):
+            self._may_reopen = False
         self.state.apply(write)
 
     def promised_epoch(self) -> int:
@@ -210,11 +219,15 @@ class Acceptor:
             return Plan(tuple(writes), None, refusal)
         if not count:
             return Plan(tuple(writes), None)
-        if state.open_txid is None:
+        open_txid = state.open_txid
+        if open_txid is None and self._can_reopen(segment_txid, first_txid):
+            open_txid = segment_txid
+            writes.append(ReopenSegment(segment_txid))
+        if open_txid is None:
             return self._out_of_sync(writes, "Can't write, no segment open")
-        if state.open_txid != segment_txid:
+        if open_txid != segment_txid:
             # The writer failed to end the one and to begin the other: it must not go on here.
-            was_open = state.open_txid
+            was_open = open_txid
             return self._out_of_sync(
                 [*writes, *self._abort()],
                 f"Writer out of sync: it thinks it is writing segment {segment_txid} but "
@@ -234,6 +247,21 @@ class Acceptor:
         if state.is_joining:
             writes.append(Joined())
         return Plan(tuple(writes), None)
+
+    def _can_reopen(self, segment_txid: int, first_txid: int) -> bool:
+        """Whether the writer of the node's epoch goes on, behind a start of the node, where it
+        was. The segment is that writer's, since nobody else began one here after it, or has the
+        one record with which that writer began it too. So what is here is the beginning of what
+        the writer sent, and the records that come follow on it, if nothing of it was lost."""
+        segment = self.state.segments.get(segment_txid)
+        return (
+            self._may_reopen
+            and segment is not None
+            and segment.in_progress
+            and segment_txid not in self.state.decisions
+            and segment_txid not in self.state.damaged
+            and first_txid == segment.last_txid + 1
+        )
 
     def heartbeat(self, info: RequestInfo, now_ms: int, *, resigns: bool = False) -> Plan[None]:
         """A1 to A3. A writer that `resigns` sends nothing any more."""

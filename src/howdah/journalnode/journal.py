@@ -64,8 +64,9 @@ class Journal:
         self._fetching = threading.Lock()
         self._acceptor: Acceptor | None = None
         self._version: JournalVersion | None = None
-        self._layout_version = 0
-        """Of the open segment."""
+        self._may_reopen = True
+        """Since a segment was begun, no record of it failed, and no upgrade has changed the
+        directory."""
         self._suspect_txid: int | None = None
         now_s = time.monotonic()
         self.figures = Figures(latencies=tuple(Quantiles(each, now_s) for each in INTERVALS_S))
@@ -359,6 +360,7 @@ class Journal:
             self._storage.open()
             upgrading.check_begun(self._storage)
             self._forget()
+            self._may_reopen = False
             upgrading.end(self._storage, ctime_ms, layout_version, _wall_ms())
 
     def finalize(self) -> None:
@@ -387,6 +389,7 @@ class Journal:
                 if self._acceptor is not None:
                     self._carry_out(self._acceptor, self._acceptor.close())
                 self._forget()
+                self._may_reopen = False
                 change(self._storage)
 
     def _end_unfinished(self) -> None:
@@ -394,6 +397,7 @@ class Journal:
         self._storage.open()
         if self._storage.is_unfinished():
             self._forget()
+            self._may_reopen = False
             self._storage.recover()
 
     # The one way in which a call goes.
@@ -431,6 +435,8 @@ class Journal:
             yield
         except BaseException:
             suspect_txid = write.segment_txid if isinstance(write, Append) else None
+            if suspect_txid is not None:
+                self._may_reopen = False
             if self._acceptor is not None and suspect_txid is None:
                 suspect_txid = self._acceptor.state.open_txid
             self._forget()
@@ -439,12 +445,13 @@ class Journal:
 
     def _remember(self, write: Write, record_offsets: tuple[int, ...]) -> None:
         match write:
-            case OpenSegment(_, layout_version):
-                self._layout_version = layout_version
+            case OpenSegment():
+                self._may_reopen = True
             case Append():
                 self._count(write)
                 self._cache.add(
-                    write.first_txid, record_offsets, write.records, self._layout_version
+                    *(write.first_txid, record_offsets, write.records),
+                    self._storage.layout_version,
                 )
             case Replace() | Discard():
                 self._cache.clear()
@@ -470,7 +477,9 @@ class Journal:
                 self._version = self._storage.version()
                 state = self._storage.load(self._suspect_txid)
             self._suspect_txid = None
-            self._acceptor = Acceptor(state, self._clock_ms(), self.journal_id)
+            self._acceptor = Acceptor(
+                *(state, self._clock_ms(), self.journal_id), may_reopen=self._may_reopen
+            )
         return self._acceptor
 
     def _forget(self) -> None:

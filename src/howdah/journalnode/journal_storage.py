@@ -54,6 +54,7 @@ from howdah.journalnode.state import (
     OpenSegment,
     Promise,
     Purge,
+    ReopenSegment,
     Replace,
     SegmentState,
     SetAsideEmpty,
@@ -107,6 +108,8 @@ class JournalStorage:
         self._state = JournalState()
         self._writer: SegmentWriter | None = None
         self._ends: Ends = {}
+        self.layout_version = 0
+        """Of the open segment."""
         self._committed: int | None = None
         """The descriptor of `committed-txid`, when it was written."""
 
@@ -189,6 +192,8 @@ class JournalStorage:
                 self._write_committed(txid)
             case OpenSegment(first_txid, layout_version):
                 self._open_segment(first_txid, layout_version)
+            case ReopenSegment(first_txid):
+                self._reopen_segment(first_txid)
             case Append():
                 writer = self._open_writer(write.segment_txid)
                 writer.append(write.records)
@@ -249,6 +254,14 @@ class JournalStorage:
             disk.unlink(path)
             self._ends.pop(first_txid, None)
         self._writer = SegmentWriter(self.current, first_txid, layout_version=layout_version)
+        self.layout_version = layout_version
+
+    def _reopen_segment(self, first_txid: int) -> None:
+        assert self._writer is None, "no segment is open"
+        writer = SegmentWriter(self.current, first_txid, goes_on_at=self._ends[first_txid])
+        self._writer, self.layout_version = writer, writer.layout_version
+        del self._ends[first_txid]
+        log.info("the writer of %s goes on behind a start of this node", writer.path)
 
     def _finish_segment(self, first_txid: int, last_txid: int) -> None:
         if self._writer is not None and self._writer.first_txid == first_txid:

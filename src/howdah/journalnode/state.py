@@ -96,6 +96,14 @@ class OpenSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class ReopenSegment:
+    """An `edits_inprogress_…` that a start of the node closed takes records again, behind the
+    last whole one. What a crash left behind that one is cut off, durably."""
+
+    first_txid: int
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """Records for the open segment. With `is_synced` they are durable before the answer;
     without it, only a later change makes them so, and a crash may lose them from any record
@@ -192,6 +200,7 @@ Write: TypeAlias = (
     | KeepLease
     | Commit
     | OpenSegment
+    | ReopenSegment
     | Append
     | CloseSegment
     | FinishSegment
@@ -213,7 +222,8 @@ class JournalState:
     `segments` and `decisions` are by first transaction. `fetched` are segments that came from
     another node and wait for their decision. `damaged` are unfinished segments, by first
     transaction, with the reason why nobody can say where they end. `open_txid` is the segment
-    that takes records; no file says it, and after a restart there is none.
+    that takes records; no file says it, and after a restart there is none, until its writer
+    goes on with one.
     """
 
     promised_epoch: int = 0
@@ -287,6 +297,10 @@ class JournalState:
                 self.committed_txid = txid
             case OpenSegment(first_txid):
                 self.segments[first_txid] = SegmentState(first_txid, first_txid - 1, True)
+                self.open_txid = first_txid
+            case ReopenSegment(first_txid):
+                assert self.open_txid is None, "one segment at a time is open"
+                assert self.segments[first_txid].in_progress, "what is finished stays as it is"
                 self.open_txid = first_txid
             case Append(segment_txid):
                 segment = self.segments[segment_txid]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from howdah import errors
@@ -20,6 +22,7 @@ from howdah.journalnode.state import (
     JournalState,
     OpenSegment,
     Promise,
+    ReopenSegment,
     Replace,
     SegmentState,
     SetAsideEmpty,
@@ -279,6 +282,80 @@ def test_records_of_another_segment_close_the_one_that_is_open() -> None:
         node.write(1, 4, 4)
     with pytest.raises(errors.JournalOutOfSync, match="no segment open"):
         node.write(1, 1, 4)
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_a_writer_goes_on_with_its_segment_behind_a_start_of_the_node() -> None:
+    node = writing(last_txid=3)
+    node.restart()
+    reopened, appended = node.write(1, 1, 4)
+    assert reopened == ReopenSegment(1)
+    assert isinstance(appended, Append)
+    assert len(node.write(1, 1, 5)) == 1, "once"
+    node.finish(1, 1, 5)
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_a_writer_goes_on_with_a_segment_that_had_no_record_yet() -> None:
+    node = writing(last_txid=0)
+    node.restart()
+    node.write(1, 1, 1)
+    assert node.state.segments[1] == SegmentState(1, 1, True)
+
+
+def _nothing(node: Node) -> None: ...
+
+
+def _another_segment(node: Node) -> None:
+    """It was refused a call, and begins anew."""
+    node.begin(1, 4)
+    node.restart()
+    node.begin(1, 9)
+
+
+def _damaged(node: Node) -> None:
+    del node.state.segments[1]
+    node.state.damaged[1] = "nobody can read it"
+
+
+@pytest.mark.req("FS-061", "LM-015")
+@pytest.mark.parametrize(
+    ("before", "epoch", "first_txid"),
+    [
+        pytest.param(_nothing, 1, 5, id="the node lost a record"),
+        pytest.param(_nothing, 1, 3, id="the node has more than the writer heard of"),
+        pytest.param(_nothing, 2, 4, id="the segment is another writer's"),
+        pytest.param(lambda node: node.promise(2), 1, 4, id="another writer was promised"),
+        pytest.param(lambda node: node.finish(1, 1, 3), 1, 4, id="the segment is finished"),
+        pytest.param(_another_segment, 1, 4, id="another segment was begun since"),
+        pytest.param(_damaged, 1, 4, id="the segment cannot be read"),
+        pytest.param(
+            lambda node: node.run(node.acceptor.discard_segments(99)), 1, 4, id="a rollback"
+        ),
+    ],
+)
+def test_no_other_segment_takes_records_behind_a_start(
+    before: Callable[[Node], object], epoch: int, first_txid: int
+) -> None:
+    node = writing(last_txid=3)
+    node.restart()
+    before(node)
+    known = dict(node.state.segments)
+    with pytest.raises((errors.JournalOutOfSync, errors.WriterFenced)):
+        node.write(epoch, 1, first_txid)
+    assert node.state.segments == known
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_a_segment_about_which_was_decided_takes_no_records_behind_a_start() -> None:
+    node = writing(last_txid=3)
+    node.promise(2)
+    accept = node.acceptor.accept_recovery(node.info(2), SegmentState(1, 3, True), "", NOW_MS)
+    node.run(accept)
+    node.begin(2, 9)
+    node.restart()
+    with pytest.raises(errors.JournalOutOfSync, match="no segment open"):
+        node.write(2, 1, 4)
 
 
 def test_what_is_committed_elsewhere_is_not_synced() -> None:

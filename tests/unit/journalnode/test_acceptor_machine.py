@@ -19,6 +19,7 @@ from howdah.journalnode.state import (
     JournalState,
     OpenSegment,
     Purge,
+    ReopenSegment,
     SegmentState,
 )
 
@@ -93,6 +94,10 @@ class AcceptorMachine(RuleBasedStateMachine):
         for write in done:
             if isinstance(write, Append):
                 assert state.writer_epoch == epoch, "only the writer of the segment appends"
+            if isinstance(write, ReopenSegment):
+                assert before.open_txid is None
+                assert before.writer_epoch == before.promised_epoch == epoch, "its writer goes on"
+                assert write.first_txid not in before.decisions, "nobody has decided its end"
         if len(done) < len(planned.writes):
             self.restart()
         elif planned.refusal is None:

@@ -126,6 +126,55 @@ def test_what_was_written_is_there_after_a_restart(root: Path) -> None:
     again.close()
 
 
+@pytest.mark.req("FS-061", "LM-015")
+@pytest.mark.parametrize("tail", [b"", b"\x16\x00\x00\x01 torn"], ids=["clean", "torn"])
+def test_a_writer_goes_on_behind_a_restart_of_the_node(root: Path, tail: bytes) -> None:
+    journal = journal_at(root)
+    writer = Writer(journal, 1)
+    writer.promise()
+    writer.start(1)
+    writer.write(1, 1, 4)
+    journal.close()
+    path = root / "current" / "edits_inprogress_0000000000000000001"
+    with open(path, "r+b") as file:
+        file.seek(len(segment_bytes(1, 4)))
+        file.write(tail)
+    again = journal_at(root)
+    writer.target = again
+    writer.write(1, 5, 6)
+    assert again.edits(5, 10).count == 2, "readers get it from memory"
+    assert again.edits(5, 10).log.startswith(segment_bytes(5, 6)[:8]), "with its layout"
+    writer.write(1, 7, 7)
+    assert again.segment_file(1, in_progress_ok=True) == (path, len(segment_bytes(1, 7)))
+    writer.finish(1, 7)
+    again.close()
+    finished = root / "current" / "edits_0000000000000000001-0000000000000000007"
+    assert finished.read_bytes() == segment_bytes(1, 7)
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_a_change_that_fails_closes_the_segment_to_nobody(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node forgets what it knew, as at a start; a heartbeat that fails is no lost record."""
+    journal = journal_at(root)
+    writer = Writer(journal, 1)
+    writer.promise()
+    writer.start(1)
+    writer.write(1, 1, 4)
+
+    def fail(committed: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(journal._storage, "_write_committed", fail)
+        with pytest.raises(errors.RemoteError):
+            journal.heartbeat(writer.info(4), resigns=False)
+    writer.write(1, 5, 5)
+    writer.finish(1, 5)
+    journal.close()
+
+
 def test_a_torn_tail_is_cut_when_the_segment_is_finished(root: Path) -> None:
     journal = journal_at(root)
     writer = Writer(journal, 1)

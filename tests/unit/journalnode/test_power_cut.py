@@ -108,6 +108,10 @@ def test_what_was_acknowledged_outlives_a_cut_at_any_moment(tmp_path: Path) -> N
         first.write(1, 1, 3)
         know(holds(1, 3))
         first.write(1, 4, 5, committed=5)  # it lags: a majority has them without this node
+        # The node is started once more, and the writer goes on where it was.
+        journal.close()
+        journal = journal_at(root, lambda url, sink: sink(segment_bytes(7, 10, history=2)))
+        first.target = journal
         first.write(1, 6, 6)
         know(holds(1, 6))
         first.finish(1, 6)

@@ -86,6 +86,12 @@ def encode_header(layout_version: int = LAYOUT_VERSION) -> bytes:
     return _HEADER.pack(layout_version, 0)
 
 
+def decode_header(header: bytes) -> int:
+    """The layout version of a segment whose header is whole."""
+    layout_version, _ = _HEADER.unpack(header)
+    return int(layout_version)
+
+
 class SegmentReader:
     """Reads one segment from its beginning.
 

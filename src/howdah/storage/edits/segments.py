@@ -26,9 +26,11 @@ from howdah.storage.atomic import fsync_directory, rename_durably, replace_file
 from howdah.storage.edits.codec import LAYOUT_VERSION, MAX_RECORD_BYTES
 from howdah.storage.edits.segment_scan import (
     FILL,
+    HEADER_BYTES,
     PlacedEdit,
     SegmentEnd,
     SegmentReader,
+    decode_header,
     encode_header,
 )
 
@@ -156,10 +158,13 @@ class SegmentWriter:
         *,
         layout_version: int = LAYOUT_VERSION,
         preallocation_bytes: int = PREALLOCATION_BYTES,
+        goes_on_at: int | None = None,
     ) -> None:
-        """Creates the file with its header, durably.
+        """Creates the file with its header, durably. With `goes_on_at` the file is there, with
+        so many bytes of header and whole records: what is behind them is cut off, durably, and
+        the layout version is the header's.
 
-        Raises `InconsistentStorage` if it is there already.
+        Raises `InconsistentStorage` if it is there already, or is not there to go on with.
         """
         self.directory = directory
         self.first_txid = first_txid
@@ -173,21 +178,43 @@ class SegmentWriter:
         self._past_cache: int | None = None
         self._failure: OSError | None = None
         self._untold: OSError | None = None
+        self._descriptor: int | None = self._open_file(creates=goes_on_at is None)
         try:
-            self._descriptor: int | None = disk.open_file(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL
-            )
+            if goes_on_at is None:
+                self.layout_version = layout_version
+                self.append(encode_header(layout_version))
+                self.sync()
+                fsync_directory(directory)
+            else:
+                self.layout_version = self._cut_to(goes_on_at)
+        except OSError:
+            self.close()
+            raise
+
+    def _open_file(self, *, creates: bool) -> int:
+        try:
+            return disk.open_file(self.path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if creates else 0))
         except FileExistsError as error:
             raise errors.InconsistentStorage(
                 f"Edit log segment {self.path} exists already; recover it first"
             ) from error
-        try:
-            self.append(encode_header(layout_version))
-            self.sync()
-            fsync_directory(directory)
-        except OSError:
-            self.close()
-            raise
+        except FileNotFoundError as error:
+            raise errors.InconsistentStorage(
+                f"Edit log segment {self.path} is gone; nobody can go on with it"
+            ) from error
+
+    def _cut_to(self, valid_bytes: int) -> int:
+        """Leave header and whole records, and say of which layout they are."""
+        descriptor = self._usable()
+        header = os.pread(descriptor, HEADER_BYTES, 0)
+        if valid_bytes < HEADER_BYTES or len(header) < HEADER_BYTES:
+            raise errors.InconsistentStorage(
+                f"Edit log segment {self.path} has no header; nobody can go on with it"
+            )
+        disk.truncate(descriptor, valid_bytes, self.path)
+        disk.sync(descriptor, self.path)
+        self._written_bytes = self._synced_bytes = self._allocated_bytes = valid_bytes
+        return decode_header(header)
 
     @property
     def written_bytes(self) -> int:

@@ -251,8 +251,34 @@ def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
             assert "confirms this namenode again" in caplog.text
             assert active._trouble() == ""
             await asyncio.to_thread(quorum.start, 1)
+            await mkdir(active, f"/b{active._lease.lapses}")
         assert active._failure is None
         assert active._lease.lapses == 2
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-061", "LM-015")
+def test_an_idle_active_goes_on_when_all_its_journal_nodes_were_restarted(
+    pair: Pair, quorum: Quorum
+) -> None:
+    """They have closed the segment, and the writer goes on with it; so nothing has to be rolled."""
+
+    async def scenario(pair: Pair) -> None:
+        active = pair.start("nn0")
+        await become(active, ACTIVE)
+        await mkdir(active, "/a")
+        for number in range(3):
+            await asyncio.to_thread(quorum.stop, number)
+            await asyncio.to_thread(quorum.start, number)
+        before = active.core.last_txid
+        await mkdir(active, "/b")
+        assert active.core.last_txid == before + 1
+        pair.kill("nn0")
+        standby = pair.start("nn1")
+        await become(standby, ACTIVE)
+        for path in ("/a", "/b"):
+            assert standby.core.namespace.find(path) is not None
 
     run(pair, scenario)
 

@@ -233,6 +233,8 @@ class Node:
             case state.OpenSegment(first_txid):
                 disk.records[first_txid] = ()
                 disk.synced[first_txid] = 0
+            case state.ReopenSegment(first_txid):
+                disk.synced[first_txid] = len(disk.records[first_txid])
             case state.Append(segment_txid):
                 new = tuple(write.records.split(END)[:-1])
                 assert len(new) == write.count, "records are as many as is said"
