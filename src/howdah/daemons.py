@@ -23,9 +23,16 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class NoThread(OSError):
+    """The system gives this process no thread more: nothing of the work was done."""
+
+    def __init__(self, what: str, error: RuntimeError) -> None:
+        super().__init__(errno.EAGAIN, f"there is no thread for {what}: {error}")
+
+
 def begin(work: Callable[[], T], what: str) -> Future[T]:
     """Do it on a thread of its own, which is named `what`. Where there is no thread to be had
-    the future has an OSError."""
+    the future has a NoThread."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
 
@@ -40,8 +47,44 @@ def begin(work: Callable[[], T], what: str) -> Future[T]:
     try:
         threading.Thread(target=run, name=what, daemon=True).start()
     except RuntimeError as error:
-        future.set_exception(OSError(errno.EAGAIN, f"there is no thread for {what}: {error}"))
+        future.set_exception(NoThread(what, error))
     return future
+
+
+def pooled(work: Callable[[], T], what: str) -> asyncio.Future[T]:
+    """Do it on a thread of the running loop's executor, for which the end of the process waits.
+    Where there is none to be had the future has a NoThread."""
+    loop = asyncio.get_running_loop()
+    future: Future[T] = Future()
+
+    def run() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        loop.run_in_executor(None, run)
+    except RuntimeError as error:
+        # The executor has put it into its queue all the same, and another thread may have it.
+        if future.cancel():
+            failed: asyncio.Future[T] = loop.create_future()
+            failed.set_exception(NoThread(what, error))
+            return failed
+    return asyncio.wrap_future(future, loop=loop)
+
+
+async def surely(work: Callable[[], T], what: str) -> T:
+    """The same of what has to be done, by the loop itself where there is no thread."""
+    try:
+        return await pooled(work, what)
+    except NoThread as error:
+        log.warning("%s; the loop does it, and everybody waits", error.strerror)
+        return work()
 
 
 def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:

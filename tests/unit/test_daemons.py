@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -69,3 +69,53 @@ def test_a_thread_that_cannot_be_had_is_an_error_of_the_system(
         future = daemons.begin(lambda: 1, "work")
     with pytest.raises(OSError, match="no thread for work"):
         future.result()
+
+
+def no_start(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_an_executor_without_a_thread_is_an_error_that_whoever_waits_hears(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+
+    async def scenario() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", no_start)
+            with pytest.raises(daemons.NoThread, match="no thread for work"):
+                await daemons.pooled(lambda: done.append("refused"), "work")
+            await daemons.surely(lambda: done.append("by the loop"), "work")
+        await daemons.pooled(lambda: done.append("later"), "work")
+
+    asyncio.run(scenario())
+    assert done == ["by the loop", "later"], "what was refused is not done behind one's back"
+
+
+def test_work_that_another_thread_of_the_executor_has_begun_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The executor queues work before it looks for a thread."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def wait() -> int:
+        begun.set()
+        gate.wait(30)
+        return 7
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+
+        def run_in_executor(executor: None, run: Callable[[], None]) -> None:
+            threading.Thread(target=run, daemon=True).start()
+            assert begun.wait(30)
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(loop, "run_in_executor", run_in_executor)
+        waiting = daemons.pooled(wait, "work")
+        gate.set()
+        assert await waiting == 7
+        # The loop ends its executor when it ends.
+        monkeypatch.undo()
+
+    asyncio.run(scenario())

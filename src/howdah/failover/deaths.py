@@ -104,9 +104,14 @@ def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
         )
         for node in uri.nodes
     ]
+    begun = []
     for thread in threads:
-        thread.start()
-    for thread in threads:
+        try:
+            thread.start()
+            begun.append(thread)
+        except RuntimeError as error:
+            log.warning("a journal node is not told that epoch %d is over: %s", epoch, error)
+    for thread in begun:
         thread.join(RESIGN_TIMEOUT_S)
     return len(noted)
 

@@ -121,8 +121,14 @@ class Fencer:
             threading.Thread(target=_log_lines, args=(process.pid, name, stream), daemon=True)
             for name, stream in (("stdout", process.stdout), ("stderr", process.stderr))
         ]
-        for reader in readers:
-            reader.start()
+        try:
+            for reader in readers:
+                reader.start()
+        except RuntimeError as error:
+            # Nobody would read what it says: it would stop in the middle when a pipe is full.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return f"{command[0]} cannot be run: there is no thread for what it says: {error}"
         limit_s = self._conf.get(keys.HOWDAH_HA_FENCING_TIMEOUT_MS)
         try:
             code: int | str = process.wait(limit_s or None)

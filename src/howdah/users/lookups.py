@@ -162,6 +162,8 @@ class Lookups(Generic[T]):
             outcomes: Sequence[T | errors.HowdahError]
             try:
                 outcomes = self._ask(keys)
+                if len(outcomes) != len(keys):
+                    raise ValueError(f"{len(outcomes)} answers about {len(keys)} names")
             except Exception as error:
                 log.exception("asking about %s failed", self._what)
                 why = f"asking about {self._what} failed: {type(error).__name__}: {error}"

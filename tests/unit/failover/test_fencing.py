@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,20 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started_and_the_next_is_
     group = int(begun.read_text())
     wait_until(lambda: not group_is_there(group), what="nothing of the command is left")
     assert not late.exists()
+
+
+def test_a_command_whose_words_nobody_could_read_is_ended_and_the_next_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_thread(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(errors.ServiceFailed, match="there is no thread for what it says"):
+            Fencer(Configuration()).fence(target("shell(sleep 60)"))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def group_is_there(group: int) -> bool:

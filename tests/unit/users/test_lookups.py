@@ -134,6 +134,15 @@ def test_a_service_that_fails_is_told_and_asked_again(world: World) -> None:
     assert found.get("a") == "A"
 
 
+def test_a_service_that_leaves_answers_out_is_told_and_asked_again(world: World) -> None:
+    world.answers.set()
+    few = Lookups("words", lambda keys: world.ask(keys)[1:], world.loop, fresh_s=60.0)
+    for _ in range(2):
+        few.look_up("a", world.told.append)
+        world.turn(1)
+        assert "0 answers about 1 names" in str(world.told.pop())
+
+
 def test_what_was_asked_before_all_was_forgotten_is_asked_again(world: World) -> None:
     found = lookups(world)
     found.look_up("a", world.told.append)

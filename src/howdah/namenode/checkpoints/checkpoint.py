@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from howdah import defects, errors
+from howdah import daemons, defects, errors
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
@@ -235,8 +235,9 @@ class Checkpoints:
         last_txid = self._last_txid() + 1  # The edit is being applied.
 
         def end() -> None:
-            ending = loop.run_in_executor(
-                None, end_rollback_images, self.directories.images(), last_txid
+            images = self.directories.images()
+            ending = daemons.pooled(
+                lambda: end_rollback_images(images, last_txid), "the end of rollback images"
             )
             ending.add_done_callback(self._rollback_ended)
 
@@ -411,19 +412,19 @@ class Checkpoints:
     def _go_on(self, running: _Running) -> None:
         if running is not self._running or running.status is None or not running.durable:
             return
-        loop = asyncio.get_running_loop()
         written = running.written()
         if isinstance(written, str):
             # One that was killed could not clean up.
-            discarded = loop.run_in_executor(
-                None, discard_unfinished, running.directories, running.txid
+            discarded = daemons.pooled(
+                lambda: discard_unfinished(running.directories, running.txid),
+                "what is left of an image",
             )
             told_why = None if running.killed else written  # Who waited knows already.
-            discarded.add_done_callback(lambda _: self._end(running, told_why))
+            discarded.add_done_callback(lambda done: self._discarded(running, told_why, done))
             return
         for directory, why in written.failed:
             log.error("no image in %s: %s", directory, why)
-        future = loop.run_in_executor(None, self.finish, written)
+        future = daemons.pooled(lambda: self.finish(written), "the end of an image")
         future.add_done_callback(lambda done: self._finished(running, written, done))
 
     def finish(self, written: WrittenImage) -> None:
@@ -435,6 +436,14 @@ class Checkpoints:
         kept = log_kept_from(list_readable_images(images), retention)
         if kept is not None:
             self._purge_shared(kept, retention)
+
+    def _discarded(self, running: _Running, why: str | None, done: asyncio.Future[None]) -> None:
+        error = done.exception()
+        if error is not None:
+            log.error(
+                "the image of transaction %d stays until the next start: %s", running.txid, error
+            )
+        self._end(running, why)
 
     def _finished(
         self, running: _Running, written: WrittenImage, done: asyncio.Future[None]

@@ -28,7 +28,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from howdah import daemons, errors
 from howdah.namenode.calls.core import Core
@@ -42,8 +41,6 @@ from howdah.namenode.journal.shared_log import SharedJournal, SharedLog
 from howdah.storage.layout import SEEN_TXID_NAME
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 def boottime_ms() -> int:
@@ -94,7 +91,7 @@ class Transitions:
         self._roles.leave(state)
         try:
             if self._log.is_open:
-                await _beside(self._log.end)
+                await daemons.surely(self._log.end, "the end of the log")
             self._roles.arrive()
             log.info(
                 "%s from transaction %d on, after %.0f ms",
@@ -130,13 +127,15 @@ class Transitions:
         journal = await daemons.beside(self._shared.take_over, "takeover of the log")
         try:
             await self._tailing.catch_up()
-            await _beside(lambda: self._check_end(journal))
+            await daemons.pooled(lambda: self._check_end(journal), "the end of the shared log")
             source = self._shared.source()
             end_txid = self._core.last_txid
-            await _beside(lambda: set_strays_aside(self._directories, source, end_txid))
-            await _beside(lambda: self._log.prepare(journal))
+            await daemons.pooled(
+                lambda: set_strays_aside(self._directories, source, end_txid), "copies of the log"
+            )
+            await daemons.pooled(lambda: self._log.prepare(journal), "the beginning of the log")
         except BaseException:
-            await _beside(journal.close)
+            await daemons.surely(journal.close, "giving up the shared log")
             raise
         try:
             await self._wait_for_lease(journal)
@@ -145,7 +144,7 @@ class Transitions:
             if self._log.is_open:
                 # This process writes the log, and is no active: nobody else can be one.
                 self._fail(f"the namenode became active by halves: {error}")
-            await _beside(self._log.discard_prepared)
+            await daemons.surely(self._log.discard_prepared, "giving up the log")
             raise
 
     def _check_end(self, journal: SharedJournal) -> None:
@@ -167,8 +166,3 @@ class Transitions:
             await asyncio.sleep(left_ms / 1000)
         if journal.lost is not None:
             raise errors.ServiceFailed(f"another namenode has taken the log: {journal.lost}")
-
-
-async def _beside(work: Callable[[], T]) -> T:
-    """On a thread. A change that is given up waits for it nevertheless."""
-    return await asyncio.get_running_loop().run_in_executor(None, work)

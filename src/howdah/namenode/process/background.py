@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from howdah import defects, errors, keys
+from howdah import daemons, defects, errors, keys
 from howdah.config import Configuration
 from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
 from howdah.namenode.blocks.topology import RackMap
@@ -152,7 +152,7 @@ def run_in_background(
             defects.note("work in the background", error, "whoever waits for it gets an error")
             done(errors.RemoteError(f"{type(error).__name__}: {error}"))
 
-    asyncio.get_running_loop().run_in_executor(None, work).add_done_callback(finished)
+    daemons.pooled(work, "work in the background").add_done_callback(finished)
 
 
 def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:

@@ -122,6 +122,17 @@ class LoggerQueue:
             for caller in each.callers:
                 caller.failed(self.node, why)
 
+    def leave_out(self, error: OSError) -> None:
+        """Nobody knows what the node has been sent, of a defect: whoever waits hears of it, and
+        the node is out of sync."""
+        lost = [*filter(None, [self._under_way]), *self._waiting]
+        self._under_way, self._queued_bytes = None, 0
+        self._waiting.clear()
+        self.out_of_sync, self._is_fenced = str(error), False
+        for each in lost:
+            for caller in each.callers:
+                caller.failed(self.node, error)
+
     def _end(self) -> Item:
         item, self._under_way = self._under_way, None
         assert item is not None, "what is answered was sent"

@@ -10,15 +10,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from howdah import errors
+from howdah import defects, errors
+from howdah.daemons import NoThread
 from howdah.namenode.quorum.messages import Answer, Heartbeat, Request, Stamp
 from howdah.namenode.quorum.quorum import QuorumCall, Sending, Steps, Writer
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_PAUSE_S: Final = 1.0
+"""Behind a defect: the next turn may meet it again."""
 
 
 class Node(Protocol):
@@ -41,7 +45,7 @@ class Loggers:
         timeouts_s: Mapping[type[Request], float],
         clock_ms: Callable[[], int],
     ) -> None:
-        """The nodes belong to the loggers from here on."""
+        """The nodes belong to the loggers from here on. Raises NoThread; then they are closed."""
         assert set(nodes) == set(writer.nodes), "each node has a name that the writer knows"
         self._writer = writer
         self._nodes = dict(nodes)
@@ -56,7 +60,11 @@ class Loggers:
             thread = threading.Thread(
                 target=self._serve, args=(name,), name=f"journal node {name}", daemon=True
             )
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self.close()
+                raise NoThread(f"journal node {name}", error) from error
 
     def run(self, steps: Steps[T]) -> T:
         """Do all of `steps`, and wait for each call. Raises what they raise."""
@@ -120,26 +128,36 @@ class Loggers:
     def _serve(self, name: str) -> None:
         with self._lock:
             while not self._closed:
-                sending = self._writer.take(name, self._clock_ms())
-                if sending is None:
-                    self._sleep(name)
-                    continue
-                self._lock.release()
                 try:
-                    outcome = self._ask(self._nodes[name], sending)
-                finally:
-                    self._lock.acquire()
-                was_failing = self._writer.is_failing(name)
-                if isinstance(outcome, OSError):
-                    self._note(name, sending, outcome, was_failing=was_failing)
-                    self._writer.failed(sending, outcome, self._clock_ms())
-                else:
-                    if was_failing:
-                        log.info("journal node %s answers again", name)
-                    self._writer.answered(sending, outcome, self._clock_ms())
-                # An answer that decides nothing wakes nobody.
-                if self._awaited is None or self._awaited.is_decided:
+                    self._turn(name)
+                except Exception as error:  # noqa: BLE001 - without this thread the node is deaf
+                    defects.note(f"the writer of journal node {name}", error, "it is left out")
+                    why = errors.ProtocolViolation(f"{type(error).__name__}: {error}")
+                    self._writer.leave_out(name, why, self._clock_ms())
                     self._decided.notify_all()
+                    self._work[name].wait(_PAUSE_S)
+
+    def _turn(self, name: str) -> None:
+        sending = self._writer.take(name, self._clock_ms())
+        if sending is None:
+            self._sleep(name)
+            return
+        self._lock.release()
+        try:
+            outcome = self._ask(self._nodes[name], sending)
+        finally:
+            self._lock.acquire()
+        was_failing = self._writer.is_failing(name)
+        if isinstance(outcome, OSError):
+            self._note(name, sending, outcome, was_failing=was_failing)
+            self._writer.failed(sending, outcome, self._clock_ms())
+        else:
+            if was_failing:
+                log.info("journal node %s answers again", name)
+            self._writer.answered(sending, outcome, self._clock_ms())
+        # An answer that decides nothing wakes nobody.
+        if self._awaited is None or self._awaited.is_decided:
+            self._decided.notify_all()
 
     def _sleep(self, name: str) -> None:
         due_ms = self._writer.next_heartbeat_ms(name)

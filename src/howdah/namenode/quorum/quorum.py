@@ -214,6 +214,13 @@ class Writer:
             self._fenced[sending.node] = str(error)
         self._queues[sending.node].failed(error)
 
+    def leave_out(self, node: str, error: OSError, now_ms: int) -> None:
+        """What was done for a node failed on a defect: it takes part in the next segment."""
+        self._back.discard(node)
+        self._failing[node] = str(error)
+        self._pause_rejoin(node, now_ms)
+        self._queues[node].leave_out(error)
+
     @property
     def lost(self) -> str | None:
         """Why this writer is one no more, if so many nodes have refused it that no majority

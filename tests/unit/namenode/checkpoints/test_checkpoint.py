@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,26 @@ def test_a_defect_in_finishing_an_image_keeps_no_checkpoint_from_being_made(
     )
     (why,) = ended(checkpoints, running)
     assert "nobody foresaw this" in str(why)
+    assert not checkpoints.busy
+
+
+@pytest.mark.parametrize("status", [0, 1], ids=["it wrote an image", "it failed"])
+def test_whoever_waits_for_an_image_hears_that_there_is_no_thread_to_end_it(
+    checkpoints: Checkpoints, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = checkpoint._Running(20, 4711, 0, [], checkpoints.directories.images(), False)
+    running.status = status
+    running.told = checkpoint._written_by_child(
+        checkpoints, 20, os.getppid(), checkpoints.directories.images()
+    )
+
+    def no_thread(*args: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ThreadPoolExecutor, "submit", no_thread)
+        (why,) = ended(checkpoints, running)
+    assert ("no thread for the end of an image" if status == 0 else "process 4711") in str(why)
     assert not checkpoints.busy
 
 

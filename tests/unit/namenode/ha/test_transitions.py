@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,52 @@ def test_a_shared_log_that_lost_its_newest_segment_is_not_taken_over(pair: Pair,
         standby = pair.start("nn1" if who == "the log" else "nn0")
         with pytest.raises(errors.ServiceFailed, match=r"but it had reached 1 by seen_txid"):
             await become(standby, ACTIVE)
+
+    run(pair, scenario)
+
+
+def no_thread(*args: object, **options: object) -> Any:
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [(ThreadPoolExecutor, "submit"), (threading.Thread, "start")],
+    ids=["in the executor", "beside"],
+)
+@pytest.mark.req("FS-065", "FS-069")
+def test_who_finds_no_thread_to_take_over_stays_a_standby_and_gives_the_log_up(
+    pair: Pair, missing: tuple[type, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(pair: Pair) -> None:
+        first, second = pair.start("nn0"), pair.start("nn1")
+        with monkeypatch.context() as patched:
+            patched.setattr(*missing, no_thread)
+            with pytest.raises(errors.ServiceFailed, match="there is no thread for"):
+                await become(first, ACTIVE)
+        assert first.roles.state is STANDBY
+        assert not first.log_writer.is_open
+        await become(second, ACTIVE)
+        await mkdir(second, "/by-another")
+        await caught_up(first, second.core.last_txid)
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-052")
+def test_an_active_steps_down_where_there_is_no_thread(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(pair: Pair) -> None:
+        first, second = pair.start("nn0"), pair.start("nn1")
+        await become(first, ACTIVE)
+        await mkdir(first, "/a")
+        with monkeypatch.context() as patched:
+            patched.setattr(ThreadPoolExecutor, "submit", no_thread)
+            await become(first, STANDBY)
+        assert "no thread for the end of the log" in caplog.text
+        await become(second, ACTIVE)
+        assert second.core.namespace.find("/a") is not None
 
     run(pair, scenario)
 

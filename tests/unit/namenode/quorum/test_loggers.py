@@ -9,8 +9,9 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.daemons import NoThread
 from howdah.namenode.journal.journal import Batch
-from howdah.namenode.quorum import quorum_journal
+from howdah.namenode.quorum import loggers, quorum_journal
 from howdah.namenode.quorum.loggers import Node
 from howdah.namenode.quorum.messages import (
     Answer,
@@ -26,7 +27,7 @@ from howdah.namenode.quorum.messages import (
     Stamp,
     StartSegment,
 )
-from howdah.namenode.quorum.quorum import QuorumLost
+from howdah.namenode.quorum.quorum import QuorumLost, Sending, Writer
 from howdah.namenode.quorum.quorum_journal import QuorumJournal, take_over
 from howdah.namenode.quorum.settings import QuorumSettings
 from howdah.testing.waiting import wait_until
@@ -143,6 +144,75 @@ def test_a_defect_in_a_channel_counts_as_a_node_that_fails(
     assert "ZeroDivisionError" in str(journal.reports()[0].out_of_sync)
     assert "a failed at a request on a defect" in caplog.text
     journal.close()
+
+
+@pytest.mark.parametrize("step", ["take", "answered", "next_heartbeat_ms"])
+def test_a_defect_beside_a_channel_leaves_its_node_out_and_the_thread_goes_on(
+    nodes: dict[str, Scripted], step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loggers, "_PAUSE_S", 0.01)
+    journal = begun(taken_over(nodes))
+    original, failed = getattr(Writer, step), threading.Event()
+
+    def fail_once(writer: Writer, what: str | Sending, *more: object) -> object:
+        node = what if isinstance(what, str) else what.node
+        if node == "b" and not failed.is_set():
+            failed.set()
+            raise ZeroDivisionError("a bug")
+        return original(writer, what, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, step, fail_once)
+        journal.append(Batch(2, 1, b"edit"))
+        journal.make_durable()
+        wait_until(failed.is_set, 10, "it meets the defect")
+        wait_until(lambda: journal.reports()[1].out_of_sync, 10, "the node is left out")
+        wait_until(lambda: journal.wants_segment, 10, "it is heard of again")
+    journal.append(Batch(3, 1, b"edit"))
+    journal.end_segment(3)
+    journal.begin_segment(4)
+    journal.append(Batch(4, 1, b"start"))
+    journal.make_durable()
+    wait_until(lambda: journal.reports()[1].acknowledged_txid == 4, 10, "it takes part again")
+    journal.close()
+
+
+def test_whoever_waits_hears_of_a_defect_beside_a_majority(
+    nodes: dict[str, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = begun(taken_over(nodes))
+    original = Writer.answered
+
+    def fail(writer: Writer, sending: Sending, answer: Answer, now_ms: int) -> None:
+        if sending.node != "a":
+            raise ZeroDivisionError("a bug")
+        original(writer, sending, answer, now_ms)
+
+    monkeypatch.setattr(Writer, "answered", fail)
+    journal.append(Batch(2, 1, b"edit"))
+    with pytest.raises(QuorumLost, match="ZeroDivisionError: a bug"):
+        journal.make_durable()
+    journal.close()
+
+
+def test_without_threads_nobody_takes_over_and_the_nodes_are_given_up(
+    nodes: dict[str, Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, started = threading.Thread.start, []
+
+    def start(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        original(thread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(NoThread, match="no thread for journal node"):
+            taken_over(nodes)
+    assert all(node.closed for node in nodes.values())
+    started[0].join(10)
+    assert not started[0].is_alive()
 
 
 def test_closing_ends_a_call_that_waits(nodes: dict[str, Scripted]) -> None:
