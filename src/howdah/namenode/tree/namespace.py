@@ -108,7 +108,13 @@ class Namespace:
         """The edit that `apply` raised at. The tree may lie between two transactions."""
         self.truncations: Final[dict[int, tuple[str, int]]] = {}
         """Of files that were truncated lately, by inode id: the last client that did, and to which
-        length. Whoever has answered that client takes the entry out."""
+        length. Whoever has answered that client takes the entry out.
+
+        Edits fill it, so a standby has it, and a start has what comes behind its image. What is
+        in the image is forgotten, since Hadoop's image has no place for it: a truncation that was
+        made, saved in an image and not answered before the process ended is made again when its
+        client repeats the call to the process that starts from that image. What another client
+        appended between the two goes then, as it always does in Hadoop."""
         self.rolling_upgrade: Final = RollingUpgrade()
         self.caching: Final = CachePools()
         # Not used here; kept for whoever reads the next image.

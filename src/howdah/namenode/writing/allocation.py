@@ -38,8 +38,6 @@ from howdah.storage.edits import edits
 
 log = logging.getLogger(__name__)
 
-MOST_ABANDONED: Final = 10_000
-"""Files of which the block that was abandoned last is known."""
 FEW_REPLICAS_MS: Final = 60_000
 """The interval of log lines about blocks that get fewer replicas than expected."""
 
@@ -60,7 +58,6 @@ class Writing:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._few = Rarely(FEW_REPLICAS_MS)
-        self._abandoned: dict[int, int] = {}
 
     def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have
@@ -259,13 +256,18 @@ class Writing:
                 + (", and a snapshot has it" if pinned else "")
             )
         core.commit(edits.UpdateBlocksOp(file.path, edit_blocks(file.blocks[:-1])))
-        if len(self._abandoned) >= MOST_ABANDONED:
-            self._abandoned.clear()
-        self._abandoned[file.inode_id] = last.block_id
 
     def has_abandoned(self, file: File, block_id: int) -> bool:
-        """Whether the file's writer gave up this block last, as its last one."""
-        return self._abandoned.get(file.inode_id) == block_id
+        """Whether the file's writer gave up this block, as its last one. It was allocated, behind
+        the block with which the file ends now, and is no file's any more: nothing but
+        `abandon_block` takes a block from a file that is being written. So this outlives a
+        restart and a failover."""
+        namespace, last = self._core.namespace, file.last_block
+        return (
+            block_id not in namespace.blocks
+            and block_id <= namespace.last_block_id
+            and (last is None or last.block_id < block_id)
+        )
 
     def fsync(self, path: str, *, client_name: str, inode_id: int, last_bytes: int) -> None:
         """Note how long the block being written is known to be (XC-003).

@@ -15,8 +15,9 @@ To ask again for the same length is harmless while nobody else has written the f
 answer is false while the cut is under way, and true afterwards. Between the call and its
 repetition another client may have appended. The retry cache knows the calls that this
 namenode has answered. The log has no call ids for a truncation: of one that a namenode before
-has made it says client and length. A repeated call that may be that one is refused if the file
-has another length by now (`_check_repeated`), and the bytes that were appended stay.
+has made it says client and length (`Namespace.truncations`, which also says when it does not).
+A repeated call that may be that one is refused if the file has another length by now
+(`_check_repeated`), and the bytes that were appended stay.
 """
 
 from __future__ import annotations

@@ -404,6 +404,21 @@ def test_writer_closes_the_file_behind_the_block_that_it_abandoned(
     assert length_of(client, "/a") == BLOCK
 
 
+@pytest.mark.parametrize("from_image", [False, True], ids=["log", "image"])
+def test_writer_closes_the_file_behind_the_block_that_it_abandoned_before_a_failover(
+    client: Any, nodes: Nodes, from_image: bool
+) -> None:
+    client.create("/a")
+    last = client.add_block("/a")
+    client.fsync("/a", 7)
+    client.abandon("/a", last.b)
+    last.b.numBytes = 7
+    client.namenode = client.namenode.restarted(from_image=from_image)
+    client.namenode.core.safe_mode.leave()
+    assert client.complete("/a", last.b) is True
+    assert length_of(client, "/a") == 0
+
+
 def test_block_that_the_namenode_never_knew_does_not_close_a_file(
     client: Any, nodes: Nodes
 ) -> None:
