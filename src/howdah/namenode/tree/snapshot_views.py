@@ -9,11 +9,14 @@ Hadoop passes a snapshot id to the methods of its inodes; here a view has the id
 A view looks like the inode that it shows, and is made for one call. Its attributes are
 those at the time of the snapshot; its parent is a view, too. Views are not in the
 namespace, and nothing may be changed through them.
+
+A path into a snapshot leads through `/dir` as it was, too: its mode and ACL of then decide
+who may walk there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from howdah.namenode.inodes.features import Quota
@@ -79,10 +82,14 @@ class DotSnapshot(Directory):
 
     __slots__ = ("_children", "_source")
 
-    def __init__(self, source: Namespace, directory: Directory) -> None:
-        super().__init__(0, DOT_SNAPSHOT, directory.owner, directory.group, directory.mode, 0)
+    def __init__(
+        self, source: Namespace, directory: Directory, then: Version | None = None
+    ) -> None:
+        """`then` has the attributes that the directory had, if they are not those of now."""
+        state = directory if then is None else then
+        super().__init__(0, DOT_SNAPSHOT, state.owner, state.group, state.mode, 0)
         # The group's bits of the mode are its mask.
-        self.acl = directory.acl
+        self.acl = state.acl
         self.parent = directory
         self._source = source
         self._children: dict[str, INode] | None = None
@@ -190,7 +197,9 @@ class SnapshotFile(File):
         return traits, mtime_ms, atime_ms, self._length_bytes, features
 
 
-def _begin(view: INode, origin: INode, version: Version | None, parent: Directory) -> None:
+def _begin(
+    view: INode, origin: INode, version: Version | None, parent: Directory | None
+) -> None:
     state = origin if version is None else version
     view.owner = state.owner
     view.group = state.group
@@ -252,9 +261,23 @@ def view_trail(source: Namespace, components: list[str]) -> list[INode | None] |
     directory = trail[-1]
     if not isinstance(directory, Directory) or directory.inode_id not in source.snapshots.roots:
         return None
-    node: INode | None = DotSnapshot(source, directory)
+    then = _version_then(source.snapshots, directory, components[at + 1 : at + 2])
+    if then is not None:
+        passed = Directory(directory.inode_id, directory.name, "", "", 0, 0)
+        _begin(passed, directory, then, directory.parent)
+        trail[at] = passed
+    node: INode | None = DotSnapshot(source, directory, then)
     trail.append(node)
     for name in components[at + 1 :]:
         node = node.child(name) if isinstance(node, SnapshotDirectory | DotSnapshot) else None
         trail.append(node)
     return trail
+
+
+def _version_then(
+    snapshots: Snapshots, directory: Directory, names: Sequence[str]
+) -> Version | None:
+    """The directory's attributes at its snapshot of the first of `names`; None if it has no such
+    snapshot, or they are what they were."""
+    snapshot = snapshots.roots[directory.inode_id].named(names[0]) if names else None
+    return None if snapshot is None else snapshots.version(directory, snapshot.snapshot_id)

@@ -311,8 +311,38 @@ def test_whom_an_acl_lets_into_a_directory_it_lets_into_its_snapshots(
     with pytest.raises(errors.AccessDenied):
         bob.names("/d/.snapshot/s0/sub")
     snap.call("removeAcl", types_pb2.RemoveAclRequestProto(src="/d"))
+    for path in ("/d", "/d/.snapshot"):
+        with pytest.raises(errors.AccessDenied):
+            bob.names(path)
+    # What a snapshot shows has the attributes of its time, and so has the directory above.
+    assert bob.names("/d/.snapshot/s1/sub") == ["f"]
+
+
+def test_mode_of_then_says_who_walks_into_a_snapshot(snap: Any, client_of: Any) -> None:
+    bob = client_of("bob")
+    create(snap, "/d", "s1")
+    snap.chmod("/d", 0o700)
+    create(snap, "/d", "s2")
+    assert bob.names("/d/.snapshot/s1") == ["sub"]
+    assert bob.status("/d/.snapshot/s1/sub/f").length == 150
     with pytest.raises(errors.AccessDenied):
-        bob.names("/d/.snapshot/s1/sub")
+        bob.exists("/d/.snapshot/none")
+    snap.chmod("/d", 0o755)
+    assert bob.names("/d/.snapshot/s1/sub") == ["f"]
+    for path in ("/d/.snapshot/s2", "/d/.snapshot/s2/sub", "/d/.snapshot/s2/sub/f"):
+        with pytest.raises(errors.AccessDenied):
+            bob.names(path)
+
+
+def test_root_of_a_snapshot_of_the_root_has_its_mode_of_then(snap: Any, client_of: Any) -> None:
+    bob = client_of("bob")
+    disallow(snap, "/d")
+    allow(snap, "/")
+    create(snap, "/", "s1")
+    snap.chmod("/", 0o700)
+    assert bob.names("/.snapshot/s1/d/sub") == ["f"]
+    with pytest.raises(errors.AccessDenied):
+        bob.names("/d/sub")
 
 
 def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
