@@ -67,7 +67,8 @@ DFS_HA_AUTOMATIC_FAILOVER_ENABLED = boolean(
 DFS_HA_NN_NOT_BECOME_ACTIVE_IN_SAFEMODE = boolean(
     "dfs.ha.nn.not-become-active-in-safemode",
     False,
-    "Whether a namenode in safe mode refuses to become active.",
+    "Whether a namenode in safe mode refuses to become active or an observer, and says that it is "
+    "not well.",
 )
 DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION = boolean(
     "dfs.namenode.get-blocks.check.operation",

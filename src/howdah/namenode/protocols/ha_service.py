@@ -89,7 +89,12 @@ class HAService:
         """Raises HealthCheckFailed."""
         self._check(caller, "ask for the health of the namenode")
         if self._changes is not None:
-            trouble = self._trouble() or self._safe_mode_trouble()
+            trouble = self._trouble()
+            if not trouble and self._safe_mode_trouble():
+                trouble = (
+                    "The NameNode is configured to report UNHEALTHY to ZKFC in Safemode. "
+                    + self._core.safe_mode.status()
+                )
             if trouble:
                 raise errors.HealthCheckFailed(trouble)
         return pb.MonitorHealthResponseProto()
@@ -125,8 +130,7 @@ class HAService:
         changes = self._ordered(request.reqInfo, caller, "become active")
         if self._ha_state() == "OBSERVER":
             raise errors.ServiceFailed("Cannot transition from 'observer' to 'active'")
-        if self._ha_state() != "ACTIVE" and self._safe_mode_trouble():
-            raise errors.ServiceFailed(self._safe_mode_trouble())
+        self._check_safe_mode("ACTIVE")
         return self._change(changes, "ACTIVE", pb.TransitionToActiveResponseProto())
 
     def transition_to_standby(
@@ -141,7 +145,14 @@ class HAService:
         changes = self._ordered(request.reqInfo, caller, "become an observer")
         if self._ha_state() == "ACTIVE":
             raise errors.ServiceFailed("Cannot transition from 'active' to 'observer'")
+        self._check_safe_mode("OBSERVER")
         return self._change(changes, "OBSERVER", pb.TransitionToObserverResponseProto())
+
+    def _check_safe_mode(self, wanted: str) -> None:
+        """Raises ServiceFailed where safe mode hinders this namenode from taking the role."""
+        if self._ha_state() != wanted and self._safe_mode_trouble():
+            status = self._core.safe_mode.status()
+            raise errors.ServiceFailed(f"NameNode still not leave safemode: {status}")
 
     def _ordered(
         self, info: pb.HAStateChangeRequestInfoProto, caller: Caller, what: str

@@ -164,13 +164,22 @@ def test_safe_mode_hinders_only_if_it_is_to() -> None:
         assert world.status().readyToBecomeActive is not hinders
         if not hinders:
             world.check_health()
+            world.order("OBSERVER", USER)
+            world.order("STANDBY", USER)
             world.order("ACTIVE", USER)
             continue
         assert "The NameNode is in safemode" in world.status().notReadyReason
-        with pytest.raises(errors.HealthCheckFailed, match="safemode"):
+        configured = "The NameNode is configured to report UNHEALTHY to ZKFC in Safemode."
+        with pytest.raises(errors.HealthCheckFailed, match=configured):
             world.check_health()
-        with pytest.raises(errors.ServiceFailed, match="safemode"):
-            world.order("ACTIVE", USER)
+        for state in ("ACTIVE", "OBSERVER"):
+            with pytest.raises(errors.ServiceFailed, match="NameNode still not leave safemode"):
+                world.order(state, USER)
+        world.order("STANDBY", USER)
+        for state in ("ACTIVE", "OBSERVER"):
+            # One that is it already changes nothing.
+            world.state = state
+            world.order(state, USER)
 
 
 @pytest.mark.req("FS-067")
