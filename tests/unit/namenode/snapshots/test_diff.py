@@ -99,6 +99,17 @@ def test_report_up_to_now_has_what_happened_since(snap: Any) -> None:
     assert lines(snap, "/d", "s1", "s1") == []
 
 
+@pytest.mark.parametrize("path", ["/d", "/d/sub"])
+@pytest.mark.parametrize(("old", "new"), [("s9", "s9"), ("s9", ""), ("", "s9"), ("s1", "s9")])
+def test_snapshot_that_is_not_there_is_compared_with_nothing(
+    snap: Any, path: str, old: str, new: str
+) -> None:
+    with pytest.raises(
+        errors.SnapshotError, match="Cannot find the snapshot of directory /d with name s9"
+    ):
+        lines(snap, path, old, new)
+
+
 def test_report_stays_the_same_when_what_was_moved_is_moved_again(snap: Any) -> None:
     snap.mkdirs("/d/between")
     snap.rename("/d/deeper", "/d/between/x")

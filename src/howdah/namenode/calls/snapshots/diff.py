@@ -75,9 +75,9 @@ class SnapshotDiffCalls:
         if is_root and old == new and found.inode.inode_id not in core.namespace.snapshots.roots:
             return [], True  # As of every directory that may have snapshots.
         root = self._root_of(found.path, found.inode)
-        if old == new:
-            return [], True
         from_id, to_id = (self._state(root, name) for name in (old, new))
+        if from_id == to_id:
+            return [], True
         self._check_readable(caller, found.path, root, old, new)
         earlier, later = sorted((from_id, to_id))
         key = (found.inode.inode_id, earlier, later)
