@@ -92,9 +92,9 @@ class PipelineCalls:
         """The open block goes on under a new stamp, on these storages alone."""
         core = self._core
         core.safe_mode.check("Pipeline not updated")
-        if not targets:
-            raise errors.RemoteError(f"Update pipeline of blk_{old.block_id}: it has no datanodes")
         file, block = self._open_block(client_name, old)
+        if not targets:
+            raise errors.RemoteError(f"Update pipeline of {block.name}: it has no datanodes")
         if new.block_id != block.block_id or not (
             block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
         ):
@@ -131,6 +131,11 @@ class PipelineCalls:
         if block.state is BlockState.COMPLETE:
             raise settled
         file = self._core.namespace.file_of(block)
+        if not self._core.namespace.is_attached(file):
+            # A snapshot shows it still.
+            raise errors.RemoteError(
+                f"The file {name} belonged to does not exist or it is not under construction."
+            )
         if file.writer is not None and file.writer != client_name:
             raise errors.LeaseExpired(
                 f"Lease mismatch: {name} is accessed by a non lease holder {client_name}"

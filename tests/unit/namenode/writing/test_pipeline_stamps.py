@@ -143,6 +143,25 @@ def test_pipeline_of_a_block_of_final_length_cannot_change(
         )
 
 
+@pytest.mark.parametrize("targets", [0, 1])
+def test_pipeline_of_a_deleted_file_that_a_snapshot_shows_cannot_change(
+    client: Any, nodes: Nodes, targets: int
+) -> None:
+    client.create("/a")
+    block = client.add_block("/a").b
+    synced = pb.FsyncRequestProto(src="/a", client=client.name, lastBlockLength=4)
+    client.call("fsync", synced)
+    client.call("allowSnapshot", pb.AllowSnapshotRequestProto(snapshotRoot="/"))
+    client.call("createSnapshot", pb.CreateSnapshotRequestProto(snapshotRoot="/"))
+    new = named_anew(block, stamped(client, block).b.generationStamp, 4)
+    client.delete("/a")
+    words = "belonged to does not exist or it is not under construction"
+    with pytest.raises(errors.RemoteError, match=words):
+        update(client, block, new, nodes[:targets])
+    with pytest.raises(errors.RemoteError, match=words):
+        stamped(client, block)
+
+
 def test_only_the_writer_gets_a_new_stamp(client_of: Any, nodes: Nodes) -> None:
     first, second = client_of(), client_of()
     first.create("/a")
