@@ -27,6 +27,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.ha.ServiceFailedException;
 import org.apache.hadoop.hdfs.client.BlockReportOptions;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
@@ -61,6 +62,7 @@ public class MiniDFSCluster implements AutoCloseable {
   private static final String GROUP_MAPPING = "hadoop.security.group.mapping";
   private static final String KEPT_CONNECTION = "ipc.client.connection.maxidletime";
   private static final int KEPT_CONNECTION_MS = 100;
+  private static final String REFUSED = "Operation failed: ";
 
   static {
     // As Hadoop's does: some suites take it for granted.
@@ -143,6 +145,7 @@ public class MiniDFSCluster implements AutoCloseable {
     nameservice = wanted.nameservice;
     ids = wanted.ids;
     if (nameservice != null) {
+      conf.set("dfs.nameservices", nameservice);
       conf.set("dfs.ha.namenodes." + nameservice, String.join(",", wanted.ids));
       for (int index = 0; index < uris.size(); index++) {
         String suffix = "." + nameservice + "." + wanted.ids.get(index);
@@ -224,7 +227,9 @@ public class MiniDFSCluster implements AutoCloseable {
           && !name.equals(GROUP_MAPPING)
           // As the cluster before had it, without datanodes.
           && !(name.equals("dfs.replication") && entry.getValue().equals("0"))
-          && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")) {
+          && !name.matches(".*(address|\\.dirs?|defaultFS|contract\\..*)")
+          // As the cluster before had them.
+          && !name.matches("dfs\\.(nameservices|ha\\.namenodes\\..*|.*address\\..*)")) {
         values.put(name, entry.getValue());
       }
     }
@@ -506,16 +511,30 @@ public class MiniDFSCluster implements AutoCloseable {
     return getNameNodeInfos();
   }
 
-  public void transitionToActive(int index) {
-    tell("active", nameOf(index));
+  public void transitionToActive(int index) throws ServiceFailedException {
+    transition("active", index);
   }
 
-  public void transitionToStandby(int index) {
-    tell("standby", nameOf(index));
+  public void transitionToStandby(int index) throws ServiceFailedException {
+    transition("standby", index);
   }
 
-  public void transitionToObserver(int index) {
-    tell("observer", nameOf(index));
+  public void transitionToObserver(int index) throws ServiceFailedException {
+    transition("observer", index);
+  }
+
+  /** A namenode that refuses says why, as the command of administrators has it. */
+  private void transition(String state, int index) throws ServiceFailedException {
+    try {
+      tell(state, nameOf(index));
+    } catch (IllegalStateException error) {
+      String said = error.getMessage();
+      int refusal = said.indexOf(REFUSED);
+      if (refusal < 0) {
+        throw error;
+      }
+      throw new ServiceFailedException(said.substring(refusal + REFUSED.length()).trim());
+    }
   }
 
   // Where it is.

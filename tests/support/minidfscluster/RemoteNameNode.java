@@ -8,6 +8,7 @@ import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.mock;
 
 import java.io.IOException;
+import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
@@ -149,6 +150,13 @@ public class RemoteNameNode {
             new Class<?>[] {NamenodeProtocols.class},
             (proxy, method, arguments) -> {
               Class<?> protocol = method.getDeclaringClass();
+              for (int index = 0; arguments != null && index < arguments.length; index++) {
+                if (arguments[index] == null && method.getParameterTypes()[index].isArray()) {
+                  // No message says which of both it is.
+                  Class<?> of = method.getParameterTypes()[index].getComponentType();
+                  arguments[index] = Array.newInstance(of, 0);
+                }
+              }
               try (DistributedFileSystem fs = connect.connect()) {
                 if (protocol.isAssignableFrom(ClientProtocol.class)) {
                   return method.invoke(fs.getClient().getNamenode(), arguments);

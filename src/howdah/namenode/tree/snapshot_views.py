@@ -197,9 +197,7 @@ class SnapshotFile(File):
         return traits, mtime_ms, atime_ms, self._length_bytes, features
 
 
-def _begin(
-    view: INode, origin: INode, version: Version | None, parent: Directory | None
-) -> None:
+def _begin(view: INode, origin: INode, version: Version | None, parent: Directory | None) -> None:
     state = origin if version is None else version
     view.owner = state.owner
     view.group = state.group

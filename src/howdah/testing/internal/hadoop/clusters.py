@@ -6,7 +6,8 @@ JSON object a line, each answered by one: `{"call": "start", "conf": {...},
 "cluster": 1, "server": "datanode0"}` by `{}`, and what fails by `{"error": ...}`.
 
 Starting a cluster takes a second, and there are many tests. So one that is closed
-as it was started is kept, and handed out again, emptied, to who wants the like.
+as it was started is kept, and handed out again, emptied, to who wants the like. One with several
+namenodes is not: all of them begin as standbys, as Hadoop's do.
 
 Those that are to answer HTTP over TLS (`dfs.http.policy`) all have the certificates of `tls_dir`,
 where Java's tests find whom to believe.
@@ -19,13 +20,14 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from howdah.errors import HowdahError, IllegalArgument
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local import certificates
 from howdah.local.layout import role_of
 from howdah.local.ports import datanode_hosts
@@ -85,7 +87,9 @@ class _Lent:
 
     cluster: MiniCluster
     wanted: Wanted
-    is_whole: bool = True
+    began_with: list[tuple[object, ...]]
+    """The `_traits` of each namespace."""
+    is_whole: bool
 
 
 class ClusterServer:
@@ -194,23 +198,26 @@ class ClusterServer:
                 directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
                 if wanted.https:
                     self._lay_certificates(directory)
-            lent = _Lent(
-                MiniCluster(
-                    datanodes=wanted.datanodes or 1,
-                    racks=wanted.racks,
-                    volumes=wanted.volumes,
-                    nameservices=wanted.nameservices,
-                    conf={**self._conf, **dict(wanted.conf), **wanted.of_several},
-                    dir=directory,
-                    namenodes=wanted.namenodes,
-                    https=wanted.https,
-                ),
-                wanted,
+            cluster = MiniCluster(
+                datanodes=wanted.datanodes or 1,
+                racks=wanted.racks,
+                volumes=wanted.volumes,
+                nameservices=wanted.nameservices,
+                conf={**self._conf, **dict(wanted.conf), **wanted.of_several},
+                dir=directory,
+                namenodes=wanted.namenodes,
+                https=wanted.https,
             )
             if not wanted.datanodes:
-                lent.cluster.stop("datanode0")
+                cluster.stop("datanode0")
                 if wanted.namenodes == 1:
-                    lent.cluster.restart("namenode")
+                    cluster.restart("namenode")
+            is_whole = wanted.namenodes == 1
+            began_with = _traits(cluster, wanted) if is_whole else []
+            for name, state in cluster.ha_states().items():
+                if state == "active" and not keeps_data:
+                    _bring(cluster, name, "standby")
+            lent = _Lent(cluster, wanted, began_with, is_whole)
         self._ids += 1
         self._lent[self._ids] = lent
         cluster = lent.cluster
@@ -317,14 +324,37 @@ def _uri(scheme: str, address: str | None) -> str:
 
 
 def _is_emptied(lent: _Lent) -> bool:
-    """False where that cannot be done: there are snapshots."""
-    nameservices: Sequence[str | None] = lent.wanted.nameservices or [None]
+    """False where that cannot be done: there are snapshots, or more was changed than files."""
     try:
-        for nameservice in nameservices:
-            with lent.cluster.connect(nameservice=nameservice) as fs:
+        for fs in _connected(lent.cluster, lent.wanted):
+            with fs:
                 for status in fs.list_status("/"):
                     fs.delete(status.path, recursive=True)
                 fs.set_permission("/", 0o755)
+        return _traits(lent.cluster, lent.wanted) == lent.began_with
     except HowdahError:
         return False
-    return True
+
+
+def _connected(cluster: MiniCluster, wanted: Wanted) -> Iterator[HdfsFileSystem]:
+    """Each of its namespaces."""
+    nameservices: Sequence[str | None] = wanted.nameservices or [None]
+    for nameservice in nameservices:
+        yield cluster.connect(nameservice=nameservice)
+
+
+def _traits(cluster: MiniCluster, wanted: Wanted) -> list[tuple[object, ...]]:
+    """Of each namespace, what is left of it without its files."""
+    found: list[tuple[object, ...]] = []
+    for fs in _connected(cluster, wanted):
+        with fs:
+            root, quotas = fs.get_file_status("/"), fs.quota_usage("/")
+            found.append(
+                (
+                    *(root.owner, root.group, root.permission, fs.get_acl_status("/")),
+                    *(fs.get_xattrs("/"), fs.get_storage_policy("/").name),
+                    *(quotas.quota, quotas.space_quota, quotas.type_quotas),
+                    *(fs.list_snapshottable_directories(), fs.list_cache_pools()),
+                )
+            )
+    return found
