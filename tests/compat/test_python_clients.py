@@ -1,4 +1,4 @@
-"""Python libraries on the fsspec face: the table "What works how" of docs/python.md.
+"""Python libraries on the fsspec face: the table "Libraries" of docs/python.md.
 
 A library that is not installed is skipped by name: Ray, HuggingFace datasets, MLflow,
 duckdb and dask are too large for every environment of a developer.
