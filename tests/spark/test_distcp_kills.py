@@ -84,8 +84,16 @@ def submit(
 ) -> subprocess.Popen[bytes]:
     limit = ("-bandwidth", "1") if slowly else ()
     return cluster.submit(
-        *("distcp", "--master", cluster.master, "--json", "-m", "4", *limit, *options),
-        *(ground.uri("src"), ground.uri(target)),
+        "distcp",
+        "--master",
+        cluster.master,
+        "--json",
+        "-m",
+        "4",
+        *limit,
+        *options,
+        ground.uri("src"),
+        ground.uri(target),
     )
 
 
@@ -227,7 +235,11 @@ def run_with(
     cluster: SparkCluster, ground: Any, python: Path
 ) -> tuple[int, str, subprocess.Popen[bytes]]:
     driver = cluster.submit(
-        *("distcp", "--master", cluster.master, ground.uri("src"), ground.uri("dst")),
+        "distcp",
+        "--master",
+        cluster.master,
+        ground.uri("src"),
+        ground.uri("dst"),
         settings={
             "PYSPARK_PYTHON": str(python),
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -272,7 +284,7 @@ def test_master_that_is_not_there_is_said_in_a_line(
 ) -> None:
     ground.make("src", {"a": b"1"})
     code, log = spark_cluster.run(
-        *("distcp", "--master", "spark://127.0.0.1:1", ground.uri("src"), ground.uri("dst"))
+        "distcp", "--master", "spark://127.0.0.1:1", ground.uri("src"), ground.uri("dst")
     )
     assert code == 25
     assert "howdah distcp: there is no Spark at spark://127.0.0.1:1: " in log

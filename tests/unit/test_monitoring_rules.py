@@ -61,7 +61,19 @@ def served() -> Samples:
     top = TopUsers([60_000], 10, 10)
     top.add(0, {"create": {"ann": 1}})
     status = NamenodeStatus(
-        *("1", "CID", "BP", False, "", 1, 1, 1, 1, 0, 0, 0, 0),
+        "1",
+        "CID",
+        "BP",
+        False,
+        "",
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
         edits_directories=[
             EditsDirectoryStatus("/a", True, "", [JournalNodeStatus("jn", 1, "")]),
         ],
@@ -95,8 +107,19 @@ def sight() -> Sight:
     own = Target("ns", "nn1", ("h", 1), 2, True, None)
     standing = Standing("", False, "")
     return Sight(
-        *(own, (own,), Position.OUT, False, None, "", 0),
-        *(standing, Checked(), Counts(), None, 0, 0),
+        own,
+        (own,),
+        Position.OUT,
+        False,
+        None,
+        "",
+        0,
+        standing,
+        Checked(),
+        Counts(),
+        None,
+        0,
+        0,
     )
 
 

@@ -72,38 +72,44 @@ def _arguments() -> Arguments:
         prog="howdah oev", description="Show an edit log as XML, count it, or make one from XML."
     )
     parser.add_argument(
-        *("-i", "--inputFilename"),
+        "-i",
+        "--inputFilename",
         dest="input",
         required=True,
         metavar="FILE",
         help="an edit log; with the suffix .xml (in any case) one that was shown as XML",
     )
     parser.add_argument(
-        *("-o", "--outputFilename"),
+        "-o",
+        "--outputFilename",
         dest="output",
         required=True,
         metavar="FILE",
         help="written over if it is there",
     )
     parser.add_argument(
-        *("-p", "--processor"),
+        "-p",
+        "--processor",
         default="xml",
         choices=("binary", "xml", "stats"),
         type=str.lower,
         help="what to make of it: xml (the default), binary (from XML), or stats, which counts",
     )
     parser.add_argument(
-        *("-f", "--fix-txids"),
+        "-f",
+        "--fix-txids",
         action="store_true",
         help="number the transactions anew, without gaps",
     )
     parser.add_argument(
-        *("-r", "--recover"),
+        "-r",
+        "--recover",
         action="store_true",
         help="pass over damaged parts of a binary log, and say where they are",
     )
     parser.add_argument(
-        *("-v", "--verbose"),
+        "-v",
+        "--verbose",
         action="store_true",
         help="name both files, and write the output to the screen too",
     )

@@ -82,21 +82,24 @@ def _arguments() -> Arguments:
     )
     add = parser.add_argument
     add(
-        *("-i", "--inputFile"),
+        "-i",
+        "--inputFile",
         dest="input",
         required=True,
         metavar="FILE",
         help="an image; for ReverseXML what the processor XML made of one",
     )
     add(
-        *("-o", "--outputFile"),
+        "-o",
+        "--outputFile",
         dest="output",
         default=_STDOUT,
         metavar="FILE",
         help="written over if it is there (default: the screen)",
     )
     add(
-        *("-p", "--processor"),
+        "-p",
+        "--processor",
         default="Web",
         metavar="PROCESSOR",
         help=f"what to make of it: {', '.join(_PROCESSORS)} (default: Web)",
@@ -133,12 +136,14 @@ def _arguments() -> Arguments:
     add("-sp", dest="storage_policy", action="store_true", help="Delimited: a column more")
     add("-ec", dest="erasure_coding", action="store_true", help="Delimited: a column more")
     add(
-        *("-t", "--temp"),
+        "-t",
+        "--temp",
         metavar="DIRECTORY",
         help="keep where inodes are there, not in memory; must not exist",
     )
     add(
-        *("-m", "--multiThread"),
+        "-m",
+        "--multiThread",
         dest="threads",
         type=int,
         default=1,

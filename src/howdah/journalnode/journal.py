@@ -122,7 +122,8 @@ class Journal:
         log.warning(
             "%s takes the place of a journal that was lost: epoch %d is promised, and it has no "
             "vote until a writer begins a segment here",
-            *(self.root, epoch),
+            self.root,
+            epoch,
         )
         with self._lock, self._naming():
             upgrading.check_free(self._storage, force=False)
@@ -193,7 +194,7 @@ class Journal:
             known = self._known_of(segment.first_txid)
         for fetch in fetches:
             self._fetch(acceptor, fetch, known, plan.writes[len(before) + 1 :])
-        log.info("journal %s has accepted %s in epoch %d", *(self.journal_id, segment, info.epoch))
+        log.info("journal %s has accepted %s in epoch %d", self.journal_id, segment, info.epoch)
 
     def _fetch(
         self, acceptor: Acceptor, fetch: Fetch, known: object, behind: tuple[Write, ...]
@@ -450,7 +451,9 @@ class Journal:
             case Append():
                 self._count(write)
                 self._cache.add(
-                    *(write.first_txid, record_offsets, write.records),
+                    write.first_txid,
+                    record_offsets,
+                    write.records,
                     self._storage.layout_version,
                 )
             case Replace() | Discard():
@@ -478,7 +481,7 @@ class Journal:
                 state = self._storage.load(self._suspect_txid)
             self._suspect_txid = None
             self._acceptor = Acceptor(
-                *(state, self._clock_ms(), self.journal_id), may_reopen=self._may_reopen
+                state, self._clock_ms(), self.journal_id, may_reopen=self._may_reopen
             )
         return self._acceptor
 

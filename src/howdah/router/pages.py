@@ -132,8 +132,11 @@ class Pages:
         return [
             *passing_on(self._nameservices.figures, connected, rates, now_ns),
             *state_store(
-                *(times, len(core.table.entries), len(self._nameservices.disabled)),
-                *(rates, now_ns),
+                times,
+                len(core.table.entries),
+                len(self._nameservices.disabled),
+                rates,
+                now_ns,
             ),
             client_activity(methods, self._rpc.figures.values()),
             {

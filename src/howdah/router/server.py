@@ -112,7 +112,9 @@ class Router:
             max_frame_bytes=settings.max_frame_bytes,
         )
         admin = RouterAdmin(
-            *(self.core, self._store, self.reload),
+            self.core,
+            self._store,
+            self.reload,
             permissions=settings.permissions,
             groups=groups_from(conf),
             reload_proxy_users=self._read_proxy_users,
@@ -123,8 +125,13 @@ class Router:
             max_frame_bytes=settings.max_frame_bytes,
         )
         self._pages = Pages(
-            *(self.core, self.nameservices, self._rpc, conf),
-            *(asyncio.get_running_loop(), self._connections, self._store.figures),
+            self.core,
+            self.nameservices,
+            self._rpc,
+            conf,
+            asyncio.get_running_loop(),
+            self._connections,
+            self._store.figures,
         )
         self._http = HttpServer(
             self._pages.answer,
@@ -253,7 +260,8 @@ class Router:
         except OSError as error:
             log.error(
                 "the state store in %s cannot be read: %s; the mount table stays as it was",
-                *(self._store.place, error),
+                self._store.place,
+                error,
             )
             limit_s = self._settings.safe_mode_after_s
             silent_s = asyncio.get_running_loop().time() - self._read_at_s
@@ -278,7 +286,10 @@ class Router:
                 known = self.core.usage.setdefault(source, Usage())
                 log.warning(
                     "what %s uses cannot be asked: %s; it counts as %d names, %d bytes",
-                    *(source, error, known.names, known.space_bytes),
+                    source,
+                    error,
+                    known.names,
+                    known.space_bytes,
                 )
 
 
@@ -310,7 +321,9 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
             log.warning("%s", warning)
         log.info(
             "serving %d mount points of %s at hdfs://%s:%d",
-            *(len(router.core.table.entries), ", ".join(router.nameservices.members), *rpc),
+            len(router.core.table.entries),
+            ", ".join(router.nameservices.members),
+            *rpc,
         )
         if ready_file is not None:
             ready = {

@@ -173,7 +173,8 @@ class ThreadedRpcServer:
         if not self._make_room():
             log.warning(
                 "%d RPC connections are at work; that of %s is refused",
-                *(self._max_connections, connection.address),
+                self._max_connections,
+                connection.address,
             )
             connection.sock.close()
             return
@@ -187,7 +188,8 @@ class ThreadedRpcServer:
         except RuntimeError as error:
             log.error(
                 "no thread for the RPC connection of %s, which is closed: %s",
-                *(connection.address, error),
+                connection.address,
+                error,
             )
             self._forget(connection)
 
@@ -264,7 +266,8 @@ class ThreadedRpcServer:
             else:
                 log.warning(
                     "connection from %s did not say who is calling within %g s",
-                    *(address, self._handshake_timeout_s),
+                    address,
+                    self._handshake_timeout_s,
                 )
         except OSError as error:
             log.debug("connection from %s broke: %s", address, error)

@@ -443,8 +443,14 @@ class InMemoryNamenode:
         try:
             answer = self._registry.dispatch(
                 Call(
-                    *(call_id, client_id, retry_count, protocol, 1, method),
-                    *(request.SerializeToString(), user),
+                    call_id,
+                    client_id,
+                    retry_count,
+                    protocol,
+                    1,
+                    method,
+                    request.SerializeToString(),
+                    user,
                 ),
                 _whence(request) if address is None else address,
             )

@@ -37,5 +37,9 @@ class Foreign:
         log.warning(
             "%.100r came with a trace's context that is ignored, and is served without it: %s "
             "(%d bytes, beginning with %r; %d since the last such line)",
-            *(what, why, len(data), data[:_SHOWN_BYTES], count),
+            what,
+            why,
+            len(data),
+            data[:_SHOWN_BYTES],
+            count,
         )

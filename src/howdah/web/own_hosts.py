@@ -68,7 +68,8 @@ class OwnHosts:
                 log.warning(
                     "a request for the host %.200r is refused, which is no name of this machine. "
                     "If it is one, as behind a proxy, name it in %s",
-                    *(header, keys.HOWDAH_HTTP_HOSTS.name),
+                    header,
+                    keys.HOWDAH_HTTP_HOSTS.name,
                 )
             return is_allowed
 

@@ -171,7 +171,8 @@ class _Unsent:
                 slowest = next(iter(self._sizes))
                 log.warning(
                     "%s is dropped: it has not read its %d bytes, and others want as many",
-                    *(slowest.peer, self._sizes.pop(slowest)),
+                    slowest.peer,
+                    self._sizes.pop(slowest),
                 )
                 slowest.break_off()
             self._sizes[channel] = size_bytes

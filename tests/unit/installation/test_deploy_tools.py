@@ -103,8 +103,12 @@ def test_a_container_runs_as_a_number() -> None:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_units_are_restricted(unit: Path) -> None:
     done = run(
-        *(program("systemd-analyze"), "security", "--offline=true", "--no-pager"),
-        *(f"--threshold={MOST_EXPOSED}", unit),
+        program("systemd-analyze"),
+        "security",
+        "--offline=true",
+        "--no-pager",
+        f"--threshold={MOST_EXPOSED}",
+        unit,
     )
     if "unrecognized option" in done.stderr:
         pytest.skip("this systemd-analyze judges no files")
@@ -145,8 +149,15 @@ def test_expressions_of_alerts_and_of_the_dashboard_are_promql() -> None:
 def test_wheels_are_made_for_one_python_each_system() -> None:
     pytest.importorskip("cibuildwheel")
     done = run(
-        *(sys.executable, "-m", "cibuildwheel", "--print-build-identifiers"),
-        *("--platform", "linux", "--archs", "x86_64", ROOT),
+        sys.executable,
+        "-m",
+        "cibuildwheel",
+        "--print-build-identifiers",
+        "--platform",
+        "linux",
+        "--archs",
+        "x86_64",
+        ROOT,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["cp311-manylinux_x86_64", "cp311-musllinux_x86_64"]

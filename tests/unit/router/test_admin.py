@@ -61,7 +61,7 @@ class Scene:
 
     def ask(self, method: str, request: Any, user: str) -> Any:
         async def made() -> Any:
-            call = Call(*(1, b"c" * 16, 0, PROTOCOL, 1, method, request.SerializeToString(), user))
+            call = Call(1, b"c" * 16, 0, PROTOCOL, 1, method, request.SerializeToString(), user)
             answer = Registry([self.admin.service()], lambda *call: None).dispatch(call, "::1")
             assert isinstance(answer, Deferred)
             done = asyncio.get_running_loop().create_future()

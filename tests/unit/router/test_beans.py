@@ -27,7 +27,10 @@ from howdah.web.pages.cluster import Member
 pytestmark = pytest.mark.req("FS-260")
 
 EAST = Namenode(
-    *("east", "nn1", ("10.0.0.1", 8020), State.ACTIVE),
+    "east",
+    "nn1",
+    ("10.0.0.1", 8020),
+    State.ACTIVE,
     contact_s=97.0,
     block_pool="BP-1",
     cluster="CID",

@@ -206,7 +206,7 @@ def test_a_refusal_names_the_server_that_should_be_there() -> None:
     client = RpcClient(address, DATANODE_PROTOCOL, user="anna")
     with pytest.raises(Refused, match=r"is the datanode up, and is this its IPC port\?"):
         client.call(
-            *("getDatanodeInfo", dn.GetDatanodeInfoRequestProto()), dn.GetDatanodeInfoResponseProto
+            "getDatanodeInfo", dn.GetDatanodeInfoRequestProto(), dn.GetDatanodeInfoResponseProto
         )
 
 

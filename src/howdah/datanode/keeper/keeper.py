@@ -278,8 +278,15 @@ class Keeper:
         )
         self._namenodes = self._nameservices.states
         self._pages.facts = lambda: facts(
-            *(self._inventory, gauges, self._settings.memory_bytes, self._uuid, self._name()),
-            *(self._namenodes(), self._cached.of_pool, self._scanners, self._slow),
+            self._inventory,
+            gauges,
+            self._settings.memory_bytes,
+            self._uuid,
+            self._name(),
+            self._namenodes(),
+            self._cached.of_pool,
+            self._scanners,
+            self._slow,
         )
         self._is_begun = True
         self._nameservices.start()
@@ -334,7 +341,10 @@ class Keeper:
         if not name:
             name = "localhost" if host.startswith("127.") or host == "::1" else socket.getfqdn()
         return DatanodeAddress(
-            *(host, name, self._uuid, port),
+            host,
+            name,
+            self._uuid,
+            port,
             info_port=self._web.http[1] if self._web.http else 0,
             ipc_port=self._ipc_address[1],
             info_secure_port=self._web.https[1] if self._web.https else 0,

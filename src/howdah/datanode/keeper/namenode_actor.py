@@ -200,7 +200,9 @@ class NamenodeActor:
             None
             if self.lifeline_address is None
             else LifelineSender(
-                *(self.lifeline_address, settings.lifeline_s, self._lifeline_request),
+                self.lifeline_address,
+                settings.lifeline_s,
+                self._lifeline_request,
                 took=partial(self._activity.took, Work.Lifelines),
             )
         )

@@ -89,7 +89,12 @@ class BlockStore:
         self.peers: PeerMeter | None = None
         """How long other datanodes take to take packets, where that is measured."""
         self.trouble = Trouble(
-            *(replicas, self._lock, self.short_circuit, notify, self._served, self.in_memory),
+            replicas,
+            self._lock,
+            self.short_circuit,
+            notify,
+            self._served,
+            self.in_memory,
             self.writers,
         )
         self.reconciler = Reconciler(

@@ -95,7 +95,9 @@ class Transitions:
             self._roles.arrive()
             log.info(
                 "%s from transaction %d on, after %.0f ms",
-                *(state.value, self._core.last_txid, (time.monotonic() - began_s) * 1000),
+                state.value,
+                self._core.last_txid,
+                (time.monotonic() - began_s) * 1000,
             )
         except Exception as error:
             # Also a defect: this process is no active and no standby.

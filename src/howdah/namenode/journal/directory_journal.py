@@ -137,7 +137,9 @@ class DirectoryJournal:
     def _cut(self, segment: Segment, end_txid: int, last_txid: int) -> None:
         log.warning(
             "%s goes on to transaction %d, and the log ends with %d",
-            *(segment.path, end_txid, last_txid),
+            segment.path,
+            end_txid,
+            last_txid,
         )
         if segment.first_txid <= last_txid:
             behind = (p.offset for p in read_segment(segment) if p.logged.txid > last_txid)

@@ -121,7 +121,7 @@ class Watch:
             directories = snapshots() if tells_snapshots(request) else None
             with WORDS:
                 made = self._beans(
-                    *(found, windows, counted, log, wall_ms), with_nodes=tells_nodes(request)
+                    found, windows, counted, log, wall_ms, with_nodes=tells_nodes(request)
                 )
                 if directories is not None:
                     made.append(snapshot_info(directories))

@@ -176,7 +176,9 @@ def _fill(
             storage.write_version(offer.version, now_ms)
             log.info(
                 "%s has the image of transaction %d of namenode %s",
-                *(storage.root, offer.image_txid, offer.name),
+                storage.root,
+                offer.image_txid,
+                offer.name,
             )
 
 

@@ -190,7 +190,8 @@ class Namenode:
             limit_ms=max(lease_ms, write_ms - lease_ms),
         )
         barrier = DurableBarrier(
-            *(core, loop.call_soon),
+            core,
+            loop.call_soon,
             later=loop.call_later,
             boottime_ms=boottime_ms,
             patience_ms=LEASES_OF_PATIENCE * lease_ms,
@@ -203,7 +204,12 @@ class Namenode:
             if current not in loaded.edits_directories
         )
         self.log_writer = LogWriter(
-            *(core, barrier, self._journal, post, self._fail, watch),
+            core,
+            barrier,
+            self._journal,
+            post,
+            self._fail,
+            watch,
             on_segment=self._witnesses.note,
         )
         self._observer_reads = ObserverReads(
@@ -308,8 +314,13 @@ class Namenode:
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
         self._watch = Watch(
-            *(conf, core, self.context, self.log_writer, self._trouble),
-            *(starting.progress, self._counted),
+            conf,
+            core,
+            self.context,
+            self.log_writer,
+            self._trouble,
+            starting.progress,
+            self._counted,
         )
         self._watch.serve(self._rpc)
         images = ImageServer(
@@ -343,8 +354,15 @@ class Namenode:
             lambda: self._lease.trouble,
             self._watch,
             webhdfs_of(
-                *(conf, core, self.registry, known_groups, barrier),
-                *(daemons.poster(loop), loop.call_soon, self._on_loop, proxying),
+                conf,
+                core,
+                self.registry,
+                known_groups,
+                barrier,
+                daemons.poster(loop),
+                loop.call_soon,
+                self._on_loop,
+                proxying,
                 port=lambda: self._pages.port,
             ),
             loop,

@@ -170,7 +170,9 @@ class HAService:
         if info.reqSource == pb.REQUEST_BY_USER_FORCED and automatic:
             log.warning(
                 "%s at %s forces this namenode to %s, though automatic failover is on",
-                *(caller.user, caller.address, what),
+                caller.user,
+                caller.address,
+                what,
             )
         if info.reqSource == pb.REQUEST_BY_ZKFC and not automatic:
             raise errors.AccessDenied(

@@ -251,7 +251,10 @@ class Writer:
     def reports(self, now_ms: int) -> list[NodeReport]:
         return [
             NodeReport(
-                *(node, queue.acknowledged_txid, queue.queued_bytes, queue.out_of_sync),
+                node,
+                queue.acknowledged_txid,
+                queue.queued_bytes,
+                queue.out_of_sync,
                 self._silent(node, now_ms),
             )
             for node, queue in self._queues.items()

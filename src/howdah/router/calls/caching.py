@@ -113,7 +113,9 @@ class CachingCalls:
                 log.warning(
                     "cache directive %d of nameservice %s stays, though those of the other "
                     "destinations of its path could not be made: %s",
-                    *(own_id, place.nameservice, error),
+                    own_id,
+                    place.nameservice,
+                    error,
                 )
         return became
 

@@ -82,7 +82,11 @@ class Quick:
 
         nameservice = location.nameservice
         sent = core.nameservices.send(
-            *(nameservice, method, request, identity_of(caller), done),
+            nameservice,
+            method,
+            request,
+            identity_of(caller),
+            done,
             seen=core.nameservices.wanted(nameservice, method, caller),
         )
         if sent:

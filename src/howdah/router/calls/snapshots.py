@@ -99,7 +99,9 @@ class SnapshotCalls:
                     log.warning(
                         "a snapshot of %s in nameservice %s stays changed, though another "
                         "destination refused the change: %s",
-                        *(place.path, place.nameservice, error),
+                        place.path,
+                        place.nameservice,
+                        error,
                     )
             told = not_repeated(refusal, became) if made else refusal
             if told is refusal:

@@ -165,7 +165,12 @@ class Nameservices:
                 try:
                     with _measured(figures, of_observer=is_observer):
                         answer = await self._connections.call(
-                            *(namenode.address, CLIENT_PROTOCOL, method, request, kind, identity),
+                            namenode.address,
+                            CLIENT_PROTOCOL,
+                            method,
+                            request,
+                            kind,
+                            identity,
                             timeout_s=timeout_s,
                             state_id=seen if is_observer else None,
                         )
@@ -257,7 +262,12 @@ class Nameservices:
             done(outcome)
 
         return self._connections.send(
-            *(namenode.address, CLIENT_PROTOCOL, method, request, identity, heard),
+            namenode.address,
+            CLIENT_PROTOCOL,
+            method,
+            request,
+            identity,
+            heard,
             state_id=None if observer is None else seen,
         )
 
@@ -299,7 +309,11 @@ class Nameservices:
             log.log(
                 level,
                 "namenode %s at %s is %s now, it was %s%s",
-                *(namenode, namenode.place, state.value, before.value, f": {why}" * bool(why)),
+                namenode,
+                namenode.place,
+                state.value,
+                before.value,
+                f": {why}" * bool(why),
             )
 
     # -- heartbeats --------------------------------------------------------------------------
@@ -377,7 +391,12 @@ class Nameservices:
         """What one namenode answers the router itself, soon. Raises what it raises,
         Unreachable, CallTimeout."""
         return await self._connections.call(
-            *(namenode.address, protocol, method, request, kind, self.own_identity()),
+            namenode.address,
+            protocol,
+            method,
+            request,
+            kind,
+            self.own_identity(),
             timeout_s=self._heartbeat_timeout_s,
         )
 

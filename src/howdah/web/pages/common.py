@@ -76,7 +76,10 @@ class Common:
         """A page of this server."""
         site = Site(self._role, self._name(), __version__, self._links, assets.query())
         return respond(
-            *(site, path, title, body),
+            site,
+            path,
+            title,
+            body,
             status=status,
             live_s=live_s,
             scripts=scripts,

@@ -109,7 +109,10 @@ def _about(
             now = _word(number)
             log.warning(
                 "%s asked over HTTP that %s logs %s and above (%s before), until this process ends",
-                *(request.peer, name, now, before),
+                request.peer,
+                name,
+                now,
+                before,
             )
     said.append(_line("Effective Level: ", tag("b", _word(logger.getEffectiveLevel()))))
     return status, said

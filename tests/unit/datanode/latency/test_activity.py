@@ -99,8 +99,19 @@ def test_namenodes_are_told_as_hadoops_page_reads_them() -> None:
         ActorFacts("nn2:8020", "", "CONNECTING", "", None, None, 0),
     ]
     known = Known(
-        *("u", "dn:9866", 9867, 9864, 7, 0, "CID", actors),
-        *(0, 5, 1, 42, OutliersFound((), (SlowDisk("/d", None, 30.0, None),))),
+        "u",
+        "dn:9866",
+        9867,
+        9864,
+        7,
+        0,
+        "CID",
+        actors,
+        0,
+        5,
+        1,
+        42,
+        OutliersFound((), (SlowDisk("/d", None, 30.0, None),)),
     )
     inventory = Inventory(VolumeSet([Volume("/nowhere/0", "DS-0")]), ReplicaMap(), Gauges(1), [])
     found = {str(bean["name"]): bean for bean in beans(inventory, Gauges(1), known, Rates())}

@@ -43,8 +43,12 @@ def test_all_answers_leave_at_the_end_of_the_log_whatever_a_look_saw_meanwhile(
     barrier = DurableBarrier(namenode.core, lambda act: None)
     failures: list[str] = []
     writer = LogWriter(
-        *(namenode.core, barrier, lambda restored: directory_set([current])),
-        *(lambda act: None, failures.append, lambda bell, act: lambda: None),
+        namenode.core,
+        barrier,
+        lambda restored: directory_set([current]),
+        lambda act: None,
+        failures.append,
+        lambda bell, act: lambda: None,
     )
     writer.open()
     sent: list[str] = []

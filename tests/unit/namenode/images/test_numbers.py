@@ -180,8 +180,15 @@ def add(**changed: Any) -> ed.AddOp:
     told = {"inode_id": 16386, "replication": 3, "block_size_bytes": 1024, "blocks": ()} | changed
     policy = told.pop("storage_policy_id", 0)
     return ed.AddOp(
-        *(told["inode_id"], "/f", told["replication"], 5, 5, told["block_size_bytes"], OWNED),
-        *("w", "10.0.0.1"),
+        told["inode_id"],
+        "/f",
+        told["replication"],
+        5,
+        5,
+        told["block_size_bytes"],
+        OWNED,
+        "w",
+        "10.0.0.1",
         blocks=told["blocks"],
         storage_policy_id=policy,
     )

@@ -82,7 +82,15 @@ def test_a_new_snapshot_may_have_the_name_of_one_that_is_to_be_deleted() -> None
     [
         (
             ed.AddOp(
-                *(16390, "/d/f", 1, 5, 5, 1024, OWNED, "writer", "10.0.0.1"),
+                16390,
+                "/d/f",
+                1,
+                5,
+                5,
+                1024,
+                OWNED,
+                "writer",
+                "10.0.0.1",
                 erasure_coding_policy_id=1,
             ),
             "/d/f: it is erasure coded",

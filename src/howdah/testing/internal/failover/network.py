@@ -153,7 +153,7 @@ class PartitionedCluster(CutCluster):
         self.network = Network(places, layout.dir / "logs")
         linked = linked_addresses(layout.nameservice, self.network)
         return LinkedLayout(
-            *(layout.dir, layout.served_by, layout.datanodes, layout.values), linked=linked
+            layout.dir, layout.served_by, layout.datanodes, layout.values, linked=linked
         )
 
     def close(self) -> None:

@@ -59,7 +59,18 @@ class Faults:
 
 NONE = Faults()
 STORM = Faults(
-    *(0.1, 0.1, 0.02, 0.02, 0.02, 0.1, 0.005, 0.01, 0.005, 0.01, 0.03, 0.01),
+    0.1,
+    0.1,
+    0.02,
+    0.02,
+    0.02,
+    0.1,
+    0.005,
+    0.01,
+    0.005,
+    0.01,
+    0.03,
+    0.01,
     give_up=0.05,
 )
 """Nodes go up and down with a probability of 0.1 a call."""
@@ -72,7 +83,18 @@ CRASHES = Faults(
 )
 """Nodes die in the middle of what they do."""
 LOSSES = Faults(
-    *(0.01, 0.3, 0.01, 0.01, 0.01, 0.1, 0.003, 0.02, 0.02, 0.03, 0.03, 0.01),
+    0.01,
+    0.3,
+    0.01,
+    0.01,
+    0.01,
+    0.1,
+    0.003,
+    0.02,
+    0.02,
+    0.03,
+    0.03,
+    0.01,
     replaced=0.02,
 )
 """Disks are lost, one at a time, and writers take over while a new node joins."""

@@ -121,7 +121,7 @@ class InMemoryRouter:
         """The answer. Raises what the client would be told."""
         number = next(self._numbers) if call_id is None else call_id
         call = Call(
-            *(number, client_id, 0, CLIENT_PROTOCOL, 1, method, request.SerializeToString(), user)
+            number, client_id, 0, CLIENT_PROTOCOL, 1, method, request.SerializeToString(), user
         )
 
         async def made() -> Any:
