@@ -459,6 +459,18 @@ class BlockMap(KnownReplicas):
         block.expected = (*targets, *others)
         self._known_pipelines.add(block_id)
 
+    def is_rebuilt(self, block: Block, targets: tuple[Storage, ...]) -> None:
+        """The block of final length was just restamped: of unfinished replicas `targets` have made
+        whole ones, which they are about to report. Others are stale, as in `new_pipeline`."""
+        kept = {storage.node for storage in targets}
+        for storage in block.corrupt:
+            stale = storage.corrupt[block.block_id]
+            if stale.generation_stamp < block.generation_stamp and not stale.found_by_reader:
+                self._remove_corrupt(storage, block)
+                if storage.node not in kept:
+                    self.invalidation.invalidate(storage, block.block_id, stale.generation_stamp)
+        block.expected = targets
+
     # Roles.
 
     def become_standby(self, nodes: Iterable[Datanode]) -> None:

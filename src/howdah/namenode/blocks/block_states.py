@@ -78,6 +78,13 @@ BLOCK_TRANSITIONS: Final[tuple[Transition[BlockPhase], ...]] = (
     ),
     Transition(
         _P.COMMITTED,
+        ATTEMPT,
+        _P.COMMITTED,
+        "namenode: lease recovery, when restarts of datanodes have left unfinished replicas alone; "
+        "whole ones are made of these",
+    ),
+    Transition(
+        _P.COMMITTED,
         "OP_CLOSE",
         _P.COMPLETE,
         "namenode: lease recovery, with a replica of each, or none for long; replay of the log: "

@@ -15,6 +15,11 @@ docs/how-it-works/recovery.md:
 4. `commit`: the result becomes an edit, replicas elsewhere are stale and are invalidated,
    and the file is closed.
 
+A block whose length is final (COMMITTED) has whole replicas, unless the power failed before its
+datanodes had them on their disks: then some say that theirs was being written when they died, and
+nobody finalizes those. When lease recovery finds no other, they are recovered in the same way, to
+that very length (`want_lacking`; Hadoop leaves them, and the file open).
+
 If an attempt brings no result in time, or its primary dies or registers again, the next
 attempt follows, with a higher recovery id and another primary in turn. Only the latest
 id counts: a result with an older one is refused, also after a restart or a failover, which
@@ -46,7 +51,12 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.namenode.rounds import Round
+from howdah.namenode.tree.leases import is_namenode_holder
 from howdah.storage.edits import edits
+
+LEFT_OVER_AFTER_MS: Final = 10_000
+"""So long a committed block has to be without a replica before its datanodes are asked to make
+one of what they have: most often the report of a good one is on its way."""
 
 REFUSED_RETRY_MS = 10_000
 """After a result that was refused the next attempt waits that long, as Hadoop's clients
@@ -190,6 +200,18 @@ class BlockRecovery:
         self._lacking_since_ms.pop(file.inode_id, None)
         return None
 
+    def want_lacking(self, file: File) -> None:
+        """The file cannot be closed, since a block of final length has no replica. Its datanodes
+        may have been restarted before they had finalized theirs (RWR, after a power cut): these
+        never become good by themselves."""
+        block = self.lacking(file)
+        if block is None or block.block_id in self._recoveries:
+            return
+        now_ms = self._core.clock.monotonic_ms()
+        waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
+        if waited_ms >= LEFT_OVER_AFTER_MS and self._places(block, now_ms):
+            self.want(block)
+
     def _forget_lacking(self) -> None:
         """Files that were closed or deleted since."""
         for inode_id in [i for i in self._lacking_since_ms if not self._core.leases.holder_of(i)]:
@@ -232,7 +254,8 @@ class BlockRecovery:
         if block is None or not self._may_recover(block):
             del self._recoveries[block_id]
             return
-        if self.lacking(core.namespace.file_of(block)) is not None:
+        lacking = self.lacking(core.namespace.file_of(block))
+        if lacking is not None and lacking != block:
             return  # The file could not be closed yet.
         recovery = self._recoveries[block_id]
         now_ms = core.clock.monotonic_ms()
@@ -294,12 +317,16 @@ class BlockRecovery:
 
     def _may_recover(self, block: Block) -> bool:
         """Whether the block is under construction still, the last one of a file that the tree or
-        a snapshot shows."""
-        if block.is_settled:
-            return False
+        a snapshot shows; or committed, without a replica, in a file that is taken from its
+        writer."""
         namespace = self._core.namespace
         file = namespace.inodes.get(block.file_id)
-        if not isinstance(file, File) or file.last_block != block:
+        if not isinstance(file, File):
+            return False
+        if block.state is BlockState.COMMITTED:
+            is_taken = file.writer is not None and is_namenode_holder(file.writer)
+            return is_taken and not block.replica_count and namespace.is_attached(file)
+        if block.is_settled or file.last_block != block:
             return False
         return namespace.is_attached(file) or namespace.snapshots.shows(file)
 
@@ -403,6 +430,9 @@ class BlockRecovery:
                 f"in {(recovery.deadline_ms - now_ms) // 1000} s)"
             )
             raise
+        if block.state is BlockState.COMMITTED:
+            self._replace_left_over(file, path, block, result)
+            return
         if not result.delete_block:
             self._settle(file, path, block, result)
         elif drops and not result.close_file:
@@ -421,11 +451,17 @@ class BlockRecovery:
             core.blocks.stop_awaiting_reports(block)  # A snapshot has it, and no datanode.
 
     def _check(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
-        assert block == file.blocks[-1], "only a last block is recovered"
-        if self.lacking(file) is not None:
+        lacking = self.lacking(file)
+        if lacking is not None and lacking != block:
             raise errors.RemoteError(f"{path} has earlier blocks with too few replicas")
         length = 0 if result.delete_block else result.length_bytes
-        if block.truncating:
+        if block.state is BlockState.COMMITTED:
+            if length != block.length_bytes or result.delete_block:
+                raise errors.RemoteError(
+                    f"{block.name} of {path} was committed with {block.length_bytes} bytes, its "
+                    f"datanodes come with {length}"
+                )
+        elif block.truncating:
             if length != block.length_bytes or result.delete_block:
                 raise errors.RemoteError(
                     f"{block.name} of {path} is to be cut to {block.length_bytes} bytes, "
@@ -462,16 +498,40 @@ class BlockRecovery:
             "is lost"
         )
 
+    def _replace_left_over(
+        self, file: File, path: str, block: Block, result: RecoveryResult
+    ) -> None:
+        """Its datanodes have made whole replicas of what a restart had left. The length was final
+        before; lease recovery closes the file when it finds all blocks there."""
+        core = self._core
+        blocks = tuple(
+            edits.EditBlock(each.block_id, each.length_bytes, result.recovery_id)
+            if each.block_id == block.block_id
+            else each
+            for each in edit_blocks(file.blocks)
+        )
+        core.commit(edits.UpdateBlocksOp(path, blocks))
+        core.blocks.is_rebuilt(block, result.targets)
+        self._report_targets(block, result)
+        del self._recoveries[block.block_id]
+        self._said.append(
+            f"{block.name} of {path}, of which restarts of datanodes had left unfinished replicas "
+            f"alone, was recovered with its {block.length_bytes} bytes"
+        )
+
     def _settle(self, file: File, path: str, block: Block, result: RecoveryResult) -> None:
         """The block has the new stamp and length, at these datanodes alone."""
         core = self._core
         found = edits.EditBlock(block.block_id, result.length_bytes, result.recovery_id)
         core.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), found)))
         core.blocks.new_pipeline(block, result.targets)
+        self._report_targets(block, result)
+
+    def _report_targets(self, block: Block, result: RecoveryResult) -> None:
         for storage in result.targets:
             # They finalized it before the primary sent the result.
             if storage.node.alive:
-                core.blocks.reported(
+                self._core.blocks.reported(
                     storage,
                     ReportedReplica(
                         block.block_id,

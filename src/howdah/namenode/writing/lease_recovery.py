@@ -12,7 +12,8 @@ The steps are those of docs/how-it-works/recovery.md:
    have come back and reported (`Core.unheard`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
-4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
+4. Once a datanode has each of the earlier blocks (where restarts of datanodes have left
+   unfinished replicas alone, they are recovered first), the datanodes of the last one agree on its length
    (`block_recovery`), and the file is closed with that length.
 
 The namenode checks its own leases again and again until their files are closed, also
@@ -111,6 +112,7 @@ class LeaseRecovery:
         last = file.blocks[-1]
         if last.state is BlockState.UNDER_CONSTRUCTION:
             self._recovery.want(last)
+        self._recovery.want_lacking(file)
         return False
 
     def _close(self, file: File) -> bool:
@@ -194,6 +196,8 @@ class LeaseRecovery:
 
     def _hindrance(self, file: File) -> str:
         lacking = self._recovery.lacking(file)
+        if lacking is not None and self._recovery.recovery_id(lacking):
+            return f"the datanodes of {lacking.name} finish what restarts have left of it"
         if lacking is not None:
             return f"{lacking.name} has no replica"
         last = file.blocks[-1]

@@ -213,6 +213,88 @@ def test_committed_block_without_a_replica_stays(client: Any, nodes: Nodes) -> N
     assert found(client.namenode, "/a").writer == client.namenode.leases.holder
 
 
+def left_over(
+    client: Any, nodes: Nodes, length: int = 1024, *, more: bool = True
+) -> tuple[int, Nodes]:
+    """A block that its writer has committed with 1024 bytes, and of which its datanodes have
+    `length`, unfinished, since they were restarted; the next block of the file is not written."""
+    client.create("/a")
+    first = client.add_block("/a")
+    uuids = {place.id.datanodeUuid for place in first.locs}
+    holding = [node for node in nodes if node.uuid in uuids]
+    first.b.numBytes = 1024
+    if more:
+        client.add_block("/a", first.b)
+    for node in holding:
+        replica = Replica(first.b.generationStamp, length, finalized=False, left_over=True)
+        node.replicas[node.first_storage][first.b.blockId] = replica
+        node.register()
+        node.heartbeat()
+        node.report()
+    return first.b.blockId, holding
+
+
+def go_on(namenode: InMemoryNamenode, length: int, rounds: int = 8) -> list[str]:
+    said = []
+    for _ in range(rounds):
+        silent(namenode, 5_000)
+        said += namenode.tick()
+        finish(namenode, length)
+    return said
+
+
+@pytest.mark.req("FS-127", "XC-003")
+@pytest.mark.parametrize("starts", [False, True], ids=["one namenode", "another namenode"])
+def test_committed_block_whose_replicas_are_left_over_from_restarts_is_recovered(
+    client: Any, nodes: Nodes, starts: bool
+) -> None:
+    block_id, holding = left_over(client, nodes)
+    namenode = client.namenode
+    after_the_limit(namenode)
+    if starts:
+        namenode = namenode.restarted()
+        for node in nodes:
+            node.namenode = namenode
+            node.register()
+            node.heartbeat()
+            node.report()
+        namenode.nodes[:] = nodes
+        namenode.core.safe_mode.leave()
+    said = go_on(namenode, 1024)
+    file = found(namenode, "/a")
+    assert file.writer is None
+    assert [(b.block_id, b.length_bytes, b.replica_count) for b in file.blocks] == [
+        (block_id, 1024, len(holding))
+    ]
+    assert any("left unfinished replicas" in line for line in said)
+    again = found(namenode.restarted(), "/a")
+    assert again.blocks[0].generation_stamp == file.blocks[0].generation_stamp
+
+
+@pytest.mark.req("FS-127")
+def test_committed_block_of_which_bytes_are_lost_is_not_made_shorter(
+    client: Any, nodes: Nodes
+) -> None:
+    """What follows in the file would move: the block is missing, and fsck says so."""
+    block_id, _ = left_over(client, nodes, 1000)
+    after_the_limit(client.namenode)
+    with pytest.raises(errors.RemoteError, match="was committed with 1024 bytes"):
+        go_on(client.namenode, 1000)
+    block = found(client.namenode, "/a").blocks[0]
+    assert (block.block_id, block.length_bytes) == (block_id, 1024)
+
+
+@pytest.mark.req("FS-127")
+def test_committed_block_with_a_whole_replica_is_not_recovered(client: Any, nodes: Nodes) -> None:
+    block_id, holding = left_over(client, nodes)
+    stamp = found(client.namenode, "/a").blocks[0].generation_stamp
+    holding[0].store(block_id, stamp, 1024)
+    after_the_limit(client.namenode)
+    go_on(client.namenode, 1024)
+    file = found(client.namenode, "/a")
+    assert (file.writer, file.blocks[0].generation_stamp) == (None, stamp)
+
+
 def test_writer_that_renews_its_lease_is_left_alone(client: Any) -> None:
     client.create("/a")
     for _ in range(4):

@@ -20,7 +20,7 @@ from howdah.namenode.tree.leases import namenode_holder
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import edits
-from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
+from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
 from howdah.testing.internal.observed_states import BLOCK_ROWS, LEASE_ROWS, Recorder
 from howdah.transitions import Transition, as_markdown, as_mermaid
 
@@ -157,10 +157,25 @@ def log_names_blocks_in_other_edits(client: Any, nodes: Nodes) -> None:
         namespace.apply(edit)
 
 
+def committed_block_has_unfinished_replicas_alone(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    block = client.add_block("/a").b
+    block.numBytes = 1024
+    client.add_block("/a", block)
+    left = Replica(block.generationStamp, 1024, finalized=False, left_over=True)
+    nodes[0].replicas[nodes[0].first_storage][block.blockId] = left
+    nodes[0].report()
+    client.recover_lease("/a")
+    silent(client.namenode, 10_000)
+    client.recover_lease("/a")
+    client.delete("/a")
+
+
 BLOCK_STORIES = [
     written_appended_and_deleted,
     next_block_before_the_reports,
     committed_block_is_deleted,
+    committed_block_has_unfinished_replicas_alone,
     second_attempt_succeeds,
     file_is_deleted_while_it_is_recovered,
     block_is_cut,
