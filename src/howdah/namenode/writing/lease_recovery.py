@@ -12,9 +12,9 @@ The steps are those of docs/how-it-works/recovery.md:
    have come back and reported (`Core.unheard`).
 3. Otherwise the namenode takes the lease, by an edit. From here on every call of the old
    writer is refused, even if it asked for the recovery itself.
-4. Once a datanode has each of the earlier blocks (where restarts of datanodes have left
-   unfinished replicas alone, they are recovered first), the datanodes of the last one agree on its length
-   (`block_recovery`), and the file is closed with that length.
+4. Once a datanode has each of the earlier blocks, the datanodes of the last one agree on its length
+   (`block_recovery`), and the file is closed with that length. Where restarts of datanodes have
+   left unfinished replicas alone of a block, whole ones are made of these first.
 
 The namenode checks its own leases again and again until their files are closed, also
 those that it, or another active, held before a restart or a failover. Nothing is done in
