@@ -62,7 +62,7 @@ def test_the_newest_change_is_of_this_version() -> None:
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path / "site"],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", tmp_path / "site"],
         cwd=ROOT,
         capture_output=True,
         text=True,
