@@ -24,7 +24,7 @@ from howdah.rpc.client import RpcClient
 from howdah.rpc.connection import Connection, NotAccepted, Refused
 from howdah.rpc.retry import RetryPolicy
 from howdah.rpc.session import Reply, ServerSession
-from howdah.rpc.wrong_port import NotAnRpcServer
+from howdah.rpc.wrong_port import NotAnRpcServer, by_asking
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
@@ -158,6 +158,12 @@ def test_a_server_that_never_answers_calls_gets_a_hint_once(once: type[Once]) ->
         said.append(str(raised.value))
     assert said[0].endswith("(is this the RPC port? fs.defaultFS names it)")
     assert "RPC port" not in said[1]
+
+
+def test_what_answers_as_a_datanode_by_chance_is_not_called_one(once: type[Once]) -> None:
+    """Two bytes that are a message, and tell nothing."""
+    server = once(b"\x02\x08\x00")
+    assert by_asking(server.address) is None
 
 
 HADOOPS_HTTP_ANSWER = (

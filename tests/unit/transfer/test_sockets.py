@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import socket
 import tempfile
 import threading
@@ -13,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.native.line import Outcome
+from howdah.transfer import short_read
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.sockets import (
     READ_AHEAD_BYTES,
@@ -365,6 +369,58 @@ def test_a_word_is_said_once_before_the_time_out() -> None:
             with pytest.raises(PeerSilent, match=r"in 0\.1 s"):
                 connection.recv_exactly(1)
         assert said.count == 1
+
+
+def test_a_read_waits_no_longer_for_having_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(Connection, "_set_timeout", lambda *told: waits.append(told[-1]))
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=0.1) as connection, right:
+        left.setblocking(False)
+        waits.clear()
+        connection.word = Said()
+        with pytest.raises(PeerSilent):
+            connection.recv_exactly(1)
+    assert waits == [0.01, pytest.approx(0.09)]
+
+
+def test_a_word_is_said_while_a_connection_is_not_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+
+    class Poll:
+        def register(self, *what: object) -> None: ...
+
+        def poll(self, timeout_ms: float) -> list[object]:
+            waits.append(timeout_ms)
+            return []
+
+    monkeypatch.setattr(select, "poll", Poll)
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: errno.EINPROGRESS)
+    said = Said()
+    with pytest.raises(errors.Unreachable, match=r"no answer in 0\.1 s"):
+        connect(("127.0.0.1", 9), connect_timeout_s=0.1, word=said)
+    assert said.count == 1
+    assert waits == [10, pytest.approx(90)]
+
+
+def test_a_word_is_said_while_a_small_read_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits_ns: list[int] = []
+
+    def silent(*how: object) -> tuple[object, ...]:
+        waits_ns.append(how[5])  # type: ignore[arg-type]
+        return Outcome.SILENT, 0, b"", 0, 0
+
+    monkeypatch.setattr(short_read, "read_short", silent)
+    left, right = socket.socketpair()
+    with Connection(left, read_timeout_s=0.1) as connection, right:
+        connection.word = said = Said()
+        assert short_read.ask(connection, b"", 0, 1, 100, b"") is None, "it is read on as usual"
+        assert said.count == 1
+        with pytest.raises(PeerSilent, match=r"in 0\.1 s"):
+            short_read.ask(connection, b"", 0, 1, 100, b"")
+    assert waits_ns == [10_000_000, 100_000_000]
 
 
 def test_what_comes_after_the_word_is_read(pair: tuple[Connection, socket.socket]) -> None:

@@ -52,9 +52,9 @@ def test_the_writer_of_a_replica_that_went_with_its_volume_is_in_nobodys_way(lab
     volume = node.volumes[node.replicas.find(lab.POOL, 1).volume_id]
     node.store.trouble.leave(volume, "it hangs")
     later = lab.block(1, 1002, 0)
-    writer = node.store.create(later, lab.SPEC, StorageType.DISK, holder=Stuck())
+    node.store.create(later, lab.SPEC, StorageType.DISK)
     assert node.replicas.find(lab.POOL, 1).volume_id != volume.storage_id
-    node.store.abandon(writer)
+    assert node.store.invalidate(later)
 
 
 @pytest.mark.parametrize("stamp", [1000, 1002])

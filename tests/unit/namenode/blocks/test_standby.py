@@ -515,6 +515,21 @@ def test_a_truncation_that_is_repeated_at_the_next_active_takes_no_bytes_of_othe
     assert truncated(fresh, retry_count=0), "a new call cuts"
 
 
+@pytest.mark.parametrize("change", [{"clientName": "another"}, {"newLength": 1}])
+def test_a_repeated_truncation_is_refused_to_the_client_and_for_the_length_of_the_log_alone(
+    nameservice: Nameservice, change: dict[str, Any]
+) -> None:
+    """Any other one was not made: it failed, or its namenode ended before."""
+    nameservice.write("/f")
+    assert truncated(nameservice.active)
+    fresh = nameservice.fail_over()
+    append(nameservice, fresh)
+    request = pb.TruncateRequestProto(**{"src": "/f", "newLength": 0, "clientName": "w"} | change)
+    fresh.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
+    file: Any = fresh.core.namespace.find("/f")
+    assert file.length_bytes == request.newLength
+
+
 def test_a_truncation_that_is_repeated_at_the_next_active_is_answered_if_nobody_wrote(
     nameservice: Nameservice,
 ) -> None:

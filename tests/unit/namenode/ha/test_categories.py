@@ -44,6 +44,24 @@ def test_every_call_of_every_protocol_has_a_category_and_no_other_has() -> None:
     assert {protocol: set(methods) for protocol, methods in CATEGORIES.items()} == served
 
 
+def test_an_active_in_doubt_refuses_reads_and_answers_what_is_asked_of_the_process() -> None:
+    here = context(HAState.ACTIVE)
+    here.doubt("nobody confirms it")
+    gate = CategoryGate(here)
+    with pytest.raises(errors.StandbyError, match="nobody confirms it"):
+        gate(client.PROTOCOL, "getFileInfo", UNUSED)
+    gate(HAService.PROTOCOL, "getServiceStatus", UNUSED)
+    here.doubt("")
+    gate(client.PROTOCOL, "getFileInfo", UNUSED)
+
+
+def test_answers_about_high_availability_wait_for_no_lease() -> None:
+    """A namenode that is cut off has to say so."""
+    registry = Registry(services())
+    shows = [name for name in registry.services if registry.shows_state(name, UNUSED)]
+    assert [name for name in registry.services if name not in shows] == [HAService.PROTOCOL]
+
+
 CALLS = [
     (protocol, method, category)
     for protocol, methods in CATEGORIES.items()

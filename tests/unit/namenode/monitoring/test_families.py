@@ -26,7 +26,15 @@ STATUS = NamenodeStatus(
     open_files=1,
     edits_directories=[
         EditsDirectoryStatus("/b", required=False, failure="disk full"),
-        EditsDirectoryStatus("q", True, "", [JournalNodeStatus("jn1", 90, "it lags")]),
+        EditsDirectoryStatus(
+            "q",
+            True,
+            "",
+            [
+                JournalNodeStatus("jn1", 90, "it lags"),
+                JournalNodeStatus("jn2", 90, "", silent="no answer"),
+            ],
+        ),
     ],
     datanodes=[
         NodeStatus("a:9866", "/r1", True, 0.4, 1000, 100, 900, 3),
@@ -56,6 +64,8 @@ def test_state_of_the_namespace_is_told() -> None:
     assert found["howdah_datanodes live"] == found["howdah_datanodes dead"] == 1
     assert found["howdah_journal_failed /b"] == 1
     assert found["howdah_journal_node_left_out q jn1"] == 1
+    assert found["howdah_journal_node_silent q jn1"] == 0
+    assert found["howdah_journal_node_silent q jn2"] == 1
     assert found["howdah_transaction_id durable"] == 119
 
 

@@ -215,6 +215,21 @@ def test_without_threads_nobody_takes_over_and_the_nodes_are_given_up(
     assert not started[0].is_alive()
 
 
+def test_a_node_that_stays_away_is_said_once_and_so_is_its_return(
+    nodes: dict[str, Scripted], caplog: pytest.LogCaptureFixture
+) -> None:
+    """An idle writer learns of it by heartbeats alone, and sends one several times a second."""
+    caplog.set_level("INFO")
+    journal = begun(taken_over(nodes, **{"howdah.ha.lease.ms": "30"}))
+    nodes["a"].fails[Heartbeat] = errors.Unreachable("gone")
+    nodes["a"].asked.clear()
+    wait_until(lambda: len(nodes["a"].asked) > 4, 10, "it is asked again and again")
+    del nodes["a"].fails[Heartbeat]
+    wait_until(lambda: "journal node a answers again" in caplog.text, 10)
+    assert caplog.text.count("journal node a failed at Heartbeat: gone") == 1
+    journal.close()
+
+
 def test_closing_ends_a_call_that_waits(nodes: dict[str, Scripted]) -> None:
     journal = begun(taken_over(nodes))
     for node in nodes.values():

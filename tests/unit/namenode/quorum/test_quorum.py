@@ -275,3 +275,12 @@ def test_nodes_that_fail_or_say_nothing_are_named_also_where_nothing_is_written(
     assert [report.silent for report in made.reports(2000)] == ["", "down", "down, too"]
     answer(made, "b", 2300)
     assert [report.silent for report in made.reports(2300)] == ["", "", "down, too"]
+
+
+def test_nobody_is_said_to_be_silent_to_a_writer_that_has_resigned() -> None:
+    """It asks nobody any more."""
+    made = writer()
+    for node in NODES:
+        answer(made, node, 0)
+    made.resigned = True
+    assert made.silence(5000) is None

@@ -211,6 +211,7 @@ def test_an_idle_active_notices_that_it_lost_the_majority(
             with pytest.raises(errors.StandbyError, match="no majority of the journal nodes"):
                 active.context.check(category)
         active.context.check(Category.UNCHECKED)
+        assert not active.registry.is_open()
 
         def has_ended() -> bool:
             active.tick()
@@ -279,6 +280,20 @@ def test_an_idle_active_goes_on_when_all_its_journal_nodes_were_restarted(
         await become(standby, ACTIVE)
         for path in ("/a", "/b"):
             assert standby.core.namespace.find(path) is not None
+
+    run(pair, scenario)
+
+
+@pytest.mark.req("FS-054")
+def test_the_page_of_a_standby_says_that_it_cannot_read_the_log(pair: Pair, quorum: Quorum) -> None:
+    async def scenario(pair: Pair) -> None:
+        standby = pair.start("nn1")
+        assert not standby._pages.status().warnings
+        await asyncio.to_thread(quorum.stop, 0)
+        await asyncio.to_thread(quorum.stop, 1)
+        await until(lambda: bool(standby._pages.status().warnings))
+        (warning,) = standby._pages.status().warnings
+        assert warning.startswith("the shared log cannot be read: ")
 
     run(pair, scenario)
 
