@@ -10,9 +10,10 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah import errors
+from howdah import defects, errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
+from howdah.router.calls import quick
 from howdah.router.calls.core import Core
 from howdah.router.calls.quick import Quick
 from howdah.router.namenodes.connections import Broken, encode_call
@@ -87,6 +88,22 @@ class Going:
 
 def target(path: str) -> bytes:
     return pb.GetLinkTargetResponseProto(targetPath=path).SerializeToString()
+
+
+def test_a_defect_in_the_translation_is_an_error_for_its_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def meets_a_defect(*_: object) -> None:
+        raise ZeroDivisionError("a defect of this test")
+
+    monkeypatch.setattr(quick, "translate", meets_a_defect)
+    nameservices = Sending()
+    call = Going(nameservices, "/east/link")
+    before = defects.seen.total()
+    nameservices.answer(target("/real/a"))
+    (outcome,) = call.outcomes
+    assert isinstance(outcome, errors.HowdahError)
+    assert defects.seen.total() == before + 1
 
 
 def test_a_call_to_one_destination_is_sent_and_its_answer_translated() -> None:

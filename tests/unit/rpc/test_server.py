@@ -78,6 +78,8 @@ class Implementation:
     ) -> Slices:
         while not self.enough:
             self.slices += 1
+            if request.path == "/defect" and self.slices == 2:
+                raise RuntimeError("a defect")
             yield
         return pb.MkdirsResponseProto(result=True)
 
@@ -458,6 +460,18 @@ def test_others_are_served_between_the_slices_of_a_long_answer() -> None:
         await short.answer()
         world.implementation.enough = True
         assert (await long.answer())[0].callId == 1
+
+    run(scenario)
+
+
+def test_defect_in_a_later_slice_is_an_error_for_its_caller_alone() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.send("getContentSummary", pb.GetContentSummaryRequestProto(path="/defect"), 1)
+        header, _ = await client.answer()
+        assert header.status == rpc_pb2.RpcResponseHeaderProto.ERROR
+        client.writer.write(info("/b"))
+        await client.answer()
 
     run(scenario)
 
