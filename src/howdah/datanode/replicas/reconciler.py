@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from stat import S_ISREG
 
 from howdah import errors
@@ -32,11 +33,12 @@ from howdah.datanode.replicas.reconciliation import (
     judge,
 )
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.scan import quarantine, replica_paths, sync_names
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
+from howdah.storage import disk
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
@@ -250,8 +252,9 @@ def _length(path: str) -> int | None:
 def _put(path: str, directory: str) -> str:
     target = f"{directory}/{os.path.basename(path)}"
     if target != path:
-        os.makedirs(directory, exist_ok=True)
+        disk.make_directory(Path(directory))
         os.rename(path, target)
+        sync_names(directory, os.path.dirname(path))
         log.info("moved %s to %s, where it belongs", path, target)
     return target
 

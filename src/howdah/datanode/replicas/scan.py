@@ -41,6 +41,7 @@ import os
 import shutil
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.memory import saved_copies
@@ -48,6 +49,8 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.storage import disk
+from howdah.storage.atomic import fsync_directory
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
@@ -249,9 +252,9 @@ def _files_bytes(volume: Volume, pool_id: str, replica: Replica) -> int:
 
 
 def quarantine(volume: Volume, pool_id: str, paths: list[str], why: str) -> None:
-    """Move files aside, where nobody serves or reports them, and say why."""
+    """Move files aside, where nobody serves or reports them, durably, and say why."""
     directory = volume.quarantine_path(pool_id)
-    os.makedirs(directory, exist_ok=True)
+    disk.make_directory(Path(directory))
     for path in paths:
         target = f"{directory}/{os.path.basename(path)}"
         suffix = 0
@@ -260,6 +263,14 @@ def quarantine(volume: Volume, pool_id: str, paths: list[str], why: str) -> None
             target = f"{directory}/{os.path.basename(path)}.{suffix}"
         os.rename(path, target)
         log.warning("moved %s to %s: %s", path, target, why)
+    sync_names(directory, *dict.fromkeys(os.path.dirname(path) for path in paths))
+
+
+def sync_names(*directories: str) -> None:
+    """What was renamed into the first of these is there after a power cut, and then gone from the
+    others."""
+    for directory in dict.fromkeys(directories):
+        fsync_directory(Path(directory))
 
 
 def _clear_tmp(volume: Volume, pool_id: str) -> int:
@@ -412,11 +423,12 @@ class _BlockScan:
         directory = self.volume.finalized_directory(self.pool_id, self.block_id)
         if os.path.dirname(path) != directory:
             # Older layouts cut the id otherwise; the file moves to where it is looked for.
-            os.makedirs(directory, exist_ok=True)
+            disk.make_directory(Path(directory))
             meta = self.finalized.metas[0][1]
             os.rename(meta, f"{directory}/{os.path.basename(meta)}")
             moved = f"{directory}/{os.path.basename(path)}"
             os.rename(path, moved)
+            sync_names(directory, os.path.dirname(meta), os.path.dirname(path))
             log.info("moved %s to %s, where this layout has it", path, moved)
             path = moved
         return Replica(
@@ -431,6 +443,7 @@ class _BlockScan:
         generation_stamp, meta = self.finalized.metas[0]
         path = f"{os.path.dirname(meta)}/{block_files.block_file_name(self.block_id)}"
         os.rename(self.rbw.block_paths[0], path)
+        sync_names(os.path.dirname(path), os.path.dirname(self.rbw.block_paths[0]))
         log.info("completed the finalizing of %s", path)
         return self._final(path, generation_stamp)
 
@@ -441,6 +454,7 @@ class _BlockScan:
         path = self.finalized.block_paths[0]
         target = f"{os.path.dirname(path)}/{os.path.basename(meta)}"
         os.rename(meta, target)
+        sync_names(os.path.dirname(target), os.path.dirname(meta))
         self.finalized.metas.append((generation_stamp, target))
         log.info("undid the reopening of %s", path)
         return self._final(path, generation_stamp)

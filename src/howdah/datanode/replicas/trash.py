@@ -54,7 +54,7 @@ def move_to_trash(volume: Volume, pool_id: str, replica: Replica) -> int:
     below = os.path.dirname(paths[0]).removeprefix(volume.current_path(pool_id))
     directory = f"{volume.trash_path(pool_id)}{below}"
     try:
-        os.makedirs(directory, exist_ok=True)
+        disk.make_directory(Path(directory))
         kept = f"{directory}/{os.path.basename(paths[0])}"
         if not os.path.exists(kept) or os.path.samefile(kept, paths[0]):
             # The meta file first: a block file in the trash has its sums.
@@ -77,10 +77,11 @@ def keep_as_it_is(volume: Volume, pool_id: str, replica: Replica) -> None:
         f"{volume.trash_path(pool_id)}{below}/{name}"
     ):
         return  # It is there as it was when the upgrade began, or soon after.
-    os.makedirs(directory, exist_ok=True)
+    disk.make_directory(Path(directory))
     for path in reversed(paths):
         with contextlib.suppress(FileExistsError):
             os.link(path, f"{directory}/{os.path.basename(path)}")
+    fsync_directory(Path(directory))
 
 
 def settle_trash(volume: Volume, pool_id: str, *, keeps: bool) -> None:

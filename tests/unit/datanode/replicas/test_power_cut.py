@@ -10,8 +10,9 @@ import pytest
 
 from howdah.datanode.channel.messages import ReplicaReceived, Transfer
 from howdah.datanode.recovery import replica_recovery
+from howdah.datanode.replicas.reconciler import _put
 from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.scan import good_length, replica_paths, scan_pool
+from howdah.datanode.replicas.scan import good_length, quarantine, replica_paths, scan_pool
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
@@ -300,3 +301,58 @@ def test_a_block_whose_last_packet_asks_for_it_is_whole_when_it_is_closed(bench:
         assert writer.ack().is_success
         disk.cut_now()
     bench.check(len(DATA), 1001, (ReplicaState.FINALIZED,))
+
+
+def moved_in_scan(names: dict[str, str], volume: Volume, pool: str) -> None:
+    """`names` says where the files of block 1 lie, below `current`, before the scan."""
+    current = Path(volume.current_path(pool))
+    for name, directory in names.items():
+        (current / directory).mkdir(parents=True, exist_ok=True)
+        content = DATA if name == "blk_1" else bytes((0, 1, 0, 0, 0, 0, 0))
+        (current / directory / name).write_bytes(content)
+
+
+FOUND = {
+    "an older layout": {"blk_1": "finalized/subdir7", "blk_1_1001.meta": "finalized/subdir7"},
+    "half of a finalize": {"blk_1": "rbw", "blk_1_1001.meta": "finalized/subdir0/subdir0"},
+    "half of an append": {"blk_1": "finalized/subdir0/subdir0", "blk_1_1001.meta": "rbw"},
+}
+
+
+@pytest.mark.parametrize("names", FOUND.values(), ids=FOUND)
+def test_files_that_a_scan_moved_stay_where_it_served_them(
+    lab: Lab, tmp_path: Path, names: dict[str, str]
+) -> None:
+    root = tmp_path / "data0"
+    volume = Volume(str(root), "DS-0")
+    moved_in_scan(names, volume, lab.POOL)
+    with Disk(tmp_path / "data0") as disk:
+        disk.armed = True
+        scan_pool(VolumeSet([volume]), lab.POOL, ReplicaMap())
+        disk.label = "served"
+        disk.cut_now()
+        images = [path for image, path in disk.labelled_images(tmp_path / "cuts") if image.label]
+    assert images
+    for path in images:
+        kept = Path(Volume(str(path), "DS-0").finalized_directory(lab.POOL, 1))
+        assert {each.name for each in kept.iterdir()} == {"blk_1", "blk_1_1001.meta"}
+
+
+@pytest.mark.parametrize("way", ["set aside", "put where it belongs"])
+def test_a_file_that_was_moved_stays_where_it_is(lab: Lab, tmp_path: Path, way: str) -> None:
+    volume = Volume(str(tmp_path / "data0"), "DS-0")
+    moved_in_scan({"blk_1": "finalized/subdir7"}, volume, lab.POOL)
+    path = f"{volume.finalized_path(lab.POOL)}/subdir7/blk_1"
+    with Disk(tmp_path / "data0") as disk:
+        disk.armed = True
+        if way == "set aside":
+            quarantine(volume, lab.POOL, [path], "the test says so")
+            target = f"{volume.quarantine_path(lab.POOL)}/blk_1"
+        else:
+            target = _put(path, volume.finalized_directory(lab.POOL, 1))
+        disk.label = "moved"
+        disk.cut_now()
+        images = [path for image, path in disk.labelled_images(tmp_path / "cuts") if image.label]
+    assert images
+    for image in images:
+        assert (image / Path(target).relative_to(volume.path)).exists()
