@@ -345,6 +345,14 @@ def test_root_of_a_snapshot_of_the_root_has_its_mode_of_then(snap: Any, client_o
         bob.names("/d/sub")
 
 
+@pytest.mark.parametrize("path", ["/d", "/nothing"])
+def test_snapshot_without_a_name_is_not_deleted(snap: Any, path: str) -> None:
+    create(snap, "/d", "s1")
+    with pytest.raises(errors.RemoteError, match=r"^The snapshot name is null or empty\.$"):
+        remove(snap, path, "")
+    assert snap.names("/d/.snapshot") == ["s1"]
+
+
 def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
     how = {"client_id": b"0123456789abcdef", "call_id": 7}
     assert create(snap, "/d", **how) == create(snap, "/d", **how)

@@ -184,6 +184,8 @@ class SnapshotCalls:
 
     def delete(self, caller: Caller, path: str, name: str) -> None:
         core = self._core
+        if not name:
+            raise errors.RemoteError("The snapshot name is null or empty.")
         core.safe_mode.check(f"Cannot delete snapshot for {path}")
         found = self._own(caller, path)
         root = self._root(found)
