@@ -1,6 +1,6 @@
 """What the namenode answers over HTTP (shell): Hadoop's NameNodeHttpServer.
 
-WebHDFS, images and segments, `/fsck`, `/jmx`, `/conf`, and the status page.
+WebHDFS, images and segments, `/fsck`, `/topology`, `/jmx`, `/conf`, and the status page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import SERVED, Category, HAContext
-from howdah.namenode.monitoring import startup
+from howdah.namenode.monitoring import startup, topology_page
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
@@ -108,6 +108,8 @@ class Pages:
             return startup.respond(self._watch.startup.see())
         if health.asks_who_is_active(request):
             return health.respond_active(self._context.is_active)
+        if topology_page.asks_for_topology(request):
+            return topology_page.respond(request, self._core.datanodes.live())
         found = self._site.answer(request)
         if found is not None:
             return found
