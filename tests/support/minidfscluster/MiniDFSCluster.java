@@ -42,6 +42,8 @@ import org.apache.hadoop.hdfs.server.namenode.FSNamesystem;
 import org.apache.hadoop.hdfs.server.namenode.NameNode;
 import org.apache.hadoop.hdfs.server.namenode.RemoteNameNode;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
+import org.apache.hadoop.ipc.RemoteException;
+import org.apache.hadoop.ipc.StandbyException;
 import org.apache.hadoop.net.NetUtils;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.test.GenericTestUtils;
@@ -142,6 +144,8 @@ public class MiniDFSCluster implements AutoCloseable {
         conf.set("dfs.namenode.https-address", secure.get(0));
       }
     }
+    // Where the namenode puts what "metaSave" writes.
+    System.setProperty("hadoop.log.dir", directory + "/" + nameOf(0) + "/tmp");
     nameservice = wanted.nameservice;
     ids = wanted.ids;
     if (nameservice != null) {
@@ -1056,6 +1060,10 @@ public class MiniDFSCluster implements AutoCloseable {
         getFileSystem(nameNode).getFileStatus(new Path("/"));
         return;
       } catch (IOException error) {
+        if (error instanceof RemoteException
+            && ((RemoteException) error).unwrapRemoteException() instanceof StandbyException) {
+          return;
+        }
         if (System.nanoTime() > end) {
           throw error;
         }

@@ -345,14 +345,20 @@ def _connected(cluster: MiniCluster, wanted: Wanted) -> Iterator[HdfsFileSystem]
 
 def _traits(cluster: MiniCluster, wanted: Wanted) -> list[tuple[object, ...]]:
     """Of each namespace, what is left of it without its files."""
+    conf = dict(wanted.conf)
+    # Where these are switched off nobody can set them, nor ask for them.
+    has_acls, has_xattrs = (
+        conf.get(f"dfs.namenode.{kind}.enabled", "true") != "false" for kind in ("acls", "xattrs")
+    )
     found: list[tuple[object, ...]] = []
     for fs in _connected(cluster, wanted):
         with fs:
             root, quotas = fs.get_file_status("/"), fs.quota_usage("/")
             found.append(
                 (
-                    *(root.owner, root.group, root.permission, fs.get_acl_status("/")),
-                    *(fs.get_xattrs("/"), fs.get_storage_policy("/").name),
+                    *(root.owner, root.group, root.permission),
+                    fs.get_acl_status("/") if has_acls else None,
+                    *(fs.get_xattrs("/") if has_xattrs else None, fs.get_storage_policy("/").name),
                     *(quotas.quota, quotas.space_quota, quotas.type_quotas),
                     *(fs.list_snapshottable_directories(), fs.list_cache_pools()),
                 )
