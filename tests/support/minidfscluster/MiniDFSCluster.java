@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -82,8 +83,8 @@ public class MiniDFSCluster implements AutoCloseable {
   private final List<String> secure = new ArrayList<>();
 
   private final String directory;
-  /** Of namenodes that take each other's place; null for any others. */
-  private final String nameservice;
+  /** The nameservice of each namenode, where several take each other's place; else empty. */
+  private final List<String> nameservices;
 
   private final List<String> ids;
 
@@ -107,8 +108,12 @@ public class MiniDFSCluster implements AutoCloseable {
     call.put("datanodes", wanted.dataNodes);
     call.put("racks", wanted.racks);
     call.put("storages", wanted.storages);
-    call.put("namespaces", wanted.nameservice == null ? wanted.nameNodes : 1);
-    call.put("namenodes", wanted.nameservice == null ? 1 : wanted.nameNodes);
+    int namespaces =
+        wanted.nameservices.isEmpty()
+            ? wanted.nameNodes
+            : (int) wanted.nameservices.stream().distinct().count();
+    call.put("namespaces", namespaces);
+    call.put("namenodes", wanted.nameNodes / namespaces);
     call.put("format", wanted.format);
     call.put("groups", groupsOfTests() + mockedGroups(conf));
     JsonNode made = control.ask(call);
@@ -146,17 +151,21 @@ public class MiniDFSCluster implements AutoCloseable {
     }
     // Where the namenode puts what "metaSave" writes.
     System.setProperty("hadoop.log.dir", directory + "/" + nameOf(0) + "/tmp");
-    nameservice = wanted.nameservice;
+    nameservices = wanted.nameservices;
     ids = wanted.ids;
-    if (nameservice != null) {
-      conf.set("dfs.nameservices", nameservice);
-      conf.set("dfs.ha.namenodes." + nameservice, String.join(",", wanted.ids));
+    if (!nameservices.isEmpty()) {
+      Map<String, List<String>> byNameservice = new LinkedHashMap<>();
       for (int index = 0; index < uris.size(); index++) {
-        String suffix = "." + nameservice + "." + wanted.ids.get(index);
+        String nameservice = nameservices.get(index);
+        byNameservice.computeIfAbsent(nameservice, each -> new ArrayList<>()).add(ids.get(index));
+        String suffix = "." + nameservice + "." + ids.get(index);
         conf.set("dfs.namenode.rpc-address" + suffix, getURI(index).getAuthority());
         String http = URI.create(getHttpUri(index)).getAuthority();
         conf.set("dfs.namenode.http-address" + suffix, http);
       }
+      conf.set("dfs.nameservices", String.join(",", byNameservice.keySet()));
+      byNameservice.forEach(
+          (name, of) -> conf.set("dfs.ha.namenodes." + name, String.join(",", of)));
     }
     // A connection to a server that was restarted fails its next call: none is kept for long.
     conf.setInt(KEPT_CONNECTION, KEPT_CONNECTION_MS);
@@ -264,7 +273,7 @@ public class MiniDFSCluster implements AutoCloseable {
     private final Configuration conf;
     private int dataNodes = 1;
     private int nameNodes = 1;
-    private String nameservice;
+    private final List<String> nameservices = new ArrayList<>();
     private final List<String> ids = new ArrayList<>();
     private String[] racks;
     private String[] storages;
@@ -287,14 +296,17 @@ public class MiniDFSCluster implements AutoCloseable {
       return this;
     }
 
-    /** Namespaces over the same datanodes, or one with several namenodes. */
+    /** Namespaces over the same datanodes, each with as many namenodes as any other. */
     public Builder nnTopology(MiniDFSNNTopology topology) {
-      if (topology.isHA()) {
-        if (topology.getNameservices().size() > 1) {
-          throw new UnsupportedOperationException("a single nameservice with several namenodes");
+      int count = topology.getNameservices().get(0).getNNs().size();
+      for (MiniDFSNNTopology.NSConf each : topology.getNameservices()) {
+        if (each.getNNs().size() != count) {
+          impossible = "nameservices with different numbers of namenodes";
         }
-        nameservice = topology.getNameservices().get(0).getId();
-        topology.getNameservices().get(0).getNNs().forEach(each -> ids.add(each.getNnId()));
+        if (topology.isHA()) {
+          each.getNNs().forEach(namenode -> nameservices.add(each.getId()));
+          each.getNNs().forEach(namenode -> ids.add(namenode.getNnId()));
+        }
       }
       nameNodes = topology.countNameNodes();
       return this;
@@ -501,18 +513,23 @@ public class MiniDFSCluster implements AutoCloseable {
   public NameNodeInfo[] getNameNodeInfos() throws IOException {
     NameNodeInfo[] found = new NameNodeInfo[uris.size()];
     for (int index = 0; index < found.length; index++) {
-      String nnId = nameservice == null ? null : ids.get(index);
+      String nnId = nameservices.isEmpty() ? null : ids.get(index);
+      String nameservice = nameservices.isEmpty() ? null : nameservices.get(index);
       found[index] = new NameNodeInfo(getNameNode(index), conf, nameservice, nnId);
     }
     return found;
   }
 
-  public NameNodeInfo[] getNameNodeInfos(int nameservice) throws IOException {
-    return getNameNodeInfos();
+  /** Of the nameservice of that number; all of them where each has a single one. */
+  public NameNodeInfo[] getNameNodeInfos(int number) throws IOException {
+    List<String> names = new ArrayList<>(new LinkedHashSet<>(nameservices));
+    return names.isEmpty() ? getNameNodeInfos() : getNameNodeInfos(names.get(number));
   }
 
   public NameNodeInfo[] getNameNodeInfos(String nameservice) throws IOException {
-    return getNameNodeInfos();
+    return Arrays.stream(getNameNodeInfos())
+        .filter(each -> each.nameserviceId == null || each.nameserviceId.equals(nameservice))
+        .toArray(NameNodeInfo[]::new);
   }
 
   public void transitionToActive(int index) throws ServiceFailedException {
@@ -1080,7 +1097,7 @@ public class MiniDFSCluster implements AutoCloseable {
     try {
       // The next cluster's client is a new one, for it may be configured otherwise. Other
       // clusters that run keep theirs.
-      if (nameservice != null) {
+      if (!nameservices.isEmpty()) {
         FileSystem.closeAll();
       }
       for (URI uri : uris) {

@@ -216,7 +216,7 @@ class ClusterServer:
             began_with = _traits(cluster, wanted) if is_whole else []
             for name, state in cluster.ha_states().items():
                 if state == "active" and not keeps_data:
-                    _bring(cluster, name, "standby")
+                    _bring(cluster, wanted, name, "standby")
             lent = _Lent(cluster, wanted, began_with, is_whole)
         self._ids += 1
         self._lent[self._ids] = lent
@@ -273,7 +273,7 @@ class ClusterServer:
                 lent.cluster.start(call["server"])
             case "active" | "standby" | "observer" as state:
                 lent.is_whole = False
-                _bring(lent.cluster, call["server"], state)
+                _bring(lent.cluster, lent.wanted, call["server"], state)
             case "restart":
                 lent.is_whole = False
                 lent.cluster.restart(call["server"])
@@ -300,10 +300,16 @@ class ClusterServer:
             self._last_dir = None
 
 
-def _bring(cluster: MiniCluster, name: str, state: str) -> None:
-    """Have a namenode of several active, and others that were so standby; or standby or observer.
-    Raises IllegalArgument where `howdah haadmin` refuses."""
+def _bring(cluster: MiniCluster, of: Wanted, name: str, state: str) -> None:
+    """Have a namenode of several active, and others of its namespace that were so standby; or
+    standby or observer. Raises IllegalArgument where `howdah haadmin` refuses."""
     states = cluster.ha_states()
+    where: tuple[str, ...] = ()
+    for nameservice in of.nameservices or []:
+        names = cluster.namenodes_of(nameservice)
+        if name in names:
+            where = ("-ns", nameservice)
+            states = {each: states[each] for each in names}
     wanted = [each for each in states if each != name] if state == "active" else [name]
     leave = "observer" if state == "standby" and states[name] == "observer" else "active"
     orders = [("-transitionToStandby", each) for each in wanted if states[each] == leave]
@@ -314,7 +320,7 @@ def _bring(cluster: MiniCluster, name: str, state: str) -> None:
     for order in orders:
         # Another one may be down: whether it is active is known here.
         forced = ("--forceactive",) if order[0] == "-transitionToActive" else ()
-        status, said = haadmin(cluster, order[0], *forced, order[1])
+        status, said = haadmin(cluster, *where, order[0], *forced, order[1])
         if status:
             raise IllegalArgument(said)
 
