@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import itertools
 import random
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 pytest.importorskip("fsspec")
 import fsspec
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 
 from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -441,6 +444,34 @@ def test_pyarrow_takes_no_name_for_a_pattern_even_when_it_is_missing() -> None:
         with pytest.raises(FileNotFoundError):
             call()
     assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/r1", "/a/run1/part"]
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_rm_of_a_missing_name_by_a_thread_of_a_pool_removes_no_neighbour(recursive: bool) -> None:
+    """As zarr does it with an array that it overwrites, and that is not there."""
+    fs = _view_of_two()
+    fs.pipe({"/a/x1/part": b"another's", "/a/y1": b"another's"})
+    theirs = AsyncFileSystemWrapper(fs, asynchronous=True)
+    name = "/a/x[1]" if recursive else "/a/y[1]"
+    with pytest.raises(FileNotFoundError, match=r"not taken for a pattern.*fs\.glob"):
+        asyncio.run(theirs._rm(name, recursive=recursive))
+    assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/x1/part", "/a/y1"]
+    fs.pipe({"/a/x[1]/part": b"mine", "/a/y[1]": b"mine"})
+    asyncio.run(theirs._rm(name, recursive=recursive))
+    assert not fs.exists(name)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_rm_by_a_function_on_a_thread_takes_patterns(recursive: bool) -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/x/1.csv": b"", "/a/x/2.csv": b"", "/a/x/3": b""})
+
+    def clean() -> None:
+        fs.rm("/a/x/*.csv", recursive=recursive)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(clean).result()
+    assert fs.find("/a/x") == ["/a/x/3"]
 
 
 def test_keys_of_a_mapping_are_no_patterns() -> None:

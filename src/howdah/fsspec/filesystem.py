@@ -34,6 +34,7 @@ from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec import options
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.moving import MovingFileSystem
+from howdah.fsspec.naming import a_pool_calls, check_names
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
 from howdah.kinds import parse_decimal
 from howdah.users.current import process_user
@@ -254,6 +255,8 @@ class HowdahFileSystem(MovingFileSystem):
         self, path: str | list[str], recursive: bool = False, maxdepth: int | None = None
     ) -> None:
         several = [path] if isinstance(path, str | os.PathLike) else path
+        if a_pool_calls():
+            check_names(self, several)
         if not recursive or maxdepth is not None:
             super().rm(several, recursive=recursive, maxdepth=maxdepth)
             return

@@ -5,7 +5,9 @@ them, so what a program found in a listing must not be taken for a pattern. A pa
 
 - if it exists as it is;
 - if the caller is a library whose own calls take names only (`NAMES_ONLY`). Such a name that does
-  not exist is missing, and is no pattern for its neighbours.
+  not exist is missing, and is no pattern for its neighbours;
+- in `rm` as the whole work of a thread of a pool. So zarr deletes, by way of fsspec's
+  `AsyncFileSystemWrapper`, and names what it means; its own frames are in another thread.
 
 `glob` is given patterns only. There a path that exists is a name if it would not match itself.
 """
@@ -131,6 +133,29 @@ def caller_gives_names() -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+def a_pool_calls() -> bool:
+    """Whether a thread of an executor has nothing else to do than this call of fsspec's: nobody
+    between could have meant a pattern, or be asked."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not is_below(module, _BETWEEN):
+            return module == "concurrent.futures.thread"
+        frame = frame.f_back
+    return False
+
+
+def check_names(fs: NamingFileSystem, paths: Sequence[str]) -> None:
+    """Raises PathNotFound for a path that would be a pattern."""
+    for path in paths:
+        name = fs._strip_protocol(path)
+        if fs.is_pattern(name):
+            raise errors.PathNotFound(
+                f"{name} does not exist, and is not taken for a pattern by a thread of a pool: "
+                "fs.rm(fs.glob(...)) removes what a pattern matches"
+            ).about(name)
 
 
 def is_below(module: str, packages: Sequence[str]) -> bool:
