@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,20 +18,29 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.failover import active_node
 from howdah.journalnode import election_service
+from howdah.journalnode.formats import decode_decision
 from howdah.messages import parse
 from howdah.namenode.images.image import read_image
 from howdah.namenode.process.racks import rack_map
 from howdah.proto import data_transfer_pb2 as transfer_pb
-from howdah.proto import election_pb2, failover_pb2, types_pb2
+from howdah.proto import election_pb2, failover_pb2, fsimage_pb2, rpc_pb2, types_pb2
 from howdah.proto import router_pb2 as router
+from howdah.router.namenodes.states import decode_states
 from howdah.router.table import records
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import decode_record, encode_record
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
+from howdah.storage.image.sections import SectionReader
 from howdah.storage.malformed import MalformedRecord
 from howdah.transfer.op_reading import decode_request
 from howdah.transfer.ops import Op
+from howdah.transfer.responses import (
+    BlockOpResponse,
+    SegmentGiven,
+    SlotReleased,
+    decode_read_status,
+)
 
 TEXT = "q\u00e9q"
 """What each example has in each of its texts; `broken` makes it undecodable."""
@@ -133,6 +143,23 @@ def of_a_read(data: bytes) -> object:
     return decode_request(Op.READ_BLOCK, data)
 
 
+def of(op: Op) -> Callable[[bytes], object]:
+    return lambda data: decode_request(op, data)
+
+
+TOKEN = rpc_pb2.TokenProto(identifier=b"", password=b"", kind=TEXT, service="s")
+SIGNED = transfer_pb.BaseHeaderProto(
+    block=types_pb2.ExtendedBlockProto(poolId="BP-1", blockId=1, generationStamp=1), token=TOKEN
+)
+NODE = types_pb2.DatanodeInfoProto(
+    id=types_pb2.DatanodeIDProto(
+        ipAddr="127.0.0.1", hostName="h", datanodeUuid="u", xferPort=1, infoPort=2, ipcPort=3
+    )
+)
+SLOT = transfer_pb.ShortCircuitShmSlotProto(
+    shmId=transfer_pb.ShortCircuitShmIdProto(hi=1, lo=2), slotIdx=3
+)
+CHECKSUM = transfer_pb.ChecksumProto(type=types_pb2.CHECKSUM_CRC32C, bytesPerChecksum=512)
 BASE = transfer_pb.BaseHeaderProto(
     block=types_pb2.ExtendedBlockProto(poolId="BP-1", blockId=1, generationStamp=1)
 )
@@ -191,6 +218,88 @@ def test_message_with_a_text_that_is_not_utf8_is_refused_by_name(
     decode(data)
     with pytest.raises(error):
         decode(broken(data))
+
+
+@pytest.mark.parametrize(
+    ("decode", "message"),
+    [
+        (of(Op.BLOCK_CHECKSUM), transfer_pb.OpBlockChecksumProto(header=SIGNED)),
+        (
+            of(Op.TRANSFER_BLOCK),
+            transfer_pb.OpTransferBlockProto(header=HEADER, targets=[NODE]),
+        ),
+        (of(Op.COPY_BLOCK), transfer_pb.OpCopyBlockProto(header=SIGNED)),
+        (
+            of(Op.REPLACE_BLOCK),
+            transfer_pb.OpReplaceBlockProto(header=BASE, delHint=TEXT, source=NODE),
+        ),
+        (
+            of(Op.REQUEST_SHORT_CIRCUIT_FDS),
+            transfer_pb.OpRequestShortCircuitAccessProto(header=SIGNED, maxVersion=1),
+        ),
+        (
+            of(Op.REQUEST_SHORT_CIRCUIT_SHM),
+            transfer_pb.ShortCircuitShmRequestProto(clientName=TEXT),
+        ),
+        (
+            BlockOpResponse.decode,
+            transfer_pb.BlockOpResponseProto(status=transfer_pb.ERROR, message=TEXT),
+        ),
+        (
+            SlotReleased.decode,
+            transfer_pb.ReleaseShortCircuitAccessResponseProto(
+                status=transfer_pb.ERROR, error=TEXT
+            ),
+        ),
+        (
+            SegmentGiven.decode,
+            transfer_pb.ShortCircuitShmResponseProto(status=transfer_pb.ERROR, error=TEXT),
+        ),
+        (
+            decode_states,
+            types_pb2.RouterFederatedStateProto(namespaceStateIds=[{"key": TEXT, "value": 7}]),
+        ),
+    ],
+)
+def test_texts_between_clients_datanodes_and_routers_are_texts(
+    decode: Callable[[bytes], object], message: Message
+) -> None:
+    data = message.SerializeToString()
+    decode(data)
+    with pytest.raises(errors.ProtocolViolation):
+        decode(broken(data))
+
+
+@pytest.mark.parametrize(
+    "decode",
+    [
+        *map(of, (Op.BLOCK_CHECKSUM, Op.RELEASE_SHORT_CIRCUIT_FDS, Op.REQUEST_SHORT_CIRCUIT_SHM)),
+        *(SlotReleased.decode, SegmentGiven.decode, decode_read_status),
+    ],
+)
+def test_messages_of_data_transfer_that_lack_required_fields_are_refused(
+    decode: Callable[[bytes], object],
+) -> None:
+    with pytest.raises(errors.ProtocolViolation, match="required"):
+        decode(b"")
+
+
+def test_message_of_an_image_is_whole_and_its_texts_are_texts() -> None:
+    reader: Any = SimpleNamespace(fail=errors.CorruptImage)
+    with pytest.raises(errors.CorruptImage, match="required"):
+        SectionReader.parse(reader, fsimage_pb2.FileSummary, b"")
+    entry = fsimage_pb2.FilesUnderConstructionSection.FileUnderConstructionEntry(
+        inodeId=1, fullPath=TEXT
+    )
+    data = entry.SerializeToString()
+    assert SectionReader.parse(reader, type(entry), data) == entry
+    with pytest.raises(errors.CorruptImage, match="UTF-8"):
+        SectionReader.parse(reader, type(entry), broken(data))
+
+
+def test_decision_that_lacks_required_fields_is_refused() -> None:
+    with pytest.raises(errors.InconsistentStorage, match="required"):
+        decode_decision(b"\x00", 1, "paxos/1")
 
 
 def test_table_of_racks_that_is_not_utf8_is_refused_by_its_name(tmp_path: Path) -> None:
