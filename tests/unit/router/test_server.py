@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -14,12 +17,15 @@ import pytest
 from howdah import defects, errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.router.namenodes.membership import State
+from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.server import Router, run
 from howdah.router.settings import Settings
 from howdah.router.store.beside import StoreBeside
 from howdah.router.store.choice import store_at
 from howdah.router.store.state_store import StateStore
-from howdah.router.table.mount_table import Destination, MountEntry
+from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
+from howdah.router.table.quotas import Usage
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -195,3 +201,96 @@ def test_a_configuration_that_cannot_be_ends_the_process(
     broken = conf(tmp_path).with_values({"dfs.nameservices": ""})
     assert run(broken) == 1
     assert "the router cannot start: a router needs nameservices" in caplog.text
+
+
+PAIR = {
+    "dfs.nameservices": "n1",
+    "dfs.ha.namenodes.n1": "a,b",
+    "dfs.namenode.rpc-address.n1.a": "127.0.0.1:1",
+    "dfs.namenode.rpc-address.n1.b": "127.0.0.1:2",
+}
+
+
+class Waiting:
+    """Connections over which the first namenode answers late."""
+
+    def __init__(self) -> None:
+        self.goes_on = asyncio.Event()
+        self.done: list[Callable[[object], None]] = []
+
+    async def call(self, address: tuple[str, int], *_: object, **named: object) -> object:
+        assert address[1] == 1, "the other one is not asked"
+        await self.goes_on.wait()
+        return pb.GetFileInfoResponseProto()
+
+    def send(self, *arguments: object, **named: object) -> bool:
+        (heard,) = (each for each in arguments if callable(each))
+        self.done.append(heard)
+        return True
+
+
+def pair(directory: Path) -> Nameservices:
+    place = {"dfs.federation.router.store.driver.file.directory": str(directory / "store")}
+    made = Router(Configuration({**CONF, **PAIR, **place})).core.nameservices
+    made._connections = Waiting()  # type: ignore[assignment]
+    return made
+
+
+GET, GOT = pb.GetFileInfoRequestProto(src="/"), pb.GetFileInfoResponseProto
+
+
+def test_the_answer_to_a_call_that_waited_for_long_makes_no_active_of_a_former_one(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        nameservices, loop = pair(tmp_path), asyncio.get_running_loop()
+        members = nameservices.members["n1"]
+        former, present = members.namenodes
+        nameservices._heard(former, State.ACTIVE, loop.time())
+        identity = nameservices.own_identity()
+        call = asyncio.create_task(nameservices.call("n1", "getFileInfo", GET, GOT, identity))
+        await asyncio.sleep(0.001)
+        nameservices._heard(present, State.ACTIVE, loop.time())
+        waiting: Any = nameservices._connections
+        waiting.goes_on.set()
+        await call
+        assert members.active is present
+
+    asyncio.run(scene())
+
+
+def test_a_late_refusal_of_a_quick_call_makes_no_standby_of_the_active(tmp_path: Path) -> None:
+    async def scene() -> None:
+        nameservices, loop = pair(tmp_path), asyncio.get_running_loop()
+        members = nameservices.members["n1"]
+        active, _ = members.namenodes
+        nameservices._heard(active, State.ACTIVE, loop.time())
+        identity = nameservices.own_identity()
+        assert nameservices.send("n1", "getFileInfo", GET, identity, lambda _: None)
+        await asyncio.sleep(0.001)
+        nameservices._heard(active, State.ACTIVE, loop.time())
+        waiting: Any = nameservices._connections
+        waiting.done[0](errors.StandbyError("it was one then"))
+        assert members.active is active
+
+    asyncio.run(scene())
+
+
+def test_what_a_mount_point_uses_does_not_count_for_the_one_in_its_place(tmp_path: Path) -> None:
+    async def scene() -> None:
+        router = Router(conf(tmp_path))
+        limited = Quota(names=10)
+        before = MountEntry("/m", (Destination("n1", "/x"),), quota=limited)
+        router.core.table = MountTable([before])
+
+        async def measure(entry: MountEntry) -> Usage:
+            assert entry == before
+            elsewhere = replace(before, destinations=(Destination("n1", "/y"),))
+            router.core.table = MountTable([elsewhere])
+            return Usage()
+
+        with mock.patch.object(router._forwarding.listing, "measure", measure):
+            await router.measure()
+        assert not router.core.usage
+
+    asyncio.run(scene())
