@@ -377,6 +377,13 @@ def test_nobody_who_moved_nothing_to_the_trash_has_one() -> None:
     assert listed(router, "/user/bob/.Trash/Current") == []
 
 
+def test_the_trash_of_a_nameservice_that_is_disabled_is_passed_over() -> None:
+    router = trash_router()
+    router.nameservices.disabled = frozenset({"west"})
+    assert listed(router, TRASH) == []
+    assert not router.call("getFileInfo", pb.GetFileInfoRequestProto(src=TRASH)).HasField("fs")
+
+
 def test_the_trash_is_emptied_in_all_nameservices() -> None:
     router = trash_router()
     request = pb.DeleteRequestProto(src=TRASH, recursive=True)

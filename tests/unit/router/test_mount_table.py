@@ -128,6 +128,18 @@ def test_an_entry_that_cannot_be_is_refused(entry: MountEntry, problem: str) -> 
         entry.check()
 
 
+def test_no_nameservice_is_asked_twice_for_a_trash_path() -> None:
+    entries = [
+        MountEntry(f"/m/{number}", (Destination(name, f"/{number}"),))
+        for number, name in enumerate(("n1", "n2", "n2"))
+    ]
+    table = MountTable(entries, "n1")
+    found = table.resolve("/user/eve/.Trash/Current/m")
+    assert found is not None
+    assert [each.nameservice for each in found.locations] == ["n1"]
+    assert [each.nameservice for each in table.trash_of_others(found)] == ["n2"]
+
+
 def test_below_a_trash_path_are_the_mount_points_of_what_was_moved_there() -> None:
     table = MountTable(
         [

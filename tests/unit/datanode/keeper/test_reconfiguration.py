@@ -253,6 +253,19 @@ def test_what_has_failed_is_not_among_what_was_in_effect(swap: Swap) -> None:
     assert (change.old, change.new) == (str(swap.first), f"{swap.first},{swap.second}")
 
 
+def test_a_volume_that_cannot_be_removed_keeps_no_other_from_being_added(
+    swap: Swap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconfiguration, "REMOVAL_TIMEOUT_S", 0.01)
+    assert swap.to(swap.first, swap.second) == ""
+    swap.answers = False
+    third = swap.root / "c"
+    assert "still uses" in swap.to(third)
+    asked = [each for each in swap.commands if isinstance(each, RemoveVolume)]
+    assert len(asked) == 2, "the second one is asked for though the first has failed"
+    assert str(third) in swap.used
+
+
 def test_a_late_answer_to_a_removal_is_none_to_the_next_one(
     swap: Swap, monkeypatch: pytest.MonkeyPatch
 ) -> None:

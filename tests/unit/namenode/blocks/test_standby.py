@@ -17,6 +17,7 @@ from howdah.namenode.blocks.replica_reports import (
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.file_blocks import close_edit
 from howdah.namenode.inodes.inodes import Block, BlockState
+from howdah.namenode.tree import namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
@@ -513,6 +514,34 @@ def test_a_truncation_that_is_repeated_at_the_next_active_takes_no_bytes_of_othe
         truncated(fresh, retry_count=2)
     assert len(fresh.log) == count
     assert truncated(fresh, retry_count=0), "a new call cuts"
+
+
+def test_a_truncation_that_was_answered_once_more_is_no_reason_to_refuse_the_next(
+    nameservice: Nameservice,
+) -> None:
+    nameservice.write("/f")
+    assert truncated(nameservice.active)
+    fresh = nameservice.fail_over()
+    assert truncated(fresh, retry_count=1)
+    append(nameservice, fresh)
+    request = pb.TruncateRequestProto(src="/f", newLength=0, clientName="w")
+    fresh.call("truncate", request, client_id=bytes(range(16)), call_id=8, retry_count=1)
+    file: Any = fresh.core.namespace.find("/f")
+    assert file.length_bytes == 0
+
+
+def test_the_oldest_truncations_are_forgotten(
+    nameservice: Nameservice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespace, "_MAX_TRUNCATIONS", 2)
+    ids = []
+    for path in ("/a", "/b", "/c"):
+        nameservice.write(path)
+        request = pb.TruncateRequestProto(src=path, newLength=0, clientName="w")
+        nameservice.active.call("truncate", request)
+        ids.append(nameservice.active.core.namespace.find(path).inode_id)
+    fresh = nameservice.fail_over()
+    assert list(fresh.core.namespace.truncations) == ids[1:]
 
 
 @pytest.mark.parametrize("change", [{"clientName": "another"}, {"newLength": 1}])

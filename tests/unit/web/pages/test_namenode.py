@@ -145,6 +145,21 @@ QUORUM = EditsDirectoryStatus(
             "bad",
             "journal node b, c is left out",
         ),
+        (
+            {
+                "edits_directories": [
+                    replace(
+                        QUORUM,
+                        nodes=[
+                            JournalNodeStatus("a", 9, ""),
+                            *(JournalNodeStatus(name, 9, "", 0, "no answer") for name in "bc"),
+                        ],
+                    )
+                ]
+            },
+            "bad",
+            "journal node b, c is silent: no answer",
+        ),
         ({"defects": {"a call": 2}}, "warn", "needs attention"),
         ({"last_txid": 9_000_000}, "warn", "needs attention"),
     ],
