@@ -71,6 +71,11 @@ class Wanted:
         )
 
     @property
+    def has_another_client(self) -> bool:
+        """Whether its clients take `hdfs://` for a filesystem of mounts."""
+        return "fs.hdfs.impl" in dict(self.conf)
+
+    @property
     def of_several(self) -> dict[str, str]:
         """What a cluster needs of which each namenode's state is set by hand."""
         return {"dfs.ha.automatic-failover.enabled": "false"} if self.namenodes > 1 else {}
@@ -212,7 +217,7 @@ class ClusterServer:
                 cluster.stop("datanode0")
                 if wanted.namenodes == 1:
                     cluster.restart("namenode")
-            is_whole = wanted.namenodes == 1
+            is_whole = wanted.namenodes == 1 and not wanted.has_another_client
             began_with = _traits(cluster, wanted) if is_whole else []
             for name, state in cluster.ha_states().items():
                 if state == "active" and not keeps_data:
