@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howdah.web.pages import nodes, racks
+from howdah.web.pages import namenode, nodes, racks
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import REPAIR, Times, left_of, overview
 from howdah.web.pages.progress import Pace
@@ -171,6 +171,20 @@ def test_the_verdict_follows_from_the_figures(
     verdict = judge(status(**more))
     assert (verdict.level, words in verdict.headline) == (level, True), verdict
     assert (verdict.level == "ok") == (not verdict.findings)
+
+
+@pytest.mark.req("FS-280")
+def test_the_page_says_why_a_journal_node_is_silent() -> None:
+    quorum = replace(
+        QUORUM,
+        nodes=[
+            JournalNodeStatus("a", 9, ""),
+            JournalNodeStatus("b", 9, "", 0, "no answer for 3 s"),
+        ],
+    )
+    shown = joined([namenode._journal(status(edits_directories=[quorum]))])
+    assert ("silent" in shown, "no answer for 3 s" in shown) == (True, True)
+    assert "silent" not in joined([namenode._journal(status(edits_directories=[QUORUM]))])
 
 
 @pytest.mark.req("FS-283")
