@@ -200,6 +200,25 @@ def test_a_snapshot_is_of_all_destinations_or_is_none(fault_tolerant: bool) -> N
     assert snapshots(router) == []
 
 
+def test_a_destination_that_may_have_made_a_snapshot_is_named() -> None:
+    """It has, and its answer is late. Nobody can tell it from a snapshot of somebody else's."""
+    router = snapshottable()
+    real = router.nameservices.call
+
+    async def call(name: str, method: str, *given: Any, **named: Any) -> Any:
+        answer = await real(name, method, *given, **named)
+        if (name, method) == ("west", "createSnapshot"):
+            raise errors.CallTimeout("no answer within 60 s")
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(router.nameservices, "call", call)
+        with pytest.raises(errors.RemoteError, match="west did not answer, and may have") as told:
+            router.call("createSnapshot", snapshot("s"))
+    assert "what other destinations had done is undone" in str(told.value)
+    assert there(router, "/real/d/.snapshot/s") == ["west"]
+
+
 def test_a_snapshot_that_one_destination_refuses_is_undone_in_the_others() -> None:
     router = snapshottable()
     router.at(

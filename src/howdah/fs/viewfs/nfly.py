@@ -12,6 +12,10 @@ Mirrors org.apache.hadoop.fs.viewfs.NflyFSystem. Rules:
    `readMostRecent` to those that have an older one.
 4. Of several writers that may not overwrite, the first target decides, which all of them rename
    in first: who finds the name there goes on to no other target, and takes back what he renamed.
+5. Of several writers that overwrite, each target keeps the file of the one that renamed last in it.
+   Nothing spans the targets, so two that close at the same moment may leave different files in
+   different targets, each of them whole. `repairOnRead` with `readMostRecent` makes them one again,
+   if the times differ.
 
 Unlike Hadoop: a target that fails at `create` already is a target that failed, as later; a
 file that is there is replaced only if `overwrite` says so; a change that fewer than

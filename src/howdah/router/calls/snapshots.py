@@ -2,8 +2,10 @@
 
 A snapshot is of the whole directory, or it is none: every destination that has the directory must
 answer, also those of a fault-tolerant mount point. It has one name in all of them. What one
-destination refuses is undone in the others. Differences and lists are those of all destinations.
-Differences by pages go by ids of one namenode, which another one gives as well: where there are
+destination refuses is undone in the others. Of one that does not answer nobody knows whether it
+made the change: nothing is undone there, as a snapshot of that name may be somebody else's, and the
+error names the nameservice. Differences and lists are those of all destinations. Differences by
+pages go by ids of one namenode, which another one gives as well: where there are
 several destinations a client has to ask for the whole report, as it does with servers that have
 no pages.
 """
@@ -20,7 +22,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.calls.core import Core, not_repeated
+from howdah.router.calls.core import Core, is_unavailable, not_repeated
 from howdah.router.calls.paths import translate
 from howdah.router.table.mount_table import Location, Resolution
 from howdah.rpc.service import Caller
@@ -103,6 +105,13 @@ class SnapshotCalls:
                         place.nameservice,
                         error,
                     )
+            if made and is_unavailable(refusal):
+                place = found.locations[len(made)]
+                became += (
+                    f"; nameservice {place.nameservice} did not answer, and may have changed the "
+                    f"snapshots of {place.path}: look there"
+                )
+                log.warning("%s; %s", refusal.message, became)
             told = not_repeated(refusal, became) if made else refusal
             if told is refusal:
                 raise
