@@ -27,6 +27,7 @@ from howdah.proto import election_pb2, failover_pb2, fsimage_pb2, rpc_pb2, types
 from howdah.proto import router_pb2 as router
 from howdah.router.namenodes.states import decode_states
 from howdah.router.table import records
+from howdah.spark.namespaces import image_tasks
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import decode_record, encode_record
 from howdah.storage.image import records as rec
@@ -295,6 +296,14 @@ def test_message_of_an_image_is_whole_and_its_texts_are_texts() -> None:
     assert SectionReader.parse(reader, type(entry), data) == entry
     with pytest.raises(errors.CorruptImage, match="UTF-8"):
         SectionReader.parse(reader, type(entry), broken(data))
+
+
+def test_entry_of_an_image_that_a_job_of_spark_reads_is_whole() -> None:
+    with pytest.raises(errors.CorruptImage, match="required"):
+        image_tasks._parsed(fsimage_pb2.INodeSection.INode, b"")
+    entry = fsimage_pb2.FilesUnderConstructionSection.FileUnderConstructionEntry(fullPath=TEXT)
+    with pytest.raises(errors.CorruptImage, match="UTF-8"):
+        image_tasks._parsed(type(entry), broken(entry.SerializeToString()))
 
 
 def test_decision_that_lacks_required_fields_is_refused() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.namenode.journal import reading
 from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.directories import directory_set
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
@@ -463,3 +464,20 @@ def test_nothing_is_made_durable_where_no_segment_is_open(tmp_path: Path) -> Non
     with pytest.raises(errors.ClosedStream, match=str(tmp_path)):
         DirectoryJournal(tmp_path / "current").make_durable()
     assert not os.listdir(tmp_path)
+
+
+def test_sources_of_which_none_can_be_listed_are_an_error_and_no_warnings(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A standby reads again and again, and says it once itself."""
+
+    class Away:
+        name = "jn1"
+
+        def segments(self, *, scans: bool) -> list[SegmentCopy]:
+            raise OSError("down")
+
+    away: SegmentSource = Away()  # type: ignore[assignment]
+    with pytest.raises(OSError, match="down"):
+        reading._listed({"jn1": away, "jn2": away})
+    assert caplog.text == ""
