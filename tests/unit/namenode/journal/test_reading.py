@@ -472,12 +472,16 @@ def test_sources_of_which_none_can_be_listed_are_an_error_and_no_warnings(
     """A standby reads again and again, and says it once itself."""
 
     class Away:
-        name = "jn1"
+        def __init__(self, name: str) -> None:
+            self.name = name
 
         def segments(self, *, scans: bool) -> list[SegmentCopy]:
             raise OSError("down")
 
-    away: SegmentSource = Away()  # type: ignore[assignment]
+    away: dict[str, SegmentSource] = {
+        name: Away(name)  # type: ignore[misc]
+        for name in ("jn1", "jn2")
+    }
     with pytest.raises(OSError, match="down"):
-        reading._listed({"jn1": away, "jn2": away})
+        reading._listed(away)
     assert caplog.text == ""
