@@ -25,7 +25,7 @@ def test_once(request):
 
 def ran(pytester: pytest.Pytester, *arguments: str, **modules: str) -> pytest.RunResult:
     """A run of modules, by their directory below tests/."""
-    pytester.makeini("[pytest]")
+    pytester.makeini("[pytest]\naddopts = -p xdist")
     for place, text in modules.items():
         path = Path("tests", place, f"test_{place}.py")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -150,7 +150,8 @@ def test_elsewhere():
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     (pytester.path / "requirements.toml").write_text(TABLE)
     pytester.makeini(
-        f"[pytest]\naddopts = -p {PLUGIN}\nrequirements = requirements.toml\ntestpaths = tests\n"
+        f"[pytest]\naddopts = -p xdist -p {PLUGIN}\n"
+        "requirements = requirements.toml\ntestpaths = tests\n"
     )
     tests = pytester.mkdir("tests")
     (tests / "test_it.py").write_text("FINE = True\n" + TESTS)

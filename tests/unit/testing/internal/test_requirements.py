@@ -9,7 +9,7 @@ PLUGIN = "howdah.testing.internal.requirements.plugin"
 
 @pytest.fixture(autouse=True)
 def _with_the_plugin(pytester: pytest.Pytester) -> None:
-    pytester.makeini(f"[pytest]\naddopts = -p {PLUGIN}\n")
+    pytester.makeini(f"[pytest]\naddopts = -p xdist -p {PLUGIN}\n")
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -49,7 +49,7 @@ def run(pytester: pytest.Pytester, number: int) -> Iterator[subprocess.Popen[byt
     # After SIGTERM pytest-xdist gives a worker ten seconds to end by itself.
     workers = "-n1" if number == signal.SIGKILL else "-n0"
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", workers, "-p", PLUGIN, "test_it.py"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "xdist", workers, "-p", PLUGIN, "test_it.py"],
         cwd=pytester.path,
         env=environment,
         stdout=subprocess.PIPE,
