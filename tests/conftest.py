@@ -120,6 +120,18 @@ GROUPS = {
 }
 
 
+# The other modules come by their directories. Those that start JVMs and those that compute for a
+# minute are the longest, and one that began last would keep the whole run waiting.
+DIRECTORIES = ("spark", "compat", "model", "crash", "browser", "cluster", "unit")
+
+
+@cache
+def place_of(module: Path) -> tuple[int, int]:
+    """When the turn of a module comes: its group's place, then its directory's."""
+    groups = [*GROUPS, None]
+    return groups.index(group_of(module)), DIRECTORIES.index(module.relative_to(HERE).parts[0])
+
+
 @cache
 def group_of(module: Path) -> str | None:
     """The group of a module of tests, as far as can be told without loading it."""
@@ -158,11 +170,10 @@ TORTURE_TIMEOUT_S = 1200
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Among several workers what one of them has to do alone comes first. Long tests have
-    a limit of their own."""
+    """Among several workers what one of them has to do alone comes first, then what is long.
+    Long tests have a limit of their own."""
     if is_worker(config):
-        order = [*GROUPS, None]
-        items.sort(key=lambda item: order.index(group_of(item.path)))
+        items.sort(key=lambda item: place_of(item.path))
     for item in items:
         if item.get_closest_marker("torture") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(TORTURE_TIMEOUT_S))
