@@ -20,7 +20,7 @@ FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 BUILD = "import sys, setuptools.build_meta as b; b.build_wheel(sys.argv[1])"
 TIMEOUT_S = 500
 
-pytestmark = pytest.mark.timeout(3 * TIMEOUT_S)
+pytestmark = [pytest.mark.torture, pytest.mark.timeout(3 * TIMEOUT_S)]
 
 
 def run(
