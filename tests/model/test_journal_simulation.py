@@ -29,7 +29,7 @@ from howdah.testing.internal.journals.world import NONE, PLANS, Process, World
 from howdah.testing.internal.torture import times
 from howdah.testing.simulator.seeds import seeds_of
 
-SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-700"))
+SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-250"))
 MANY_SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"0-{times(2500)}")
 SEED = int(os.environ.get("HOWDAH_SEED", "1"))
 """Of what the writers write, where the faults are counted and not diced."""
