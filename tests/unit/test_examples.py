@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
@@ -13,7 +14,16 @@ import pytest
 
 from howdah.java import NoJava
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+DIRECTORY = Path(__file__).parents[2] / "examples"
+EXAMPLES = [DIRECTORY / "flights_demo.py", DIRECTORY / "lake.py"]
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module beside the examples, which they import as programs do."""
+    monkeypatch.syspath_prepend(DIRECTORY)
+    monkeypatch.delitem(sys.modules, "nycflights", raising=False)
+    return importlib.import_module("nycflights")
 
 
 @pytest.fixture(params=EXAMPLES, ids=lambda path: path.stem)
@@ -36,26 +46,26 @@ def example(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_missing_packages_are_named_at_once(
-    example: ModuleType, monkeypatch: pytest.MonkeyPatch
+    example: ModuleType, shared: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for package in example.PACKAGES:
 
         def find(name: str, missing: str = package) -> ModuleSpec | None:
             return None if name == missing else ModuleSpec(name, None)
 
-        monkeypatch.setattr(example, "find_spec", find)
+        monkeypatch.setattr(shared, "find_spec", find)
         with pytest.raises(SystemExit, match=f"pip install {package}$"):
             example.main()
 
 
 def test_missing_java_is_named_at_once(
-    example: ModuleType, monkeypatch: pytest.MonkeyPatch
+    example: ModuleType, shared: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find() -> Path:
         raise NoJava("Java 17 or newer is needed")
 
-    monkeypatch.setattr(example, "find_spec", lambda name: ModuleSpec(name, None))
-    monkeypatch.setattr(example, "find_java_home", find)
+    monkeypatch.setattr(shared, "find_spec", lambda name: ModuleSpec(name, None))
+    monkeypatch.setattr(shared, "find_java_home", find)
     with pytest.raises(SystemExit, match="Java 17 or newer is needed"):
         example.main()
 
