@@ -61,7 +61,7 @@ class Roles:
         context.check_transition(state)
         role = self._roles.get(state)
         if state is HAState.ACTIVE:
-            self._tell(state)
+            self._log_change(state)
             self._stop(before, state)
             assert role is not None, "a namenode can be active"
             try:
@@ -82,7 +82,7 @@ class Roles:
         begun. What the former role has left, such as a log, may end beside the loop until
         `arrive`."""
         self._context.check_transition(state)
-        self._tell(state)
+        self._log_change(state)
         self._context.enter(state)
         self._leaving, self._current = self._current, None
         if self._leaving is not None:
@@ -97,7 +97,7 @@ class Roles:
             role.start()
         self._current = role
 
-    def _tell(self, state: HAState) -> None:
+    def _log_change(self, state: HAState) -> None:
         log.info("the namenode is %s and becomes %s", self._context.state.value, state.value)
 
     def _stop(self, role: Role | None, state: HAState) -> None:

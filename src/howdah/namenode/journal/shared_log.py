@@ -30,7 +30,7 @@ from howdah.storage.version import NamenodeVersion
 @dataclass(frozen=True, slots=True)
 class NodeReport:
     """How one journal node does, for people. `out_of_sync` is why it gets nothing until the
-    next segment; None while it follows. `silent` is why it is not heard of; empty while it
+    next segment; None while it follows. `silent` is why it counts as silent; empty while it
     answers."""
 
     node: str
@@ -42,10 +42,10 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Which journal nodes are not heard of, and why, for people. `is_certain` where so many have
-    failed at the last that was sent to them that no majority is left; else they may be slow."""
+    """Which journal nodes do not answer, and why, for people. With `is_certain` so many failed at
+    the last request that no majority is left; otherwise they may only be slow."""
 
-    said: str
+    reasons: str
     is_certain: bool
 
 
@@ -82,7 +82,8 @@ class SharedJournal(Journal, Protocol):
         ...
 
     def silence(self) -> Silence | None:
-        """Who is not heard of. None where everybody is, and of a directory. Asked on the loop."""
+        """Return which journal nodes do not answer; None where all do, and for a directory. Call it
+        on the loop."""
         ...
 
     def reports(self) -> Sequence[NodeReport]:

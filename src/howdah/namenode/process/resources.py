@@ -9,8 +9,8 @@ safe mode while it is the active one (`Core.note_room`). Rules:
 2. Each volume that holds a required edits directory, or that
    `dfs.namenode.resource.checked.volumes` names, needs room.
 3. Of the others `dfs.namenode.resource.checked.volumes.minimum` need it.
-4. A look that does not come back, as at a mount whose server is gone, is trouble after
-   `HANGS_MS`: an edit would hang there, too. It counts from when a thread has begun it.
+4. A check that does not return, as on a mount whose server is gone, is trouble after
+   `HANGS_MS`: an edit would hang there, too. The time counts from when a thread began the check.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Final
 from howdah import keys
 from howdah.config import Configuration
 from howdah.figures.times import Times
-from howdah.namenode.ha.watched_time import WatchedTime
+from howdah.namenode.ha.stalls import ObservedTime
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def free_bytes(path: Path) -> int | None:
 
 
 class Resources:
-    """Looks at the volumes now and then, on a thread, as a mount may hang."""
+    """Checks the volumes at intervals, on a thread, as a mount may hang."""
 
     def __init__(
         self,
@@ -65,10 +65,10 @@ class Resources:
         self._now_ms = now_ms
         self._free = free
         self._next_ms = 0
-        self._looking = False
+        self._is_checking = False
         self._is_begun = False
-        self._waited = WatchedTime()
-        self.looks = Times()
+        self._waited = ObservedTime()
+        self.check_times = Times()
         self.trouble = ""
         """Where there is no room; empty while there is enough."""
 
@@ -89,11 +89,11 @@ class Resources:
         )
 
     def tick(self) -> None:
-        """Look again when it is time. A look that hangs is not joined by a second one."""
+        """Start a check when it is due. While one hangs, no second one starts."""
         now_ms = self._now_ms()
-        if self._looking:
-            if self._is_begun and self._waited.look(now_ms) >= HANGS_MS:
-                self._found(
+        if self._is_checking:
+            if self._is_begun and self._waited.advance(now_ms) >= HANGS_MS:
+                self._set_trouble(
                     "the edits directories do not say how much room they have: one of "
                     f"{_listed([*self._required, *self._others])} hangs"
                 )
@@ -101,20 +101,20 @@ class Resources:
         if now_ms < self._next_ms:
             return
         self._is_begun = False
-        looking = asyncio.get_running_loop().run_in_executor(None, self._timed_look)
-        self._looking = True
+        check = asyncio.get_running_loop().run_in_executor(None, self._timed_check)
+        self._is_checking = True
         self._waited.reset()
-        looking.add_done_callback(self._looked)
+        check.add_done_callback(self._end_check)
 
-    def _timed_look(self) -> str:
+    def _timed_check(self) -> str:
         self._is_begun = True  # Until now it may have waited for a thread.
         began_ns = time.perf_counter_ns()
-        found = self.look()
-        self.looks.add(time.perf_counter_ns() - began_ns)
-        return found
+        trouble = self.check()
+        self.check_times.add(time.perf_counter_ns() - began_ns)
+        return trouble
 
-    def look(self) -> str:
-        """Where there is no room, by the rules."""
+    def check(self) -> str:
+        """Return where there is no room, by the rules; empty if there is enough."""
         full = [path for path in self._required if not self._has_room(path)]
         if full:
             return f"less than {self._reserved_bytes} bytes are free at {_listed(full)}"
@@ -127,12 +127,12 @@ class Resources:
         free = self._free(path)
         return free is not None and free > self._reserved_bytes
 
-    def _looked(self, looking: asyncio.Future[str]) -> None:
-        self._looking = False
+    def _end_check(self, check: asyncio.Future[str]) -> None:
+        self._is_checking = False
         self._next_ms = self._now_ms() + self._interval_ms
-        self._found(looking.result())
+        self._set_trouble(check.result())
 
-    def _found(self, trouble: str) -> None:
+    def _set_trouble(self, trouble: str) -> None:
         if trouble and trouble != self.trouble:
             log.error("The NameNode has no resources available: %s", trouble)
         elif self.trouble and not trouble:

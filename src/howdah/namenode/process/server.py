@@ -41,11 +41,10 @@ from howdah.namenode.ha.active import Active, ActiveParts
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
 from howdah.namenode.ha.duties import Duties, Duty
-from howdah.namenode.ha.lease_watch import Change, LeaseWatch
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.observer_reads import ObserverReads
 from howdah.namenode.ha.roles import Role, Roles
-from howdah.namenode.ha.stalled_log import StalledLog
+from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch, StalledLog
 from howdah.namenode.ha.standby import Standby
 from howdah.namenode.ha.states import Category, HAContext, HAState
 from howdah.namenode.ha.transitions import boottime_ms
@@ -441,8 +440,8 @@ class Namenode:
     def _watch_log(self) -> None:
         core, writer = self.core, self.log_writer
         if not writer.is_open:
-            self._stalled.closed()
-        elif self._stalled.look(core.last_txid, writer.durable_txid, core.clock.monotonic_ms()):
+            self._stalled.reset()
+        elif self._stalled.check(core.last_txid, writer.durable_txid, core.clock.monotonic_ms()):
             log.warning("the edit log stalls: %s", self._stalled.trouble)
 
     def _watch_lease(self) -> None:
@@ -458,14 +457,14 @@ class Namenode:
                 silence = shared.silence()
         else:
             now_ms = 0
-        match watch.look(until_ms, silence, now_ms):
-            case Change.LAPSED:
+        match watch.check(until_ms, silence, now_ms):
+            case LeaseChange.LOST:
                 log.warning("the lease on the shared log has ended: %s", watch.trouble)
-            case Change.HELD_AGAIN:
+            case LeaseChange.REGAINED:
                 log.info("a majority of the journal nodes confirms this namenode again")
-            case Change.OVER:
+            case LeaseChange.EXPIRED:
                 self._fail(watch.trouble)
-            case Change.NONE:
+            case LeaseChange.NONE:
                 pass
         self.context.doubt(watch.trouble if watch.refuses else "")
 
@@ -479,7 +478,7 @@ class Namenode:
             retries=core.retry_cache.hits,
             retry_answers=core.retry_cache.updates,
             retry_answers_gone=core.retry_cache.cleared,
-            resource_looks=self.resources.looks,
+            resource_looks=self.resources.check_times,
             tail=None if self.ha is None else self.ha.tailing.figures,
         )
 

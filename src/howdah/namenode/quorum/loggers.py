@@ -144,7 +144,7 @@ class Loggers:
             return
         self._lock.release()
         try:
-            outcome = self._ask(self._nodes[name], sending)
+            outcome = self._request(self._nodes[name], sending)
         finally:
             self._lock.acquire()
         was_failing = self._writer.is_failing(name)
@@ -164,13 +164,13 @@ class Loggers:
         left_s = None if due_ms is None else max(due_ms - self._clock_ms(), 1) / 1000
         self._work[name].wait(left_s)
 
-    def _ask(self, node: Node, sending: Sending) -> Answer | OSError:
+    def _request(self, node: Node, sending: Sending) -> Answer | OSError:
         try:
             return node.ask(sending.request, sending.stamp)
         except OSError as error:
             return error
         except Exception as error:
-            # Without this thread the node would never be heard of again.
+            # If this thread ended, nothing would be sent to the node any more.
             log.exception("%s failed at a request on a defect", sending.node)
             return errors.ProtocolViolation(f"{type(error).__name__}: {error}")
 

@@ -261,20 +261,20 @@ class Writer:
         ]
 
     def silence(self, now_ms: int) -> Silence | None:
-        """The nodes that are not heard of, if there are any."""
-        silent = {node: why for node in self.nodes if (why := self._silent(node, now_ms))}
-        if not silent:
+        """Return the nodes that do not answer, each with its reason; None where all answer."""
+        reasons = {node: reason for node in self.nodes if (reason := self._silent(node, now_ms))}
+        if not reasons:
             return None
-        said = "; ".join(f"{node}: {why}" for node, why in silent.items())
         spare = len(self.nodes) - majority(len(self.nodes))
-        return Silence(said, len(self._failing) > spare)
+        text = "; ".join(f"{node}: {reason}" for node, reason in reasons.items())
+        return Silence(text, len(self._failing) > spare)
 
     def is_failing(self, node: str) -> bool:
         """Whether it failed at the last that was sent to it."""
         return node in self._failing
 
     def _silent(self, node: str, now_ms: int) -> str:
-        """Why a node is not heard of: it failed, or has answered nothing for two leases."""
+        """Return why a node counts as silent: it failed, or has not answered for two leases."""
         if node in self._failing:
             return self._failing[node]
         proved_ms = self._proved_ms.get(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.ha.lease_watch import Change, LeaseWatch
+from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch
 from howdah.namenode.journal.shared_log import Silence
 
 DEAD = Silence("a: refused; b: refused", is_certain=True)
@@ -15,46 +15,46 @@ def watch() -> LeaseWatch:
     return LeaseWatch(lease_ms=1000, patience_ms=5000, limit_ms=20_000)
 
 
-def looks(made: LeaseWatch, silence: Silence | None, begin_ms: int, end_ms: int) -> Change:
+def checks(made: LeaseWatch, silence: Silence | None, begin_ms: int, end_ms: int) -> LeaseChange:
     """Look as the loop does, four times a second, and say what the last look found."""
     for now_ms in range(begin_ms, end_ms, 250):
-        assert made.look(1000, silence, now_ms) is not Change.OVER
-    return made.look(1000, silence, end_ms)
+        assert made.check(1000, silence, now_ms) is not LeaseChange.EXPIRED
+    return made.check(1000, silence, end_ms)
 
 
 def test_a_lease_that_holds_is_no_news() -> None:
     made = watch()
-    assert made.look(1001, None, 1000) is Change.NONE
-    assert (made.trouble, made.refuses, made.lapses) == ("", False, 0)
+    assert made.check(1001, None, 1000) is LeaseChange.NONE
+    assert (made.trouble, made.refuses, made.losses) == ("", False, 0)
 
 
 def test_what_has_no_lease_loses_none() -> None:
     made = watch()
-    assert made.look(None, None, 10**9) is Change.NONE
+    assert made.check(None, None, 10**9) is LeaseChange.NONE
     assert made.trouble == ""
 
 
 @pytest.mark.req("LM-016")
 def test_dead_nodes_are_told_of_at_once_and_once() -> None:
     made = watch()
-    assert made.look(1000, DEAD, 1000) is Change.LAPSED
+    assert made.check(1000, DEAD, 1000) is LeaseChange.LOST
     assert "a: refused; b: refused" in made.trouble
     assert made.refuses
-    assert made.look(1000, DEAD, 1100) is Change.NONE
-    assert made.lapses == 1
+    assert made.check(1000, DEAD, 1100) is LeaseChange.NONE
+    assert made.losses == 1
 
 
 @pytest.mark.req("LM-016")
 def test_slow_nodes_are_given_a_lease_more_and_callers_wait_with_patience() -> None:
     made = watch()
-    assert made.look(1000, SLOW, 1000) is Change.NONE
-    assert made.look(1000, SLOW, 1999) is Change.NONE
+    assert made.check(1000, SLOW, 1000) is LeaseChange.NONE
+    assert made.check(1000, SLOW, 1999) is LeaseChange.NONE
     assert made.trouble == ""
-    assert made.look(1000, SLOW, 2000) is Change.LAPSED
+    assert made.check(1000, SLOW, 2000) is LeaseChange.LOST
     assert not made.refuses
-    assert looks(made, SLOW, 2250, 5999) is Change.NONE
+    assert checks(made, SLOW, 2250, 5999) is LeaseChange.NONE
     assert not made.refuses
-    assert made.look(1000, SLOW, 6000) is Change.NONE
+    assert made.check(1000, SLOW, 6000) is LeaseChange.NONE
     assert made.refuses
 
 
@@ -63,8 +63,8 @@ def test_slow_nodes_are_given_a_lease_more_and_callers_wait_with_patience() -> N
 def test_the_clock_of_the_end_begins_when_the_loss_is_seen(silence: Silence | None) -> None:
     """A machine that slept for an hour finds its lease ended, and its nodes well."""
     made = watch()
-    assert looks(made, silence, 3_600_000, 3_619_999) is not Change.OVER
-    assert made.look(1000, silence, 3_620_000) is Change.OVER
+    assert checks(made, silence, 3_600_000, 3_619_999) is not LeaseChange.EXPIRED
+    assert made.check(1000, silence, 3_620_000) is LeaseChange.EXPIRED
     assert made.refuses
 
 
@@ -73,21 +73,21 @@ def test_the_clock_of_the_end_begins_when_the_loss_is_seen(silence: Silence | No
 def test_a_process_that_was_stopped_between_two_looks_does_not_end(silence: Silence | None) -> None:
     """Its nodes had no time to answer, either."""
     made = watch()
-    made.look(1000, silence, 1000)
-    assert made.look(1000, silence, 3_600_000) is not Change.OVER
+    made.check(1000, silence, 1000)
+    assert made.check(1000, silence, 3_600_000) is not LeaseChange.EXPIRED
     assert made.refuses == (silence is DEAD)
-    assert made.look(3_601_500, None, 3_600_500) is not Change.OVER
+    assert made.check(3_601_500, None, 3_600_500) is not LeaseChange.EXPIRED
     assert (made.trouble, made.refuses) == ("", False)
 
 
 def test_a_lease_that_is_back_leaves_nothing_behind() -> None:
     made = watch()
-    made.look(1000, DEAD, 1000)
-    assert made.look(9000, None, 8000) is Change.HELD_AGAIN
+    made.check(1000, DEAD, 1000)
+    assert made.check(9000, None, 8000) is LeaseChange.REGAINED
     assert (made.trouble, made.refuses) == ("", False)
-    assert made.look(9000, None, 8001) is Change.NONE
-    assert made.look(9000, DEAD, 9000) is Change.LAPSED
+    assert made.check(9000, None, 8001) is LeaseChange.NONE
+    assert made.check(9000, DEAD, 9000) is LeaseChange.LOST
     for now_ms in range(9250, 29_000, 250):
-        assert made.look(9000, DEAD, now_ms) is Change.NONE
-    assert made.look(9000, DEAD, 29_000) is Change.OVER
-    assert made.lapses == 2
+        assert made.check(9000, DEAD, now_ms) is LeaseChange.NONE
+    assert made.check(9000, DEAD, 29_000) is LeaseChange.EXPIRED
+    assert made.losses == 2

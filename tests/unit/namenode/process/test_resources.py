@@ -44,24 +44,24 @@ def resources(free: dict[Path, int | None], *required: Path, minimum: int = 1) -
 def test_room_is_where_the_policy_wants_it(
     free: dict[Path, int | None], required: list[Path], minimum: int, has_room: bool
 ) -> None:
-    assert (resources(free, *required, minimum=minimum).look() == "") is has_room
+    assert (resources(free, *required, minimum=minimum).check() == "") is has_room
 
 
 def test_trouble_is_said_once_and_so_is_its_end(caplog: pytest.LogCaptureFixture) -> None:
     free: dict[Path, int | None] = {A: 0, B: 0}
     found = resources(free)
 
-    async def look() -> None:
+    async def check() -> None:
         found.tick()
-        while found._looking:
+        while found._is_checking:
             await asyncio.sleep(0)
 
     caplog.set_level("INFO")
-    asyncio.run(look())
-    asyncio.run(look())
+    asyncio.run(check())
+    asyncio.run(check())
     assert found.trouble == "less than 100 bytes are free at /a, /b"
     free[A] = 1000
-    asyncio.run(look())
+    asyncio.run(check())
     assert not found.trouble
     assert [record.levelname for record in caplog.records if "room" in record.message] == ["INFO"]
     assert caplog.text.count("no resources available") == 1
@@ -77,17 +77,17 @@ def test_a_look_that_no_thread_could_take_is_taken_at_the_next_turn(
 ) -> None:
     found = resources({A: 0, B: 0})
 
-    async def look() -> None:
+    async def check() -> None:
         loop = asyncio.get_running_loop()
         with monkeypatch.context() as without:
             without.setattr(type(loop), "run_in_executor", no_thread)
             with pytest.raises(RuntimeError):
                 found.tick()
         found.tick()
-        while found._looking:
+        while found._is_checking:
             await asyncio.sleep(0)
 
-    asyncio.run(look())
+    asyncio.run(check())
     assert found.trouble
 
 
@@ -124,7 +124,7 @@ def test_a_mount_that_hangs_is_trouble_and_one_that_is_back_is_none() -> None:
         found.tick()
         assert "one of /a hangs" in found.trouble
         hangs.set()
-        while found._looking:
+        while found._is_checking:
             await asyncio.sleep(0)
         assert found.trouble == ""
 

@@ -266,7 +266,7 @@ def test_nodes_that_fail_or_say_nothing_are_named_also_where_nothing_is_written(
     fail(made, "b", errors.Unreachable("down"), 2000)
     silence = made.silence(2000)
     assert silence is not None
-    assert silence.said == "b: down; c: no answer for 2.0 s"
+    assert silence.reasons == "b: down; c: no answer for 2.0 s"
     assert not silence.is_certain, "c may be slow"
     fail(made, "c", errors.Unreachable("down, too"), 2000)
     silence = made.silence(2000)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors, keys
-from howdah.namenode.ha.lease_watch import Change
-from howdah.namenode.ha.stalled_log import STALL_MS
+from howdah.namenode.ha.stalls import STALL_MS, LeaseChange
 from howdah.namenode.ha.states import Category, HAState
 from howdah.namenode.journal.shared_log import Silence
 from howdah.namenode.monitoring.families import of_status
@@ -254,7 +253,7 @@ def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
             await asyncio.to_thread(quorum.start, 1)
             await mkdir(active, f"/b{active._lease.lapses}")
         assert active._failure is None
-        assert active._lease.lapses == 2
+        assert active._lease.losses == 2
 
     run(pair, scenario)
 
@@ -307,11 +306,11 @@ def test_an_active_whose_nodes_are_slow_for_a_moment_stays_the_active(pair: Pair
         active = pair.start("nn0")
         await become(active, ACTIVE)
         watch, slow = active._lease, Silence("a: no answer; b: no answer", is_certain=False)
-        assert watch.look(1, slow, 1) is Change.NONE
-        assert watch.look(1, slow, 301) is Change.LAPSED
+        assert watch.check(1, slow, 1) is LeaseChange.NONE
+        assert watch.check(1, slow, 301) is LeaseChange.LOST
         assert active._trouble() == ""
         for now_ms in range(551, 1552, 250):
-            watch.look(1, slow, now_ms)
+            watch.check(1, slow, now_ms)
         assert watch.refuses
         assert active._trouble() == watch.trouble != ""
 
@@ -326,7 +325,7 @@ def test_a_log_that_stalled_is_no_trouble_of_a_standby(pair: Pair) -> None:
         namenode = pair.start("nn0")
         await become(namenode, ACTIVE)
         for now_ms in range(0, STALL_MS + 1, 250):
-            namenode._stalled.look(9, 7, now_ms)
+            namenode._stalled.check(9, 7, now_ms)
         assert "is not durable" in namenode._trouble()
         await become(namenode, STANDBY)
         namenode.tick()
