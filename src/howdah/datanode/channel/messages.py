@@ -208,23 +208,23 @@ class OutliersFound:
     disks: tuple[SlowDisk, ...]
 
 
-class What(enum.Enum):
-    """What a process tells of itself."""
+class Subject(enum.Enum):
+    """What a process can be asked about itself."""
 
     STACKS = "where its threads are"
     LOG = "its last lines"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The answer to an `Ask`."""
+class Answer:
+    """The answer to a `Question`, with its number."""
 
     number: int
     text: str
 
 
 Event = (
-    Told
+    Answer
     | ReplicaOpened
     | ReplicaReceived
     | CopiesCounted
@@ -447,11 +447,11 @@ class LogLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A question to the data process about itself; `Told` has its number."""
+class Question:
+    """A question to the data process about itself."""
 
     number: int
-    what: What
+    subject: Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,7 +481,7 @@ Command = (
     | BalanceBandwidth
     | PlansTaken
     | LogLevel
-    | Ask
+    | Question
     | Cache
     | Stop
 )

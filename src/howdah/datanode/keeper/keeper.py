@@ -54,9 +54,9 @@ from howdah.datanode.channel.messages import (
     ReportAsked,
     ShutdownAsked,
     Stop,
+    Subject,
     VolumeFailed,
     VolumeRemoved,
-    What,
 )
 from howdah.datanode.channel.questions import Questions
 from howdah.datanode.keeper.beans import Known, beans
@@ -229,8 +229,8 @@ class Keeper:
             also=OtherProcess(
                 "the data process of this datanode",
                 set_level=lambda name, level: self._command(LogLevel(name, level)),
-                stacks=lambda: self._questions.ask(What.STACKS),
-                log=lambda: self._questions.ask(What.LOG),
+                stacks=lambda: self._questions.ask(Subject.STACKS),
+                log=lambda: self._questions.ask(Subject.LOG),
             ),
         )
         self._web = self._pages.start(conf)

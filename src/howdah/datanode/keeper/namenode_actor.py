@@ -383,7 +383,7 @@ class NamenodeActor:
     def _call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         began_ns = time.perf_counter_ns()
         try:
-            answer = self._ask(method, request, response_type)
+            answer = self._call_unless_stopping(method, request, response_type)
         except errors.UnregisteredNode as error:
             raise _Unknown from error
         work = _WORK.get(method)
@@ -391,8 +391,10 @@ class NamenodeActor:
             self._activity.took(work, time.perf_counter_ns() - began_ns)
         return answer
 
-    def _ask(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
-        """`_Left` where nobody wants the answer any more, whatever it is."""
+    def _call_unless_stopping(
+        self, method: str, request: Message, response_type: AnswerType[M]
+    ) -> M:
+        """Call the namenode. Raises `_Left` if the actor is stopping, whatever the answer."""
         try:
             answer = self._client.call(method, request, response_type)
         except (errors.HowdahError, OSError) as error:
@@ -406,11 +408,13 @@ class NamenodeActor:
     # --- joining ---
 
     def _join(self) -> None:
-        info = self._ask("versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto)
+        info = self._call_unless_stopping(
+            "versionRequest", pb.VersionRequestProto(), pb.VersionResponseProto
+        )
         namespace = Namespace.from_proto(info.info)
         node = self._node()
         self._pool.join(self._member, namespace, node)
-        answer = self._ask(
+        answer = self._call_unless_stopping(
             "registerDatanode",
             pb.RegisterDatanodeRequestProto(registration=reports.registration(node, namespace)),
             pb.RegisterDatanodeResponseProto,

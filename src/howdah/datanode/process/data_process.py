@@ -50,8 +50,8 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     ServePool,
     Stop,
+    Subject,
     Transfer,
-    What,
 )
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.latency.activity import Activity
@@ -200,9 +200,9 @@ class DataProcess:
         # In this process and not before the fork: it has a thread that sends.
         spans.provide(self._settings.tracing, "howdah-datanode", begins=False)
         last_lines = Log()
-        questions.answer(
+        questions.serve(
             self._questions,
-            lambda what: stacks.dump() if what is What.STACKS else last_lines.tail()[0],
+            lambda subject: stacks.dump() if subject is Subject.STACKS else last_lines.tail()[0],
         )
         gc.freeze()  # what was inherited stays: no need to visit it, nor to unshare its pages
         self._workers.start()

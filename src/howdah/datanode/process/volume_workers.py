@@ -1,23 +1,22 @@
-"""Deletions, second looks and checks of volumes, a thread for each volume.
+"""Delete replicas, verify suspect ones again and check volumes, with a thread for each volume.
 
-FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. One disk that hangs keeps no
-other back.
+FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. A hung disk delays no other.
 
-The keeper's orders come here because no thread waits for their end. A volume deletes one
-replica after the other, and looks at what the keeper found damaged in between. Orders for
-replicas that no volume has are a thread's of their own. A check has a thread of its own, since
-the volume's worker may hang in a deletion, and a time: a volume that has said nothing by then is
-left.
+No thread of the keeper waits for the end of an order. The thread of a volume deletes one replica
+after the other, and between them verifies replicas that the keeper found damaged. One more thread
+takes the orders for replicas that no volume has. A check has a thread of its own, since the
+volume's worker may hang in a deletion. A volume that does not answer its check within the time-out
+is left.
 
-An order is for the replica that a block has when it is given:
+An order is about the replica that the block has when the order arrives:
 
-1. One that is given again before it was carried out is one order: the second would delete a
-   replica that has come since.
-2. A replica of the same block on another volume is another one, with an order of its own,
-   however long the first volume takes.
-3. A replica that was moved before its turn came is deleted where it is.
-4. The orders of a volume that is left are over. Whatever its disk does when it answers
-   again, its thread deletes nothing for them.
+1. An order that is repeated before it was carried out counts once: the second would delete a
+   replica that has arrived since.
+2. A replica of the same block on another volume has an order of its own, however long the first
+   volume takes.
+3. A replica that was moved before its turn is deleted where it is then.
+4. The orders of a volume end when the volume is left. If its disk answers again later, its thread
+   deletes nothing for them.
 """
 
 from __future__ import annotations
@@ -47,17 +46,17 @@ CHECK_TIMEOUT_S = 600.0
 
 @dataclass(slots=True, eq=False)
 class _Order:
-    """To delete the replica that the block has on one volume."""
+    """An order to delete the replica of a block on one volume."""
 
     block: ExtendedBlock
     storage_id: str
     begun: bool = False
     ended: bool = False
-    """The keeper was told so."""
+    """The keeper has been notified of the end."""
 
 
 class VolumeWorkers:
-    """The background of a data process."""
+    """The background threads of a data process."""
 
     def __init__(self, store: BlockStore, check_timeout_s: float = CHECK_TIMEOUT_S) -> None:
         self._store = store
@@ -84,7 +83,7 @@ class VolumeWorkers:
             self._start(volume)
 
     def add_volume(self, volume: Volume) -> None:
-        """Work for this one, too; it is not used yet."""
+        """Start the thread of a volume that is not used yet."""
         self._queues[volume.storage_id] = SimpleQueue()
         self._start(volume)
 
@@ -97,15 +96,15 @@ class VolumeWorkers:
         ).start()
 
     def remove_volume(self, volume: Volume) -> None:
-        """Do nothing more for this one, which is left."""
+        """End the orders and the thread of a volume that is left."""
         self.volume_left(volume)
         self._queues[volume.storage_id].put(None)
 
     # --- deletions ---
 
     def invalidate(self, blocks: Iterable[ExtendedBlock]) -> None:
-        """Delete these replicas, each when its volume comes to it. The keeper hears of the end
-        of each order: no full report names the replica before."""
+        """Queue the deletion of these replicas. The keeper is notified of the end of each order; no
+        full report names the replica before."""
         for block in blocks:
             try:
                 replica = self._store.find(block)
@@ -125,7 +124,7 @@ class VolumeWorkers:
             return
         self._queues[storage_id].put(order)
         if self._is_left(storage_id):
-            # Since the look at the map: nobody may come to it any more.
+            # It was left since the replica was looked up: no thread may take the order any more.
             self._end(order)
 
     def _is_left(self, storage_id: str) -> bool:
@@ -133,7 +132,7 @@ class VolumeWorkers:
         return storage_id != _NO_VOLUME and storage_id not in working
 
     def volume_left(self, volume: Volume) -> None:
-        """Its replicas are not this datanode's any more: there is nothing left to delete."""
+        """End the orders of a volume: its replicas no longer belong to this datanode."""
         with self._lock:
             over = [
                 order
@@ -145,8 +144,8 @@ class VolumeWorkers:
             self._end(order)
 
     def arrived(self, block: ExtendedBlock, storage_id: str) -> None:
-        """A volume has a replica of the block. An order whose replica is on its way out at another
-        volume is not for this one: full reports are to name it."""
+        """Note that a volume has a new replica of the block. An order that is deleting the replica
+        on another volume ends now, so that full reports name the new one."""
         if not self._ordered:
             return
         with self._lock:
@@ -156,11 +155,11 @@ class VolumeWorkers:
                 self._end(order)
 
     def _begin(self, order: _Order) -> bool:
-        """Whether it is still to be carried out, by the volume that it waits for."""
+        """Return True if the volume that has the order in its queue should carry it out."""
         replica = self._store.find(order.block)
         if replica is not None and replica.volume_id != order.storage_id:
             if order.storage_id == _NO_VOLUME:
-                # It has come since. The namenode hears of it, and orders again if it likes.
+                # It arrived after the order. The namenode gets a report, and may order again.
                 self._end(order)
             elif self._forget(order):
                 self._order(order.block, replica.volume_id)
@@ -172,12 +171,12 @@ class VolumeWorkers:
         return True
 
     def _end(self, order: _Order) -> None:
-        """Have the keeper know, once."""
+        """End an order; notify the keeper once."""
         if self._forget(order):
             self._store.tell(DeletionEnded(order.block))
 
     def _forget(self, order: _Order) -> bool:
-        """Whether it was not over before."""
+        """Remove an order; return False if it had ended before."""
         with self._lock:
             if order.ended:
                 return False
@@ -202,22 +201,22 @@ class VolumeWorkers:
                 else:
                     continue
             except (errors.HowdahError, OSError) as error:
-                # The next report shows that it is there still.
-                log.error("%s: %s", _told(item), error)
+                # The next report still names the replica.
+                log.error("%s: %s", _description_of(item), error)
             except Exception:
-                # The only thread for these: what comes next must have its turn.
-                log.exception("%s: failed on a defect", _told(item))
+                # No other thread does this volume's work: go on with the next item.
+                log.exception("%s: failed on a defect", _description_of(item))
             if isinstance(item, _Order):
                 self._end(item)
 
-    # --- second looks ---
+    # --- verification ---
 
     def verify_again(self, item: Recheck) -> None:
-        """Look at the replica when its volume comes to it; the keeper hears of damage."""
+        """Queue the verification of a replica; the keeper is notified of damage."""
         try:
             replica = self._store.find(item.block)
         except errors.ReplicaNotFound as error:
-            log.info("%s, and nobody looks again: %s", _told(item), error)
+            log.info("%s, and are not verified again: %s", _description_of(item), error)
             return
         if replica is not None:
             self._queues[replica.volume_id].put(item)
@@ -225,11 +224,11 @@ class VolumeWorkers:
     # --- differences of disk and memory ---
 
     def reconcile(self, order: Reconcile) -> None:
-        """Look at these replicas again, one after the other."""
+        """Queue these replicas to be compared with the disk again."""
         self._to_reconcile.put(order)
 
     def _reconcile(self) -> None:
-        # One thread for all volumes: a replica that was moved to another one is about both.
+        # One thread for all volumes: a replica that was moved concerns two of them.
         while True:
             order = self._to_reconcile.get()
             settled = 0
@@ -239,11 +238,11 @@ class VolumeWorkers:
                         order.pool_id, block_id, order.storage_id, strays
                     )
                 except OSError as error:
-                    # Or else the next comparison finds it again.
+                    # Unless the volume is left, the next comparison finds the difference again.
                     log.error("block %d of %s: %s", block_id, order.pool_id, error)
                     self._disk_failed(order.storage_id, error)
                 except Exception:
-                    # The only thread for these, and the next comparison finds it again.
+                    # No other thread does this; the next comparison finds the difference again.
                     log.exception("block %d of %s: a defect", block_id, order.pool_id)
             log.info(
                 "%d of %d differences of disk and memory in %s were none",
@@ -262,13 +261,13 @@ class VolumeWorkers:
 
     @property
     def checking(self) -> set[str]:
-        """The volumes whose check is under way."""
+        """The storage ids of the volumes that are being checked."""
         with self._lock:
             return set(self._checking)
 
     def check(self) -> None:
-        """Have every volume prove itself, but those that are about to. `RuntimeError` where there
-        are no threads for that."""
+        """Start a check of each volume that is not being checked already. Raises RuntimeError if no
+        thread can be started."""
         for volume in self._store.volumes.working():
             with self._lock:
                 if volume.storage_id in self._checking:
@@ -285,7 +284,7 @@ class VolumeWorkers:
                 watch.start()
                 check.start()
             except RuntimeError:
-                # It says nothing of the volume that this process has no more threads.
+                # A lack of threads in this process is no fault of the volume.
                 with self._lock:
                     self._checking.discard(volume.storage_id)
                 done.set()
@@ -316,7 +315,7 @@ def _key(block: ExtendedBlock) -> _Key:
     return block.pool_id, block.block_id, block.generation_stamp
 
 
-def _told(item: _Order | Recheck) -> str:
+def _description_of(item: _Order | Recheck) -> str:
     if isinstance(item, Recheck):
         return f"bytes {item.start} to {item.stop} of {item.block} look damaged"
     return f"cannot delete {item.block}"

@@ -127,8 +127,8 @@ class Reconciler:
 
     def _without_bad_meta(self, outcome: Outcome) -> Outcome:
         """A pair whose meta file is none makes no replica."""
-        assert outcome.block is not None, "a replica is taken of a pair"
-        assert outcome.meta is not None, "a replica is taken of a pair"
+        assert outcome.block is not None, "a replica is made of a pair of files"
+        assert outcome.meta is not None, "a replica is made of a pair of files"
         try:
             with open(outcome.meta.path, "rb") as file:
                 decode_meta_header(file.read(META_HEADER_BYTES))
@@ -159,12 +159,13 @@ class Reconciler:
         meta_path = _put(outcome.meta.path, directory)
         block_path = _put(outcome.block.path, directory)
         if outcome.take:
-            self._take(pool_id, block_id, volume, outcome, meta_path, block_path)
+            self._adopt(pool_id, block_id, volume, outcome, meta_path, block_path)
         if trouble is not None:
             raise trouble
 
     def _set_aside(self, volume: Volume, pool_id: str, paths: tuple[str, ...]) -> OSError | None:
-        """What went wrong, if something did: files that make a replica make one all the same."""
+        """Quarantine files that make no replica. Return the last error: it does not keep a pair of
+        sound files from becoming a replica."""
         trouble: OSError | None = None
         for path in paths:
             try:
@@ -174,7 +175,7 @@ class Reconciler:
                 trouble = error
         return trouble
 
-    def _take(
+    def _adopt(
         self,
         pool_id: str,
         block_id: int,
@@ -183,9 +184,9 @@ class Reconciler:
         meta_path: str,
         block_path: str,
     ) -> None:
-        assert outcome.block is not None, "a replica is taken of a pair"
-        assert outcome.meta is not None, "a replica is taken of a pair"
-        taken = Replica(
+        assert outcome.block is not None, "a replica is made of a pair of files"
+        assert outcome.meta is not None, "a replica is made of a pair of files"
+        replica = Replica(
             block_id,
             outcome.meta.generation_stamp,
             ReplicaState.FINALIZED,
@@ -194,17 +195,17 @@ class Reconciler:
         )
         with self._lock:
             if volume.failure is not None:
-                # It was left just now, and nobody would take the replica out again.
+                # The volume was left just now; no later step would remove the replica.
                 return
-            self._replicas.add(pool_id, taken)
+            self._replicas.add(pool_id, replica)
         volume.count(pool_id, os.stat(block_path).st_size + os.stat(meta_path).st_size)
-        block = taken.as_block(pool_id)
+        block = replica.as_block(pool_id)
         self._notify(ReplicaReceived(block, volume.storage_id))
         if outcome.damage:
-            log.error("%r of %s is corrupt: %s", taken, pool_id, outcome.damage)
+            log.error("%r of %s is corrupt: %s", replica, pool_id, outcome.damage)
             self._notify(CorruptFound(block, volume.storage_id, None, outcome.damage))
         else:
-            # Nobody knows where it comes from.
+            # Its origin is unknown.
             self._notify(ReplicaSuspect(block, volume.storage_id))
 
     def _forget(self, pool_id: str, replica: Replica) -> None:

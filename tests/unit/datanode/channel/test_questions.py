@@ -12,7 +12,7 @@ import pytest
 
 from howdah.datanode.channel import questions
 from howdah.datanode.channel.link import Link
-from howdah.datanode.channel.messages import What
+from howdah.datanode.channel.messages import Subject
 from howdah.datanode.channel.questions import Questions
 
 MOST_OF_SELECT = 1024
@@ -38,17 +38,17 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Questions, Link]]:
 def test_each_question_has_its_answer_however_many_ask(pair: tuple[Questions, Link]) -> None:
     asking, link = pair
     long = "x" * 300_000
-    questions.answer(link, lambda what: long if what is What.STACKS else "a line\n")
-    found: list[str] = []
+    questions.serve(link, lambda subject: long if subject is Subject.STACKS else "a line\n")
+    answers: list[str] = []
     threads = [
-        threading.Thread(target=lambda what=what: found.append(asking.ask(what)))
-        for what in (*What, *What, *What)
+        threading.Thread(target=lambda subject=subject: answers.append(asking.ask(subject)))
+        for subject in (*Subject, *Subject, *Subject)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sorted(found) == ["a line\n"] * 3 + [long] * 3
+    assert sorted(answers) == ["a line\n"] * 3 + [long] * 3
 
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
@@ -56,16 +56,16 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
 ) -> None:
     asking, link = pair
     monkeypatch.setattr(questions, "TIMEOUT_S", 0.01)
-    assert "it has not answered for 0 s" in asking.ask(What.STACKS)
+    assert "it has not answered for 0 s" in asking.ask(Subject.STACKS)
     monkeypatch.setattr(questions, "TIMEOUT_S", 60.0)
-    questions.answer(link, lambda what: what.value)
-    assert asking.ask(What.LOG) == What.LOG.value
+    questions.serve(link, lambda subject: subject.value)
+    assert asking.ask(Subject.LOG) == Subject.LOG.value
 
 
 def test_who_asks_hears_that_the_process_is_gone(pair: tuple[Questions, Link]) -> None:
     asking, link = pair
     link.close()
-    assert "the other process of this datanode is gone" in asking.ask(What.STACKS)
+    assert "the other process of this datanode is gone" in asking.ask(Subject.STACKS)
 
 
 def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
@@ -73,11 +73,11 @@ def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
 ) -> None:
     asking, link = pair
 
-    def tell(what: What) -> str:
-        if what is What.STACKS:
+    def report(subject: Subject) -> str:
+        if subject is Subject.STACKS:
             raise RuntimeError("a defect of this test")
         return "a line\n"
 
-    questions.answer(link, tell)
-    assert "a defect of this test" in asking.ask(What.STACKS)
-    assert asking.ask(What.LOG) == "a line\n"
+    questions.serve(link, report)
+    assert "a defect of this test" in asking.ask(Subject.STACKS)
+    assert asking.ask(Subject.LOG) == "a line\n"
