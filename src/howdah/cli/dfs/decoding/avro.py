@@ -24,7 +24,8 @@ _MOST_BITS: Final = 63
 _SUM_BYTES: Final = 4
 _MOST_ITEMS: Final = 2**31 - 1
 
-Show = Callable[["_Values"], str]
+Format = Callable[["_Values"], str]
+"""Reads one value of a schema and returns its text."""
 
 
 class _Values(Source):
@@ -51,7 +52,7 @@ class _Values(Source):
         return self.exactly(self.long())
 
     def counts(self) -> Iterator[int]:
-        """How many items each part of an array or a map has."""
+        """Yield the number of items in each part of an array or a map."""
         while count := self.long():
             if count < 0:
                 count = -count
@@ -67,7 +68,7 @@ class _Values(Source):
 
 
 def lines(stream: Readable) -> Iterator[bytes]:
-    """The records of a file, from behind its magic. Raises `Damaged`."""
+    """Yield a line for each record of a file, read from behind its magic. Raises `Damaged`."""
     source = _Values(stream)
     entries: dict[str, bytes] = {}
     for _ in source.items():
@@ -75,26 +76,26 @@ def lines(stream: Readable) -> Iterator[bytes]:
         entries[key] = source.bytes()
     sync = source.exactly(_SYNC_BYTES)
     try:
-        show = _Schemas().show(json.loads(entries["avro.schema"]), "")
+        format_record = _Schemas().format_of(json.loads(entries["avro.schema"]), "")
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise Damaged(f"its schema is none: {error}") from error
     codec = entries.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in _CODECS:
         raise Damaged(f"its codec is {codec}, which is unknown here")
     while (count := source.long_or_end()) is not None:
-        data = _decompressed(codec, source.bytes())
+        data = _decompress(codec, source.bytes())
         if source.exactly(_SYNC_BYTES) != sync:
             raise Damaged("a block does not end with the file's mark")
         values = _Values(io.BytesIO(data))
         for _ in range(count):
             try:
-                line = show(values)
+                line = format_record(values)
             except RecursionError as error:
                 raise Damaged("a record is nested too deeply") from error
             yield f"{line}\n".encode()
 
 
-def _decompressed(codec: str, data: bytes) -> bytes:
+def _decompress(codec: str, data: bytes) -> bytes:
     import zlib
 
     try:
@@ -121,10 +122,10 @@ def _xz(data: bytes) -> bytes:
 def _snappy(data: bytes) -> bytes:
     import zlib
 
-    found = blocks.snappy(data[:-_SUM_BYTES])
-    if zlib.crc32(found) != int.from_bytes(data[-_SUM_BYTES:], "big"):
+    block = blocks.snappy(data[:-_SUM_BYTES])
+    if zlib.crc32(block) != int.from_bytes(data[-_SUM_BYTES:], "big"):
         raise Damaged("a block does not fit its checksum")
-    return found
+    return block
 
 
 _CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -138,19 +139,19 @@ _CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 class _Schemas:
-    """Makes of each schema what shows its values; named types may refer to themselves."""
+    """Compiles schemas to formats of their values. A named type may refer to itself."""
 
     def __init__(self) -> None:
-        self._named: dict[str, Show] = {}
+        self._named: dict[str, Format] = {}
 
-    def show(self, schema: Any, space: str) -> Show:
+    def format_of(self, schema: Any, space: str) -> Format:
         if isinstance(schema, list):
             return self._union(schema, space)
         if isinstance(schema, str):
             return _PRIMITIVES.get(schema) or self._reference(_full_name(schema, space))
         kind = schema["type"]
         if not isinstance(kind, str):
-            return self.show(kind, space)
+            return self.format_of(kind, space)
         match kind:
             case "record" | "error":
                 return self._record(schema, space)
@@ -161,72 +162,73 @@ class _Schemas:
                 size = int(schema["size"])
                 return self._name(schema, space, lambda values: _latin(values.exactly(size)))
             case "array":
-                item = self.show(schema["items"], space)
+                item = self.format_of(schema["items"], space)
                 return lambda values: f"[{','.join(item(values) for _ in values.items())}]"
             case "map":
-                return self._map(self.show(schema["values"], space))
+                return self._map(self.format_of(schema["values"], space))
             case _:
-                return self.show(kind, space)
+                return self.format_of(kind, space)
 
-    def _name(self, schema: Any, space: str, show: Show) -> Show:
-        self._named[_name_of(schema, space)] = show
-        return show
+    def _name(self, schema: Any, space: str, format_value: Format) -> Format:
+        self._named[_name_of(schema, space)] = format_value
+        return format_value
 
-    def _reference(self, name: str) -> Show:
+    def _reference(self, name: str) -> Format:
         if name not in self._named and name.rpartition(".")[2] not in self._named:
             raise ValueError(f"no type is called {name}")
         known = name if name in self._named else name.rpartition(".")[2]
         return lambda values: self._named[known](values)
 
-    def _record(self, schema: Any, space: str) -> Show:
+    def _record(self, schema: Any, space: str) -> Format:
         name = _name_of(schema, space)
         inner = name.rpartition(".")[0]
-        fields: list[tuple[str, Show]] = []
+        fields: list[tuple[str, Format]] = []
 
-        def show(values: _Values) -> str:
-            return f"{{{','.join(f'{key}:{shown(values)}' for key, shown in fields)}}}"
+        def format_record(values: _Values) -> str:
+            members = [f"{key}:{format_field(values)}" for key, format_field in fields]
+            return f"{{{','.join(members)}}}"
 
-        self._named[name] = show
+        self._named[name] = format_record
         for field in schema["fields"]:
-            fields.append((_string(field["name"]), self.show(field["type"], inner)))
-        return show
+            fields.append((_string(field["name"]), self.format_of(field["type"], inner)))
+        return format_record
 
-    def _union(self, branches: list[Any], space: str) -> Show:
-        shown: list[Show] = []
+    def _union(self, branches: list[Any], space: str) -> Format:
+        formats: list[Format] = []
         for branch in branches:
-            show = self.show(branch, space)
+            format_value = self.format_of(branch, space)
             label = _string(_label(branch, space))
-            shown.append(show if label == '"null"' else _labelled(label, show))
-        return lambda values: _nth(shown, values.long())(values)
+            formats.append(format_value if label == '"null"' else _labelled(label, format_value))
+        return lambda values: _nth(formats, values.long())(values)
 
     @staticmethod
-    def _map(item: Show) -> Show:
-        def show(values: _Values) -> str:
-            found: dict[bytes, str] = {}
+    def _map(item: Format) -> Format:
+        def format_map(values: _Values) -> str:
+            entries: dict[bytes, str] = {}
             expected = None
             for count in values.counts():
                 expected = count if expected is None else expected
                 for _ in range(count):
                     key = values.bytes()
-                    found[key] = item(values)
-            ordered = java_order(list(found), expected or 0)
-            return f"{{{','.join(f'{_string_of(key)}:{found[key]}' for key in ordered)}}}"
+                    entries[key] = item(values)
+            ordered = java_order(list(entries), expected or 0)
+            return f"{{{','.join(f'{_string_of(key)}:{entries[key]}' for key in ordered)}}}"
 
-        return show
-
-
-def _labelled(label: str, show: Show) -> Show:
-    return lambda values: f"{{{label}:{show(values)}}}"
+        return format_map
 
 
-def _nth(many: list[Any], number: int) -> Any:
-    if not 0 <= number < len(many):
+def _labelled(label: str, format_value: Format) -> Format:
+    return lambda values: f"{{{label}:{format_value(values)}}}"
+
+
+def _nth(choices: list[Any], number: int) -> Any:
+    if not 0 <= number < len(choices):
         raise Damaged(f"there is no branch or symbol {number}")
-    return many[number]
+    return choices[number]
 
 
 def _label(schema: Any, space: str) -> str:
-    """What a branch of a union is called."""
+    """Return the label of a union's branch."""
     if isinstance(schema, str):
         return schema if schema in _PRIMITIVES else _full_name(schema, space)
     kind: str = schema["type"]
@@ -242,7 +244,7 @@ def _full_name(name: str, space: str) -> str:
 
 
 def java_order(keys: list[bytes], expected: int) -> list[bytes]:
-    """The order in which a HashMap gives its keys out, that was made for so many.
+    """Return the keys in the order of a Java HashMap made for `expected` keys.
 
     >>> java_order([b"b", b"a", b"c"], 3)
     [b'a', b'b', b'c']
@@ -288,17 +290,17 @@ def _latin(data: bytes) -> str:
     return _string(data.decode("latin-1"))
 
 
-def _real(kind: str, text: Callable[[float], str]) -> Show:
+def _real(kind: str, text: Callable[[float], str]) -> Format:
     width = struct.calcsize(f"<{kind}")
 
-    def show(values: _Values) -> str:
+    def format_real(values: _Values) -> str:
         value: float = struct.unpack(f"<{kind}", values.exactly(width))[0]
         return text(value) if math.isfinite(value) else f'"{text(value)}"'
 
-    return show
+    return format_real
 
 
-_PRIMITIVES: Final[dict[str, Show]] = {
+_PRIMITIVES: Final[dict[str, Format]] = {
     "null": lambda values: "null",
     "boolean": lambda values: "true" if values.exactly(1) != b"\0" else "false",
     "int": lambda values: str(values.long()),
