@@ -93,23 +93,23 @@ class CachingCalls:
                 answer = await core.ask(place, "addCacheDirective", asked, caller)
                 made.append((place, answer.id))
         except errors.HowdahError as refusal:
-            became = await self._undo(made, caller)
-            told = not_repeated(refusal, became) if made else refusal
-            if told is refusal:
+            outcome = await self._undo(made, caller)
+            failure = not_repeated(refusal, outcome) if made else refusal
+            if failure is refusal:
                 raise
-            raise told from refusal
+            raise failure from refusal
         first, own_id = made[0]
         return pb.AddCacheDirectiveResponseProto(id=cache_ids.routers_id(first.nameservice, own_id))
 
     async def _undo(self, made: Sequence[tuple[Location, int]], caller: Caller) -> str:
-        """Remove directives; what became of them."""
-        became = "those of the other destinations are removed"
+        """Remove directives. Return the outcome, for a message."""
+        outcome = "those of the other destinations are removed"
         for place, own_id in made:
             undo = pb.RemoveCacheDirectiveRequestProto(id=own_id)
             try:
                 await self._core.ask(place, "removeCacheDirective", undo, caller, part="undo")
             except errors.HowdahError as error:
-                became = f"directive {own_id} of nameservice {place.nameservice} stays"
+                outcome = f"directive {own_id} of nameservice {place.nameservice} stays"
                 log.warning(
                     "cache directive %d of nameservice %s stays, though those of the other "
                     "destinations of its path could not be made: %s",
@@ -117,7 +117,7 @@ class CachingCalls:
                     place.nameservice,
                     error,
                 )
-        return became
+        return outcome
 
     async def modify_cache_directive(
         self, request: pb.ModifyCacheDirectiveRequestProto, caller: Caller

@@ -364,14 +364,14 @@ def is_tolerant(entry: MountEntry | None) -> bool:
     return entry is not None and entry.fault_tolerant
 
 
-def not_repeated(refusal: errors.HowdahError, became: str) -> errors.HowdahError:
+def not_repeated(refusal: errors.HowdahError, outcome: str) -> errors.HowdahError:
     """The refusal of a call whose first parts were undone: none after which a client sends the same
     call again. The retry cache of a namenode that was changed back would answer that all is done.
 
-    `became` says what happened to those parts.
+    `outcome` says what happened to those parts.
     """
     if isinstance(refusal, (*_UNAVAILABLE, errors.StandbyError, errors.RetriableError)):
-        return errors.RemoteError(f"{refusal.message}; {became}")
+        return errors.RemoteError(f"{refusal.message}; {outcome}")
     return refusal
 
 

@@ -1,13 +1,13 @@
 """Snapshots of directories that are in several destinations (shell). Hadoop: RouterSnapshot.
 
-A snapshot is of the whole directory, or it is none: every destination that has the directory must
-answer, also those of a fault-tolerant mount point. It has one name in all of them. What one
-destination refuses is undone in the others. Of one that does not answer nobody knows whether it
-made the change: nothing is undone there, as a snapshot of that name may be somebody else's, and the
-error names the nameservice. Differences and lists are those of all destinations. Differences by
-pages go by ids of one namenode, which another one gives as well: where there are
-several destinations a client has to ask for the whole report, as it does with servers that have
-no pages.
+A snapshot covers the whole directory or does not exist: every destination that has the directory
+must answer, also those of a fault-tolerant mount point. The snapshot has the same name in all of
+them. If one destination refuses a change, the router undoes it in the others. If one does not
+answer, it may have made the change: the router undoes nothing there, since a snapshot of that name
+may be somebody else's, and the error names the nameservice. Reports and lists cover all
+destinations. A report by pages continues from an inode id of one namenode, which another namenode
+may have given to another inode. So with several destinations a client has to request the whole
+report, as it does of servers without pages.
 """
 
 from __future__ import annotations
@@ -41,81 +41,81 @@ class SnapshotCalls:
     async def create_snapshot(
         self, request: pb.CreateSnapshotRequestProto, caller: Caller
     ) -> Message:
-        """Under the name that the first destination gives, where the caller gives none."""
-        found = await self._places(request.snapshotRoot, "createSnapshot", caller)
+        """Create a snapshot; without a name it gets the one that the first destination gives."""
+        resolution = await self._resolve(request.snapshotRoot, "createSnapshot", caller)
         answers: list[pb.CreateSnapshotResponseProto] = []
 
-        def undo(place: Location) -> Message:
+        def undo(location: Location) -> Message:
             return pb.DeleteSnapshotRequestProto(
-                snapshotRoot=place.path, snapshotName=request.snapshotName
+                snapshotRoot=location.path, snapshotName=request.snapshotName
             )
 
-        async def make(place: Location) -> None:
-            answer = await self._core.ask(place, "createSnapshot", request, caller, field=_ROOT)
+        async def make(location: Location) -> None:
+            answer = await self._core.ask(location, "createSnapshot", request, caller, field=_ROOT)
             request.snapshotName = answer.snapshotPath.rpartition("/")[2]
             answers.append(answer)
 
-        await self._in_turn(found, make, "deleteSnapshot", undo, caller)
-        translate(self._core, answers[0], found.locations[0])
+        await self._in_turn(resolution, make, "deleteSnapshot", undo, caller)
+        translate(self._core, answers[0], resolution.locations[0])
         return answers[0]
 
     async def rename_snapshot(
         self, request: pb.RenameSnapshotRequestProto, caller: Caller
     ) -> Message:
-        found = await self._places(request.snapshotRoot, "renameSnapshot", caller)
+        resolution = await self._resolve(request.snapshotRoot, "renameSnapshot", caller)
 
-        def undo(place: Location) -> Message:
+        def undo(location: Location) -> Message:
             return pb.RenameSnapshotRequestProto(
-                snapshotRoot=place.path,
+                snapshotRoot=location.path,
                 snapshotOldName=request.snapshotNewName,
                 snapshotNewName=request.snapshotOldName,
             )
 
-        async def make(place: Location) -> None:
-            await self._core.ask(place, "renameSnapshot", request, caller, field=_ROOT)
+        async def make(location: Location) -> None:
+            await self._core.ask(location, "renameSnapshot", request, caller, field=_ROOT)
 
-        await self._in_turn(found, make, "renameSnapshot", undo, caller)
+        await self._in_turn(resolution, make, "renameSnapshot", undo, caller)
         return pb.RenameSnapshotResponseProto()
 
     async def _in_turn(
         self,
-        found: Resolution,
+        resolution: Resolution,
         make: Callable[[Location], Any],
         undoing: str,
         undo: Callable[[Location], Message],
         caller: Caller,
     ) -> None:
-        """Change each destination. Where one refuses, those before it are changed back."""
-        made: list[Location] = []
+        """Change each destination in turn. If one refuses, undo the change in those before it."""
+        changed: list[Location] = []
         try:
-            for place in found.locations:
-                await make(place)
-                made.append(place)
+            for location in resolution.locations:
+                await make(location)
+                changed.append(location)
         except errors.HowdahError as refusal:
-            became = "what other destinations had done is undone"
-            for place in made:
+            outcome = "the change is undone in the other destinations"
+            for location in changed:
                 try:
-                    await self._core.ask(place, undoing, undo(place), caller, part="undo")
+                    await self._core.ask(location, undoing, undo(location), caller, part="undo")
                 except errors.HowdahError as error:
-                    became = f"what nameservice {place.nameservice} has done cannot be undone"
+                    outcome = f"the change in nameservice {location.nameservice} cannot be undone"
                     log.warning(
                         "a snapshot of %s in nameservice %s stays changed, though another "
                         "destination refused the change: %s",
-                        place.path,
-                        place.nameservice,
+                        location.path,
+                        location.nameservice,
                         error,
                     )
-            if made and is_unavailable(refusal):
-                place = found.locations[len(made)]
-                became += (
-                    f"; nameservice {place.nameservice} did not answer, and may have changed the "
-                    f"snapshots of {place.path}: look there"
+            if changed and is_unavailable(refusal):
+                location = resolution.locations[len(changed)]
+                outcome += (
+                    f"; nameservice {location.nameservice} did not answer, and may have changed "
+                    f"the snapshots of {location.path}: look there"
                 )
-                log.warning("%s; %s", refusal.message, became)
-            told = not_repeated(refusal, became) if made else refusal
-            if told is refusal:
+                log.warning("%s; %s", refusal.message, outcome)
+            failure = not_repeated(refusal, outcome) if changed else refusal
+            if failure is refusal:
                 raise
-            raise told from refusal
+            raise failure from refusal
 
     async def delete_snapshot(
         self, request: pb.DeleteSnapshotRequestProto, caller: Caller
@@ -135,69 +135,71 @@ class SnapshotCalls:
         await self._in_all("disallowSnapshot", request, caller)
         return pb.DisallowSnapshotResponseProto()
 
-    # -- questions -----------------------------------------------------------------------------
+    # -- reports and lists --------------------------------------------------------------------
 
     async def get_snapshot_diff_report(
         self, request: pb.GetSnapshotDiffReportRequestProto, caller: Caller
     ) -> Message:
-        """What differs in any destination: a directory that is in all of them once."""
-        found, answers = await self._in_all("getSnapshotDiffReport", request, caller)
+        """Merge the reports of all destinations; an entry that several have counts once."""
+        resolution, answers = await self._in_all("getSnapshotDiffReport", request, caller)
         whole: pb.GetSnapshotDiffReportResponseProto = answers[0]
         entries = {
-            (each.modificationLabel, each.fullpath, each.targetPath): each
+            (entry.modificationLabel, entry.fullpath, entry.targetPath): entry
             for answer in answers
-            for each in answer.diffReport.diffReportEntries
+            for entry in answer.diffReport.diffReportEntries
         }
         del whole.diffReport.diffReportEntries[:]
         whole.diffReport.diffReportEntries.extend(entries.values())
-        translate(self._core, whole, found.locations[0])
+        translate(self._core, whole, resolution.locations[0])
         return whole
 
     async def get_snapshot_diff_report_listing(
         self, request: pb.GetSnapshotDiffReportListingRequestProto, caller: Caller
     ) -> Message:
         method = "getSnapshotDiffReportListing"
-        found = await self._places(request.snapshotRoot, method, caller)
-        if len(found.locations) > 1:
+        resolution = await self._resolve(request.snapshotRoot, method, caller)
+        if len(resolution.locations) > 1:
             raise errors.RpcNoSuchMethod(
                 f"{method} of {request.snapshotRoot}: it is in several destinations, whose "
                 f"differences a router tells as a whole (getSnapshotDiffReport)"
             )
-        answer = await self._core.ask(found.locations[0], method, request, caller, field=_ROOT)
+        answer = await self._core.ask(resolution.locations[0], method, request, caller, field=_ROOT)
         assert isinstance(answer, Message)
         return answer
 
     async def get_snapshot_listing(
         self, request: pb.GetSnapshotListingRequestProto, caller: Caller
     ) -> Message:
-        found, answers = await self._in_all("getSnapshotListing", request, caller)
+        resolution, answers = await self._in_all("getSnapshotListing", request, caller)
         if len(answers) == 1:
-            translate(self._core, answers[0], found.locations[0])
+            translate(self._core, answers[0], resolution.locations[0])
             return cast(Message, answers[0])
-        named: dict[bytes, types_pb2.SnapshotStatusProto] = {}
-        for place, answer in zip(found.locations, answers, strict=True):
-            translate(self._core, answer, place)
-            for each in answer.snapshotList.snapshotListing:
-                named.setdefault(each.dirStatus.path, each)
+        by_path: dict[bytes, types_pb2.SnapshotStatusProto] = {}
+        for location, answer in zip(resolution.locations, answers, strict=True):
+            translate(self._core, answer, location)
+            for snapshot in answer.snapshotList.snapshotListing:
+                by_path.setdefault(snapshot.dirStatus.path, snapshot)
         whole = pb.GetSnapshotListingResponseProto()
-        whole.snapshotList.snapshotListing.extend(named[name] for name in sorted(named))
+        whole.snapshotList.snapshotListing.extend(by_path[path] for path in sorted(by_path))
         return whole
 
-    # -- where ---------------------------------------------------------------------------------
+    # -- destinations -------------------------------------------------------------------------
 
-    async def _places(self, path: str, method: str, caller: Caller) -> Resolution:
-        """The destinations that have a directory. Raises the failure of one that cannot say."""
-        found = self._core.resolve(path, caller, method)
-        if len(found.locations) == 1:
-            return found
-        return replace(found, locations=await self._core.holding(found, caller, tolerant=False))
+    async def _resolve(self, path: str, method: str, caller: Caller) -> Resolution:
+        """Return the destinations that have a directory. Raises the error of one that fails."""
+        resolution = self._core.resolve(path, caller, method)
+        if len(resolution.locations) == 1:
+            return resolution
+        return replace(
+            resolution, locations=await self._core.holding(resolution, caller, tolerant=False)
+        )
 
     async def _in_all(
         self, method: str, request: Any, caller: Caller
     ) -> tuple[Resolution, list[Any]]:
-        found = await self._places(request.snapshotRoot, method, caller)
-        done = await self._core.each(found.locations, method, request, caller, field=_ROOT)
-        return found, [_answer(each) for _, each in done]
+        resolution = await self._resolve(request.snapshotRoot, method, caller)
+        outcomes = await self._core.each(resolution.locations, method, request, caller, field=_ROOT)
+        return resolution, [_answer(outcome) for _, outcome in outcomes]
 
 
 def _answer(outcome: Any) -> Any:
