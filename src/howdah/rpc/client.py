@@ -92,7 +92,7 @@ class _Asked:
     deadline_s: float
     limit_s: float
     place: str
-    is_said: bool = False
+    is_notified: bool = False
 
     @property
     def waits(self) -> Waits | None:
@@ -108,17 +108,17 @@ class _Asked:
         first_s = notices.FIRST_NOTICE_S
         return first_s if self.meanwhile is None else min(self.meanwhile.every_s, first_s)
 
-    def look(self) -> None:
-        if not self.is_said:
+    def check(self) -> None:
+        if not self.is_notified:
             waited_s = self.limit_s - (self.deadline_s - time.monotonic())
             if waited_s >= notices.FIRST_NOTICE_S:
-                self.is_said = True
+                self.is_notified = True
                 notices.say(
                     f"{self.place} has not answered {self.method} yet; waiting for up to "
                     f"{self.limit_s:g} s"
                 )
         if self.meanwhile is not None:
-            self.meanwhile.look()
+            self.meanwhile.check()
 
 
 class RpcClient:
@@ -293,7 +293,7 @@ class RpcClient:
                     self.address, self.protocol, self.user, client_id, meanwhile.every_s
                 )
             except NotAccepted:
-                meanwhile.look()
+                meanwhile.check()
         left_s = max(deadline_s - time.monotonic(), 0.001)
         try:
             return Connection(self.address, self.protocol, self.user, client_id, left_s)

@@ -48,16 +48,16 @@ class Waits(Protocol):
     def begun(self) -> Waits | None:
         """Who waits for the rest, once the answer has begun to come."""
 
-    def look(self) -> None: ...
+    def check(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """`look` is called whenever a call has waited for another `every_s`. What it raises ends
+    """`check` is called whenever a call has waited for another `every_s`. What it raises ends
     the call, of which then nobody knows whether it happened."""
 
     every_s: float
-    look: Callable[[], None]
+    check: Callable[[], None]
 
     @property
     def begun(self) -> Meanwhile:
@@ -183,7 +183,7 @@ class Connection:
                 raise TimeoutError(code, os.strerror(code))
             raise Dead(str(OSError(code, os.strerror(code))) if code else "end of stream")
         if outcome == Outcome.SILENT and meanwhile is not None:
-            meanwhile.look()
+            meanwhile.check()
             piece = piece or self._receive(deadline_s, meanwhile)
         return self._gather(piece, deadline_s, max_bytes, meanwhile)
 
@@ -247,7 +247,7 @@ class Connection:
             except BlockingIOError:
                 if not looks or meanwhile is None:
                     raise TimeoutError from None
-                meanwhile.look()
+                meanwhile.check()
             except TimeoutError:
                 raise
             except OSError as error:

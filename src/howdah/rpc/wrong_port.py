@@ -39,7 +39,7 @@ def by_first_bytes(address: tuple[str, int], data: bytes) -> NotAnRpcServer | No
         return http_server(address)
     if data[:2] == b"\x15\x03":
         return NotAnRpcServer(
-            f"a TLS server answers at {_shown(address)}, and no Hadoop RPC server: is this the "
+            f"a TLS server answers at {_endpoint(address)}, and no Hadoop RPC server: is this the "
             f"port of the web page?"
         )
     # The length of a frame would be above 500 MB.
@@ -47,7 +47,7 @@ def by_first_bytes(address: tuple[str, int], data: bytes) -> NotAnRpcServer | No
         # Some web servers answer what is no request by a page without a head.
         line = data.split(b"\n")[0][:60]
         return by_asking(address) or NotAnRpcServer(
-            f"no Hadoop RPC server answers at {_shown(address)}; what does began with {line!r}"
+            f"no Hadoop RPC server answers at {_endpoint(address)}; what does began with {line!r}"
         )
     return None
 
@@ -87,7 +87,7 @@ def _datanode_at(address: tuple[str, int]) -> NotAnRpcServer | None:
     if not answer.message:
         return None  # Something else may say as much by chance.
     return NotAnRpcServer(
-        f"a datanode answers at {_shown(address)}: this is its data port, and no Hadoop RPC "
+        f"a datanode answers at {_endpoint(address)}: this is its data port, and no Hadoop RPC "
         "server. The RPC port is that of the cluster's fs.defaultFS, 8020 by default"
     )
 
@@ -101,7 +101,7 @@ def http_server(address: tuple[str, int]) -> NotAnRpcServer:
         else "The RPC port is that of the cluster's fs.defaultFS, 8020 by default"
     )
     return NotAnRpcServer(
-        f"an HTTP server answers at {_shown(address)}: is this the web port? {hint}"
+        f"an HTTP server answers at {_endpoint(address)}: is this the web port? {hint}"
     )
 
 
@@ -122,5 +122,5 @@ def _rpc_address(address: tuple[str, int]) -> str | None:
     return f"hdfs://{place}" if host and port.isascii() and port.isdigit() else None
 
 
-def _shown(address: tuple[str, int]) -> str:
+def _endpoint(address: tuple[str, int]) -> str:
     return f"{address[0]}:{address[1]}"

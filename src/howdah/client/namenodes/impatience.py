@@ -30,14 +30,14 @@ def while_waiting(connections: Connections, namenode: str, every_s: float) -> Me
     if not every_s:
         return None
 
-    def look() -> None:
+    def check() -> None:
         for other in connections.names:
             if other != namenode and state_of(connections, other, every_s) == ha_pb2.ACTIVE:
                 raise LeftForAnother(
                     f"it does not answer, and {connections.target.shown(other)} is active"
                 )
 
-    return Meanwhile(every_s, look)
+    return Meanwhile(every_s, check)
 
 
 def state_of(connections: Connections, namenode: str, timeout_s: float) -> int | None:

@@ -34,8 +34,8 @@ class Machine:
         """The last packet that was queued by who waits for its ack: by a sync."""
         self.stopping = False
         self.waits_for = ""
-        """How long datanodes are waited for, for those who wait."""
-        self._is_said = False
+        """How long the writer waits for datanodes, for the notice to the user."""
+        self._is_notified = False
 
     def check(self) -> None:
         """Raise what ended the stream, if something did."""
@@ -45,13 +45,13 @@ class Machine:
             raise copy.copy(error).about(self.pipeline.path) from error
 
     def wait(self) -> None:
-        """With the lock: for progress. A word is said once where there is none for long."""
+        """Wait for progress, with the lock held. After a long wait print one notice."""
         if not notices.are_wanted():
             self.progress.wait()
         elif self.progress.wait(notices.FIRST_NOTICE_S):
-            self._is_said = False
-        elif not self._is_said:
-            self._is_said = True
+            self._is_notified = False
+        elif not self._is_notified:
+            self._is_notified = True
             notices.say(self._what_is_slow())
 
     def _what_is_slow(self) -> str:
