@@ -229,12 +229,12 @@ class Configuration:
         return [name for name, _ in self.items() if is_of_servers(name) and name not in GUARDS]
 
     def misspelt(self) -> Iterator[tuple[str, str]]:
-        """What is set and is nearly the name of a key; the name, and the key that was meant."""
+        """Yield each name that is set and only resembles a key, with that key."""
         for name, _ in self.items():
             if name not in keys.KNOWN:
-                from howdah.keys.names.spelling import meant  # large, and hardly ever needed
+                from howdah.keys.names.spelling import closest_key  # large, and hardly ever needed
 
-                key = meant(name)
+                key = closest_key(name)
                 if key is not None:
                     yield name, key
 
@@ -331,7 +331,7 @@ class Configuration:
 
 
 def warn_of_misspelt(conf: Configuration) -> None:
-    """Log each key that was hardly meant as it is written; each once a process."""
+    """Log each name that is probably a misspelt key, once a process."""
     for name, key in conf.misspelt():
         if name not in _warned:
             _warned.add(name)

@@ -1,8 +1,8 @@
-"""Protobuf messages of bytes that others wrote (pure).
+"""Parse protobuf messages from bytes that others wrote (pure).
 
-The parser takes more than a message may be: one that lacks required fields, and any bytes for
-a text of a proto2 message, which come out as bytes. Whoever reads a file, a znode or a request
-uses `parse`, so that what is behind it meets texts alone.
+The parser of protobuf accepts invalid messages: those that lack required fields, and proto2 strings
+that are not UTF-8, which it returns as bytes. Code that reads a file, a znode or a request calls
+`parse` instead, so that later code sees valid strings only.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ M = TypeVar("M", bound=Message)
 
 
 def parse(kind: type[M], data: bytes) -> M:
-    """The message. Raises DecodeError for bytes that are none: also if a required field is not
-    there, or a text is not UTF-8."""
+    """Parse a message. Raises DecodeError for invalid bytes, a missing required field and a string
+    that is not UTF-8."""
     message = kind.FromString(data)
     if not message.IsInitialized():
         raise DecodeError(f"{kind.DESCRIPTOR.full_name} lacks required fields")
-    # Bytes of ASCII cannot hold a text that is not UTF-8.
+    # ASCII bytes cannot hold a string that is not UTF-8.
     if not data.isascii():
         field = texts_of(kind).undecodable(message)
         if field is not None:
@@ -31,40 +31,40 @@ def parse(kind: type[M], data: bytes) -> M:
 
 
 class Texts:
-    """Where the messages of one type have texts, in themselves and in their parts.
+    """The string fields of one message type and of its submessages.
 
-    The parser takes any bytes for a string of a proto2 message and hands those that are no
-    UTF-8 out as bytes, which nobody behind it expects. To go through all fields that a message
-    has costs a call of the namenode a tenth of its time; its type says where to look.
+    Walking all fields of a message takes a tenth of the time of a namenode's call. The fields of
+    the type say which of them can hold strings.
     """
 
     __slots__ = ("_lists", "_messages", "_strings", "exist")
 
     def __init__(self, kind: type[Message], above: Mapping[str, Texts] | None = None) -> None:
-        """`above` are types that are being looked at: a part may be of its whole's type."""
+        """`above` has the types that are being scanned: a field may have the type of a message that
+        contains it."""
         self._strings: list[tuple[str, str]] = []
         self._lists: list[tuple[str, str]] = []
         self._messages: list[tuple[str, bool, Texts]] = []
         self.exist = False
-        """Whether there is any place for a text."""
+        """Whether a message of the type can hold a string at all."""
         above = {**(above or {}), kind.DESCRIPTOR.full_name: self}
         empty = kind()
         for field in kind.DESCRIPTOR.fields:
-            found = getattr(empty, field.name)
+            value = getattr(empty, field.name)
             if field.type == FieldDescriptor.TYPE_STRING:
-                places = self._strings if isinstance(found, str) else self._lists
+                places = self._strings if isinstance(value, str) else self._lists
                 places.append((field.name, field.full_name))
             elif field.message_type is not None:
-                inner, many = field.message_type, not isinstance(found, Message)
-                part = found.add() if many else found
+                inner, many = field.message_type, not isinstance(value, Message)
+                part = value.add() if many else value
                 within = above.get(inner.full_name) or Texts(type(part), above)
-                # Of a type that is not finished yet nobody knows.
+                # A type that is still being scanned may turn out to have strings.
                 if within.exist or inner.full_name in above:
                     self._messages.append((field.name, many, within))
         self.exist = bool(self._strings or self._lists or self._messages)
 
     def undecodable(self, message: Message) -> str | None:
-        """The name of the first text in `message` that is no UTF-8, if there is one."""
+        """Return the name of the first string in `message` that is not UTF-8, or None."""
         for name, full_name in self._strings:
             if getattr(message, name).__class__ is bytes:
                 return full_name
@@ -78,9 +78,9 @@ class Texts:
             else:
                 parts = (getattr(message, name),) if message.HasField(name) else ()
             for part in parts:
-                found = texts.undecodable(part)
-                if found is not None:
-                    return found
+                field = texts.undecodable(part)
+                if field is not None:
+                    return field
         return None
 
 
@@ -88,9 +88,9 @@ _TEXTS: Final[dict[str, Texts]] = {}
 
 
 def texts_of(kind: type[Message]) -> Texts:
-    """Of a type of messages."""
+    """Return the string fields of a message type; scan the type once."""
     name = kind.DESCRIPTOR.full_name
-    found = _TEXTS.get(name)
-    if found is None:
-        found = _TEXTS.setdefault(name, Texts(kind))
-    return found
+    texts = _TEXTS.get(name)
+    if texts is None:
+        texts = _TEXTS.setdefault(name, Texts(kind))
+    return texts

@@ -24,7 +24,7 @@ def fill() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            _place(mode, descriptor)
+            _open_null_at(mode, descriptor)
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(_raw(0, "r"), "utf-8", "surrogateescape")
     if sys.stdout is None:
@@ -36,16 +36,16 @@ def fill() -> None:
 
 
 def open_for_server() -> None:
-    """Where standard input or output is /dev/null, have it read and written without an error."""
+    """Let standard input and output be both read and written where they are /dev/null."""
     nowhere = os.stat(os.devnull).st_rdev
     for descriptor in (0, 1):
         if os.fstat(descriptor).st_rdev == nowhere:
-            _place(os.O_RDWR, descriptor)
+            _open_null_at(os.O_RDWR, descriptor)
 
 
 def flushed(code: int, program: str) -> int:
-    """The exit code of a program that is about to end with `code`, once all its output is
-    written; 1 and a line on standard error if it cannot be. Raises BrokenPipeError."""
+    """Flush standard output. Return `code`, the program's exit code; print a line on standard error
+    and return 1 instead of 0 if the output cannot be written. Raises BrokenPipeError."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -58,8 +58,8 @@ def flushed(code: int, program: str) -> int:
 
 
 def give_up_output() -> None:
-    """What is left in the buffer of standard output must not raise once more when Python ends."""
-    _place(os.O_WRONLY, sys.stdout.fileno())
+    """Discard what is buffered for standard output, so that the end of Python raises nothing."""
+    _open_null_at(os.O_WRONLY, sys.stdout.fileno())
 
 
 def _raw(descriptor: int, mode: str) -> io.BufferedReader | io.BufferedWriter:
@@ -67,8 +67,8 @@ def _raw(descriptor: int, mode: str) -> io.BufferedReader | io.BufferedWriter:
     return io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
 
 
-def _place(mode: int, descriptor: int) -> None:
-    """Have /dev/null as this descriptor, which programs that are started from here get, too."""
+def _open_null_at(mode: int, descriptor: int) -> None:
+    """Open /dev/null as this descriptor; child processes inherit it."""
     opened = os.open(os.devnull, mode)
     if opened == descriptor:
         os.set_inheritable(opened, True)

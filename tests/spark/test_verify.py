@@ -11,7 +11,7 @@ import pytest
 from howdah import errors
 from howdah.cli import verify as command
 from howdah.spark import verify
-from howdah.spark.verification.manifest import ChangeCounts, changes_between, with_known
+from howdah.spark.verification.manifest import ChangeCounts, changes_between, with_last_crcs
 from howdah.testing import MiniCluster
 from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
@@ -147,7 +147,7 @@ def test_each_change_of_a_file_is_said_once(
     found = []
     for run in runs:
         digests = spark.createDataFrame([("/f", *run)] if run else [], ROW)
-        now = with_known(before, digests)
+        now = with_last_crcs(before, digests)
         found += [row["change"] for row in changes_between(before, now).collect()]
         before = spark.createDataFrame([tuple(row) for row in now.collect()], ROW)
     assert found == changes

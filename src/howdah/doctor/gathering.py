@@ -88,7 +88,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     mine = frozenset(roles) if roles is not None else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
     namenodes = places.ask() if asks else ()
-    journals = places.ask_journals() if asks else ()
+    journals = places.query_journals() if asks else ()
     if ROUTER in mine:
         problems += _without_store(conf)
     return Facts(
@@ -291,14 +291,14 @@ class _Places:
         ahead_s, doubt_s = ahead or (None, 0.0)
         return Namenode(shown, name, address, state, "", ahead_s, doubt_s), racks
 
-    def ask_journals(self) -> list[JournalNode]:
+    def query_journals(self) -> list[JournalNode]:
         """What each journal node says of the journal of each nameservice."""
         return _each(
-            self._ask_journal,
+            self._query_journal,
             [(name, address) for name, nodes in self.journals.items() for address in nodes],
         )
 
-    def _ask_journal(self, whose: tuple[str, Address]) -> JournalNode:
+    def _query_journal(self, whose: tuple[str, Address]) -> JournalNode:
         name, (host, port) = whose
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         request = qjournal_pb2.IsFormattedRequestProto(

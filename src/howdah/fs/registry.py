@@ -107,7 +107,7 @@ def _no_namenode(uri: str | None, conf: Configuration) -> str:
     )
 
 
-def meant(uri: str | None, conf: Configuration) -> tuple[paths.Location, Configuration]:
+def resolve_uri(uri: str | None, conf: Configuration) -> tuple[paths.Location, Configuration]:
     """Which filesystem `connect` takes, and the configuration that it gets: with the settings of
     a running cluster only if it is that one. Raises InvalidConfiguration, IllegalArgument."""
     location = None if uri is None else paths.parse(uri)
@@ -165,6 +165,6 @@ def connect(
         user = ProxyUser(user, real_user)
     configuration = Configuration.load() if conf is None else conf
     warn_of_misspelt(configuration)
-    location, configuration = meant(uri, configuration)
+    location, configuration = resolve_uri(uri, configuration)
     make = _factory(location.scheme, configuration, laid_over=laid_over)
     return make(location.authority, configuration, user)

@@ -1,15 +1,15 @@
-"""Which paths of a call are names, and which are patterns; and where copies go.
+"""Tell names from patterns in the paths of a call, and pair sources and targets of copies.
 
-fsspec's calls take either: `rm("/d/*")`, `rm("/d/r[1].csv")`. Names may have `*`, `?` and `[` in
-them, so what a program found in a listing must not be taken for a pattern. A path is a name
+fsspec's calls take either: `rm("/d/*")`, `rm("/d/r[1].csv")`. A name may contain `*`, `?` and `[`,
+so a path from a listing must not act as a pattern. A path is a name
 
-- if it exists as it is;
-- if the caller is a library whose own calls take names only (`NAMES_ONLY`). Such a name that does
-  not exist is missing, and is no pattern for its neighbours;
-- in `rm` as the whole work of a thread of a pool. So zarr deletes, by way of fsspec's
-  `AsyncFileSystemWrapper`, and names what it means; its own frames are in another thread.
+- if a file or directory of exactly this name exists;
+- if the caller is a library whose own calls take names only (`NAMES_ONLY`). If such a name does not
+  exist it is missing; it never matches other files;
+- if `rm` is the whole work of a thread of a pool. So zarr deletes, through fsspec's
+  `AsyncFileSystemWrapper`, by names; its own frames are in another thread.
 
-`glob` is given patterns only. There a path that exists is a name if it would not match itself.
+`glob` takes patterns only. There a path that exists is a name if it would not match itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NamingFileSystem(AbstractFileSystem):  # type: ignore[misc]
     """A filesystem on which a path that exists is a name, whatever its characters."""
 
     def is_pattern(self, path: str) -> bool:
-        """Whether a path of a call stands for those that it matches, and not for itself."""
+        """Return True if a path of a call is a pattern."""
         return has_magic(path) and not caller_gives_names() and not self.lexists(path)
 
     def expand_path(
@@ -51,28 +51,28 @@ class NamingFileSystem(AbstractFileSystem):  # type: ignore[misc]
         assume_literal: bool = False,
         **kwargs: Any,
     ) -> list[str]:
-        """The names that are meant: the matches of patterns, and if `recursive` what is below."""
+        """Return names and the matches of patterns; with `recursive` all that is below them too."""
         if maxdepth is not None and maxdepth < 1:
             raise ValueError("maxdepth must be at least 1")
-        found: set[str] = set()
+        names: set[str] = set()
         for given in [path] if isinstance(path, str | os.PathLike) else path:
             name = self._strip_protocol(given)
             tops, depth = [name], maxdepth
             if not assume_literal and self.is_pattern(name):
                 tops = self.glob(name, maxdepth=maxdepth, **kwargs)
-                found.update(tops)
+                names.update(tops)
                 # The matches are the first level.
                 depth = None if maxdepth is None else maxdepth - 1
                 if not recursive or depth == 0:
                     continue
             for top in tops:
                 if recursive:
-                    found.update(self.find(top, maxdepth=depth, withdirs=True, **kwargs))
-                if top not in found and (not recursive or self.exists(top)):
-                    found.add(top)
-        if not found:
+                    names.update(self.find(top, maxdepth=depth, withdirs=True, **kwargs))
+                if top not in names and (not recursive or self.exists(top)):
+                    names.add(top)
+        if not names:
             raise errors.PathNotFound(f"{path} does not exist").about(str(path))
-        return sorted(found)
+        return sorted(names)
 
     def glob(self, path: str, maxdepth: int | None = None, **kwargs: Any) -> Any:
         """As fsspec's. A path that exists and does not match itself, as `/d/r[1].csv`, is
@@ -123,7 +123,7 @@ class LocalNames(NamingFileSystem, LocalFileSystem):  # type: ignore[misc]
 
 
 def caller_gives_names() -> bool:
-    """Whether the call comes from one of `NAMES_ONLY`, directly or by way of fsspec."""
+    """Return True if one of `NAMES_ONLY` called, directly or through fsspec."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -136,8 +136,8 @@ def caller_gives_names() -> bool:
 
 
 def a_pool_calls() -> bool:
-    """Whether a thread of an executor has nothing else to do than this call of fsspec's: nobody
-    between could have meant a pattern, or be asked."""
+    """Return True if this call of fsspec's is the whole work of an executor's thread: then no
+    caller is known who could have passed a pattern."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -159,12 +159,12 @@ def check_names(fs: NamingFileSystem, paths: Sequence[str]) -> None:
 
 
 def is_below(module: str, packages: Sequence[str]) -> bool:
-    """Whether a module is one of the packages, or in one.
+    """Return True if a module is one of the packages or in one.
 
     >>> is_below("pyarrow.fs", ["pyarrow"]), is_below("pyarrows", ["pyarrow"])
     (True, False)
     """
-    return any(module == each or module.startswith(f"{each}.") for each in packages)
+    return any(module == name or module.startswith(f"{name}.") for name in packages)
 
 
 def check_below(target: Paths, names: Sequence[str]) -> None:

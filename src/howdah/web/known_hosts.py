@@ -1,13 +1,13 @@
-"""Under which names a web port may be asked for (pure).
+"""Decide which host names a web port answers to (pure).
 
-A page of a stranger may have its own name lead to this machine once it is open in a browser (DNS
-rebinding): for the browser it is then of one origin with the server, and may read and change
-what its user may. The name in the address stays the stranger's. So a request whose header Host
-names neither this machine nor what an administrator has configured is refused.
+A foreign page that is open in a browser may point its own host name to this machine (DNS
+rebinding). The browser then sees one origin with the server, and the page may read and change what
+its user may. The host name in the request is still the foreign one. So a request is refused whose
+header Host names neither this machine nor a host that an administrator has configured.
 
-An IP address is let through, whosever it is: a name can be led elsewhere, an address cannot, and
-behind a forwarded port the machine does not know the address that a browser has. So is a
-request without the header: browsers always send it.
+Any IP address is allowed: nobody can point an address elsewhere, as DNS can a name, and behind a
+forwarded port the machine does not know the address that the browser uses. A request without the
+header is allowed too: browsers always send it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _AUTHORITY = re.compile(r"(?:\[(?P<v6>[^\]@/?#]*)\]|(?P<name>[^:\[\]@/?#\s]*))(?
 
 
 def host_of(header: str) -> str | None:
-    """The host of a header, in lower case and without its port; None where it is none.
+    """Return the host of a header, in lower case and without its port; None if it has no valid one.
 
     >>> host_of("NN1.example.com:9870")
     'nn1.example.com'
     """
-    found = _AUTHORITY.match(header.strip())
-    if found is None:
+    match = _AUTHORITY.match(header.strip())
+    if match is None:
         return None
-    address = found["v6"]
+    address = match["v6"]
     if address is not None:
         return address.lower() if ":" in address and is_address(address) else None
-    return found["name"].lower().removesuffix(".") or None
+    return match["name"].lower().removesuffix(".") or None
 
 
 def is_address(host: str) -> bool:
@@ -45,27 +45,27 @@ def is_address(host: str) -> bool:
     """
     address, percent, _ = host.partition("%")
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    # Only those of version 6 have a zone, behind a per cent sign.
-    return not percent or found.version == 6
+    # Only IPv6 addresses have a zone, after a per cent sign.
+    return not percent or parsed.version == 6
 
 
 class KnownHosts:
-    """Names that are let in: whole ones, `*.DOMAIN` for all below a domain, `*` for any."""
+    """Host names that are allowed: full names, `*.DOMAIN` for all below a domain, `*` for any."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        listed = {host_of(each) or each.strip().lower() for each in names} - {""}
-        self.any = ANY in listed
-        self.names = frozenset(each for each in listed if not each.startswith(ANY)) | {LOCALHOST}
+        patterns = {host_of(name) or name.strip().lower() for name in names} - {""}
+        self.any = ANY in patterns
+        self.names = frozenset(p for p in patterns if not p.startswith(ANY)) | {LOCALHOST}
         self._domains = (
             f".{LOCALHOST}",
-            *(each.removeprefix(ANY) for each in listed if each.startswith("*.")),
+            *(pattern.removeprefix(ANY) for pattern in patterns if pattern.startswith("*.")),
         )
 
     def allows(self, header: str | None) -> bool:
-        """Whether a request with this header Host is answered."""
+        """Return True if a request with this header Host may be answered."""
         if self.any or header is None:
             return True
         host = host_of(header)
@@ -75,8 +75,8 @@ class KnownHosts:
 
 
 def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:
-    """The hosts that a configuration names in its addresses, from names and values of its keys."""
-    found = set()
+    """Return the hosts in the addresses of a configuration, from names and values of its keys."""
+    hosts = set()
     for key, value in values:
         if not _OF_ADDRESSES.search(key):
             continue
@@ -84,49 +84,49 @@ def hosts_in(values: Iterable[tuple[str, str]]) -> set[str]:
             authority = piece.partition("://")[2] or piece
             host = host_of(authority.partition("/")[0].rpartition("@")[2])
             if host is not None and not host.startswith(ANY):
-                # A star in an address is all of this machine's, and no pattern for names.
-                found.add(host)
-    return found
+                # A star in an address means all addresses of this machine; it is no pattern.
+                hosts.add(host)
+    return hosts
 
 
 _OF_ADDRESSES = re.compile(r"address|hostname|bind-host|defaultfs|default\.name", re.IGNORECASE)
 
 
 def own_names(hostname: str, aliases: Iterable[str], domains: Iterable[str]) -> set[str]:
-    """Names of a machine: each whole, its first part, and what a resolver completes to it with one
-    of its `domains`. Not each of its beginnings: `nn.io` of `nn.io.example.com` may be a
-    stranger's.
+    """Return the names of a machine: each in full, its first label, and what a resolver completes
+    to it with one of its `domains`. Not every leading part: `nn.io` of `nn.io.example.com` may be
+    somebody else's.
 
     >>> sorted(own_names("dn1.rack.lan", [], ["lan"]))
     ['dn1', 'dn1.rack', 'dn1.rack.lan']
     """
-    endings = tuple(f".{each}" for each in domains)
-    found = set()
+    suffixes = tuple(f".{domain}" for domain in domains)
+    names = set()
     for name in (hostname, *aliases):
         if is_address(name):
             continue
         whole = name.lower().removesuffix(".")
-        found |= {whole, whole.partition(".")[0]}
-        found |= {whole.removesuffix(each) for each in endings if whole.endswith(each)}
-    return found - {""}
+        names |= {whole, whole.partition(".")[0]}
+        names |= {whole.removesuffix(suffix) for suffix in suffixes if whole.endswith(suffix)}
+    return names - {""}
 
 
 def domains_in_resolver(text: str) -> set[str]:
-    """The domains with which a resolver completes names, of a file such as /etc/resolv.conf."""
-    found: set[str] = set()
+    """Return the search domains in the text of a file such as /etc/resolv.conf."""
+    domains: set[str] = set()
     for line in text.splitlines():
         kind, *names = line.split() or [""]
         if kind in ("search", "domain"):
-            found.update(each.lower().strip(".") for each in names)
-    return found - {""}
+            domains.update(name.lower().strip(".") for name in names)
+    return domains - {""}
 
 
-def names_in_hosts(text: str, is_own: Iterable[str]) -> set[str]:
-    """The names that a file such as /etc/hosts gives addresses of this machine."""
-    own = set(is_own)
-    found: set[str] = set()
+def names_in_hosts(text: str, addresses: Iterable[str]) -> set[str]:
+    """Return the names that a file such as /etc/hosts gives to addresses of this machine."""
+    own = set(addresses)
+    hosts: set[str] = set()
     for line in text.splitlines():
         address, *names = line.partition("#")[0].split() or [""]
         if address in own:
-            found.update(names)
-    return found
+            hosts.update(names)
+    return hosts

@@ -1,8 +1,8 @@
-"""What this machine is called, for `howdah.web.known_hosts` (shell).
+"""Find out the names of this machine, for `howdah.web.known_hosts` (shell).
 
-The host name and the names in /etc/hosts are known at once. The full name may take a look-up, which
-may hang: it is asked for when a name comes that nobody knows, on the thread of that connection, and
-then not again for a while.
+The host name and the names in /etc/hosts are known at once. The full name may need a DNS look-up,
+which may hang: it happens when a request has an unknown name, on the thread of that connection, and
+not again for a while.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ _HINT_S: Final = 60.0
 
 
 class OwnHosts:
-    """Thread-safe."""
+    """The host names that this machine answers to. Thread-safe."""
 
     def __init__(self, also: Iterable[str] = ()) -> None:
         """`also` are names besides this machine's own."""
         self._also = frozenset(also)
         self._lock = threading.Lock()
         self._looked_up: frozenset[str] = frozenset()
-        self._next_look_s = 0.0
+        self._next_lookup_s = 0.0
         self._next_hint_s = 0.0
-        self._known = self._made()
+        self._known = self._build()
 
-    def _made(self) -> KnownHosts:
+    def _build(self) -> KnownHosts:
         domains = domains_in_resolver(_read(_RESOLVER))
         names = own_names(socket.gethostname(), self._looked_up, domains)
         return KnownHosts((*self._also, *names, *_of_file()))
 
     def allows(self, header: str | None) -> bool:
-        """Whether a request with this header Host is answered."""
+        """Return True if a request with this header Host may be answered."""
         if self._known.allows(header):
             return True
         with self._lock:
             now_s = time.monotonic()
-            if now_s >= self._next_look_s:
+            if now_s >= self._next_lookup_s:
                 self._looked_up = frozenset({socket.getfqdn()})
-                self._known = self._made()
-                self._next_look_s = time.monotonic() + _AGAIN_S
+                self._known = self._build()
+                self._next_lookup_s = time.monotonic() + _AGAIN_S
             is_allowed = self._known.allows(header)
             if not is_allowed and now_s >= self._next_hint_s:
                 self._next_hint_s = now_s + _HINT_S
@@ -86,7 +86,7 @@ def _of_file() -> set[str]:
     """Names that the machine's administrator has given it."""
     text = _read(_HOSTS)
     addresses = {line.split()[0] for line in text.splitlines() if line.split()}
-    own = {each for each in addresses if is_address(each) and is_this_host(each)}
+    own = {address for address in addresses if is_address(address) and is_this_host(address)}
     return names_in_hosts(text, own)
 
 

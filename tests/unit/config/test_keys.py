@@ -71,7 +71,7 @@ def test_a_default_that_is_written_out_is_not_set_in_vain() -> None:
     ],
 )
 def test_a_typing_error_is_told_with_the_key_that_was_meant(written: str, key: str) -> None:
-    assert spelling.meant(written) == key
+    assert spelling.closest_key(written) == key
 
 
 def test_what_is_no_typing_error_is_left_alone() -> None:
@@ -88,4 +88,4 @@ def test_what_is_no_typing_error_is_left_alone() -> None:
         "my.own.key",
         "dfs.something.altogether.different",
     ]
-    assert [name for name in names if spelling.meant(name) is not None] == []
+    assert [name for name in names if spelling.closest_key(name) is not None] == []

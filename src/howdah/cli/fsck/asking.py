@@ -49,7 +49,7 @@ class Namenode:
                 reason = answer.read(4096).decode("utf-8", "replace").strip()
                 raise errors.RemoteError(f"{url}: {answer.status} {reason or answer.reason}")
             return _read(answer, is_shown=is_shown)
-        except _NotShown as failed:
+        except _OutputFailed as failed:
             raise failed.error from None
         except TimeoutError as error:
             hint = unreachable(self._place, self._conf)
@@ -61,7 +61,7 @@ class Namenode:
             connection.close()
 
 
-class _NotShown(Exception):
+class _OutputFailed(Exception):
     """Standard output takes no more, which is no failure of the namenode."""
 
     def __init__(self, error: OSError) -> None:
@@ -69,11 +69,11 @@ class _NotShown(Exception):
         self.error = error
 
 
-def _show(piece: str) -> None:
+def _print(piece: str) -> None:
     try:
         print(piece, end="", flush=True)
     except OSError as error:
-        raise _NotShown(error) from error
+        raise _OutputFailed(error) from error
 
 
 def _read(answer: http.client.HTTPResponse, *, is_shown: bool) -> str:
@@ -85,7 +85,7 @@ def _read(answer: http.client.HTTPResponse, *, is_shown: bool) -> str:
         piece = decoder.decode(data, final=not data)
         pieces.append(piece)
         if is_shown:
-            _show(piece)
+            _print(piece)
         else:
             progress.more(piece)
         if not data:

@@ -31,8 +31,8 @@ def is_known(name: str) -> bool:
     return any(".".join(parts[:count]) in known for count in range(2, len(parts)))
 
 
-def meant(name: str) -> str | None:
-    """The key that was meant by a name that is none; None where it is one, or nobody's."""
+def closest_key(name: str) -> str | None:
+    """Return the key that an unknown name resembles; None for a known name, or without one."""
     if not name.startswith(PREFIXES) or is_known(name):
         return None
     from difflib import get_close_matches  # rarely needed

@@ -63,7 +63,7 @@ class AclCalls:
         self.check_enabled()
         _, found = self._core.resolve_checked(caller, path)
         if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
-            return reserved.shown_dot_snapshot()
+            return reserved.dot_snapshot_directory()
         return self._core.require(found, "cannot find {}")
 
     def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:

@@ -107,9 +107,9 @@ class Queries:
         if isinstance(found.inode, DotSnapshot) or (
             found.inode is None and reserved.is_dot_snapshot_of_root(found.components)
         ):
-            return reserved.shown_dot_snapshot()
+            return reserved.dot_snapshot_directory()
         if found.inode is None and reserved.is_reserved(found.components):
-            return reserved.shown_reserved()
+            return reserved.reserved_directory()
         return found.inode
 
     def block_size(self, caller: Caller, path: str) -> int:
@@ -154,7 +154,7 @@ class Queries:
         inode = found.inode
         if inode is None and reserved.is_reserved(found.components):
             entries: list[INode | int] = []
-            entries += reserved.listed_reserved(core.permissions.supergroup, 0)
+            entries += reserved.reserved_entries(core.permissions.supergroup, 0)
             return Listing(entries, [".inodes", "raw"], 0)
         if inode is None and reserved.is_dot_snapshot_of_root(found.components):
             return Listing([], [], 0)

@@ -56,8 +56,8 @@ class AbsentFeatureMethods:
     def get_erasure_coding_policy(self, request: Message, caller: Caller) -> Message:
         assert isinstance(request, types_pb2.GetErasureCodingPolicyRequestProto)
         _, found = self._core.resolve_checked(caller, request.src)
-        is_shown = isinstance(found.inode, DotSnapshot) or is_reserved(found.components)
-        if not is_shown and found.components[-1:] != [paths.DOT_SNAPSHOT]:
+        is_virtual = isinstance(found.inode, DotSnapshot) or is_reserved(found.components)
+        if not is_virtual and found.components[-1:] != [paths.DOT_SNAPSHOT]:
             self._core.require(found, "Path not found: {}")
         return types_pb2.GetErasureCodingPolicyResponseProto()
 

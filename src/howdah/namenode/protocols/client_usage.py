@@ -104,8 +104,8 @@ class UsageMethods:
             spaceConsumed=quota.used_bytes,
             spaceQuota=quota.space_bytes & messages.LONG_MASK,
         )
-        is_told = quota.by_kind_bytes or any(quota.used_by_kind_bytes.values())
-        for kind in sorted(COUNTED_KINDS) if is_told else ():
+        has_kinds = quota.by_kind_bytes or any(quota.used_by_kind_bytes.values())
+        for kind in sorted(COUNTED_KINDS) if has_kinds else ():
             usage.typeQuotaInfos.typeQuotaInfo.add(
                 type=kind.name,
                 quota=quota.by_kind_bytes.get(kind, -1) & messages.LONG_MASK,

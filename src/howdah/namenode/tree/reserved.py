@@ -1,8 +1,8 @@
-"""Directories that every namespace has and that are no inodes: `/.reserved` and `.snapshot` (pure).
+"""The virtual directories of every namespace: `/.reserved` and `.snapshot` (pure).
 
-Hadoop answers with fixed statuses for them (`FSDirectory.DOT_RESERVED_STATUS` and
-`DOT_SNAPSHOT_DIR_STATUS`). They are shown and listed. Nothing else can be done with them:
-for every other call `/.reserved` does not exist.
+They have no inodes. Hadoop returns fixed statuses for them (`FSDirectory.DOT_RESERVED_STATUS` and
+`DOT_SNAPSHOT_DIR_STATUS`). Only status and listing work on them: for every other call `/.reserved`
+does not exist.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from howdah.namenode.inodes.paths import DOT_SNAPSHOT
 
 
 def is_reserved(components: list[str]) -> bool:
-    """Whether this is `/.reserved` itself."""
+    """Return True for `/.reserved` itself."""
     return components == [".reserved"]
 
 
 def is_dot_snapshot_of_root(components: list[str]) -> bool:
-    """Whether this is `/.snapshot`. It is there, and empty, before the root is snapshottable:
-    in Hadoop the root can have snapshots from the start, and none is allowed."""
+    """Return True for `/.snapshot`. It exists, and is empty, before the root is snapshottable: in
+    Hadoop the root is snapshottable from the start, with a limit of no snapshots."""
     return components == [DOT_SNAPSHOT]
 
 
-def shown_reserved() -> Directory:
-    """`/.reserved` as its status says."""
+def reserved_directory() -> Directory:
+    """Return `/.reserved` for its status."""
     return Directory(0, "", "", "", 0o1770, 0)
 
 
-def listed_reserved(supergroup: str, made_ms: int) -> list[Directory]:
-    """What a listing of `/.reserved` has: `made_ms` is when the namespace was formatted."""
+def reserved_entries(supergroup: str, made_ms: int) -> list[Directory]:
+    """Return the entries of `/.reserved`; `made_ms` is when the namespace was formatted."""
     return [Directory(0, name, "", supergroup, 0o770, made_ms) for name in (".inodes", "raw")]
 
 
-def shown_dot_snapshot() -> Directory:
-    """A `.snapshot` directory as its status says: everybody may look for snapshots."""
+def dot_snapshot_directory() -> Directory:
+    """Return a `.snapshot` directory for its status: everybody may list it."""
     return Directory(0, "", "", "", 0o777, 0)

@@ -63,11 +63,11 @@ class Relay:
         exchange.begin(method, target, self._own_header)
         exchange.end()
         head = exchange.head()
-        known = _known(head.headers)
+        headers = _relayed_headers(head.headers)
         if head.status != 200:
-            known.pop("Content-Length", None)
-            return Response(head.status, known, exchange.body(_MOST_SAID_BYTES))
-        channel.begin(head.status, known)
+            headers.pop("Content-Length", None)
+            return Response(head.status, headers, exchange.body(_MOST_SAID_BYTES))
+        channel.begin(head.status, headers)
         piece = memoryview(bytearray(_PIECE_BYTES))
         try:
             while count := exchange.readinto(piece):
@@ -99,11 +99,11 @@ class Relay:
                 exchange.send(data)
             exchange.end()
             head = exchange.head()
-        known = _known(head.headers)
-        known.pop("Content-Length", None)
-        return Response(head.status, known, exchange.body(_MOST_SAID_BYTES))
+        relayed = _relayed_headers(head.headers)
+        relayed.pop("Content-Length", None)
+        return Response(head.status, relayed, exchange.body(_MOST_SAID_BYTES))
 
 
-def _known(headers: Mapping[str, str]) -> dict[str, str]:
-    """Those that whoever asked is told, too."""
+def _relayed_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that the relay passes on."""
     return {name: headers[name.lower()] for name in _PASSED_ON if name.lower() in headers}

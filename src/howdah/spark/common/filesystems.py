@@ -19,7 +19,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.named import named
-from howdah.fs.registry import connect, is_laid_over, meant
+from howdah.fs.registry import connect, is_laid_over, resolve_uri
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs.loading import SCHEME
 
@@ -62,7 +62,7 @@ class Place:
 
         Raises `UnsupportedOperation` for one that executors can't reach.
         """
-        _, conf = meant(uri, conf)
+        _, conf = resolve_uri(uri, conf)
         fs = connect(uri, conf=conf, user=user)
         scheme = paths.parse(fs.uri).scheme
         if scheme in ONE_PROCESS:

@@ -194,12 +194,12 @@ def check_headers(joined: Iterable[tuple[int, bytes | None]], has_headers: bool 
         raise HeadersDiffer("its files begin with different lines, which are said to be headers")
     if has_headers is None and files > 1 and len(headers) == 1 and DIFFERENT not in headers:
         raise NotJoinable(
-            f"its files all begin with the line {_shown(headers.pop())}: say whether that is a "
+            f"its files all begin with the line {_abridged(headers.pop())}: say whether that is a "
             "header (--header) or not (--no-header)"
         )
 
 
-def _shown(line: bytes) -> str:
+def _abridged(line: bytes) -> str:
     text = line.decode("utf-8", "replace")
     return repr(text if len(text) <= 60 else text[:60] + "…")
 

@@ -48,7 +48,12 @@ from howdah.spark.common.rows import partitioned
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
 from howdah.spark.verification.judging import Verdict
-from howdah.spark.verification.manifest import ChangeCounts, Manifest, changes_between, with_known
+from howdah.spark.verification.manifest import (
+    ChangeCounts,
+    Manifest,
+    changes_between,
+    with_last_crcs,
+)
 from howdah.spark.verification.placement import read_all
 from howdah.spark.verification.tasks import (
     DIGEST_SCHEMA,
@@ -316,7 +321,7 @@ def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
     digests = there.join(blocks, "path", "left").mapInArrow(Digest(), DIGEST_SCHEMA)
     last = manifest.last()
     before = last if last is not None else digests.limit(0)
-    written = manifest.read(manifest.write(with_known(before, digests)))
+    written = manifest.read(manifest.write(with_last_crcs(before, digests)))
     return changes_between(before, written)
 
 

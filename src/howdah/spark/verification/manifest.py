@@ -74,9 +74,9 @@ class Manifest:
         return self._fs.uri + paths.join(self._path, name)
 
 
-def with_known(before: DataFrame, digests: DataFrame) -> DataFrame:
-    """The digests of a run, with the CRC of the last run where a file could not be read and was
-    not written since."""
+def with_last_crcs(before: DataFrame, digests: DataFrame) -> DataFrame:
+    """Return the digests of a run; a file that could not be read and was not written since has the
+    CRC of the last run."""
     from pyspark.sql import functions as F
 
     both = digests.join(_renamed(before), "path", "left")
