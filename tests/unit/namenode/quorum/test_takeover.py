@@ -251,7 +251,7 @@ def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
             assert "confirms this namenode again" in caplog.text
             assert active._trouble() == ""
             await asyncio.to_thread(quorum.start, 1)
-            await mkdir(active, f"/b{active._lease.lapses}")
+            await mkdir(active, f"/b{active._lease.losses}")
         assert active._failure is None
         assert active._lease.losses == 2
 
