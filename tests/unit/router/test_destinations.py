@@ -215,7 +215,7 @@ def test_a_destination_that_may_have_made_a_snapshot_is_named() -> None:
         patch.setattr(router.nameservices, "call", call)
         with pytest.raises(errors.RemoteError, match="west did not answer, and may have") as told:
             router.call("createSnapshot", snapshot("s"))
-    assert "what other destinations had done is undone" in str(told.value)
+    assert "the change is undone in the other destinations" in str(told.value)
     assert there(router, "/real/d/.snapshot/s") == ["west"]
 
 
