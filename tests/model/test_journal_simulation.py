@@ -205,6 +205,19 @@ def test_the_simulation_finds_that_a_new_node_must_not_vote(
     assert isinstance(failure.value.__cause__, Violation)
 
 
+def test_writers_go_on_behind_restarts_of_their_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, gone_on = Acceptor._can_reopen, []
+
+    def can_reopen(acceptor: Acceptor, segment_txid: int, first_txid: int) -> bool:
+        can = original(acceptor, segment_txid, first_txid)
+        gone_on.append(can)
+        return can
+
+    monkeypatch.setattr(Acceptor, "_can_reopen", can_reopen)
+    run_all(range(40), "restarts")
+    assert gone_on.count(True) > 40
+
+
 @pytest.mark.parametrize(("seed", "plan"), [(18171, "cuts"), (9098, "losses")])
 def test_histories_that_failed_once(seed: int, plan: str) -> None:
     seeds.run(seed, plan)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from howdah import errors
 from howdah.namenode.journal.journal import Batch
@@ -55,6 +55,8 @@ class Faults:
     """A node loses its disk while the others are well, and another one joins in its place."""
     give_up: float = 0.0
     """A writer that has taken over, and perhaps begun, does not go on."""
+    restarted: float = 0.0
+    """A node dies and is up again before anybody asks it something."""
 
 
 NONE = Faults()
@@ -98,7 +100,15 @@ LOSSES = Faults(
     replaced=0.02,
 )
 """Disks are lost, one at a time, and writers take over while a new node joins."""
-PLANS = {"storm": STORM, "cuts": CUTS, "crashes": CRASHES, "losses": LOSSES}
+RESTARTS = replace(CRASHES, restarted=0.1)
+"""Nodes start again between two calls, so that their writers go on where they were."""
+PLANS = {
+    "storm": STORM,
+    "cuts": CUTS,
+    "crashes": CRASHES,
+    "losses": LOSSES,
+    "restarts": RESTARTS,
+}
 
 
 @dataclass(slots=True)
@@ -322,6 +332,11 @@ class World:
             self._cut()
         if faults.replaced:
             self._lose_and_sync()
+        if faults.restarted and dice.random() < faults.restarted:
+            node = self.nodes[dice.choice(self.names)]
+            if node.is_up:
+                node.crash()
+                node.start(self.now_ms)
         if self._under_way and dice.random() < 0.4:
             self._go_on(self._under_way.pop(dice.randrange(len(self._under_way))))
         if self.processes:
