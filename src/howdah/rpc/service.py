@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Protocol, TypeVar
 
-from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -24,7 +24,7 @@ from howdah import defects, errors
 from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
 from howdah.messages import texts_of
 from howdah.proto import rpc_pb2
-from howdah.rpc import wire
+from howdah.rpc import protocol_info, wire
 from howdah.rpc.quick import Quick
 from howdah.rpc.session import Call
 from howdah.users.names import shown
@@ -36,8 +36,8 @@ T = TypeVar("T")
 class Caller:
     """Who calls, from where, and the call's identity for the retry cache.
 
-    What a client sends besides an identity (`howdah.call_ids`) is replaced by the markers for
-    "none", here and nowhere else.
+    What a client sends besides an identity (`howdah.call_ids`) is replaced by the markers
+    for "none", here and nowhere else.
 
     Not frozen, and with an `__init__` of its own, for the reasons that `Call` gives.
     """
@@ -266,9 +266,9 @@ class Service:
         shows_state: bool = True,
     ) -> None:
         """`refused` are methods, as the protocol spells them, that are not supported; `quick` has
-        what answers some by their bytes (`howdah.rpc.quick`), and `readers` what reads the requests
-        of some without a message. Without `shows_state` no answer tells anything that the server
-        keeps, and none has to wait until that is certain.
+        what answers some by their bytes (`howdah.rpc.quick`), and `readers` what reads the
+        requests of some without a message. Without `shows_state` no answer tells anything that the
+        server keeps, and none has to wait until that is certain.
 
         Raises TypeError for a method that has no home or more than one.
         """
@@ -278,6 +278,10 @@ class Service:
         self.methods: dict[str, tuple[type[Message], Handler]] = {}
         self.quick: Final[Mapping[str, Quick]] = quick or {}
         self.readers: Final[Mapping[str, Reader]] = readers or {}
+        self.served: Final[list[MethodDescriptor]] = [
+            method for method in descriptor.methods if method.name not in refused
+        ]
+        """Its methods but for those that are refused by name."""
         unknown = set(refused) - {method.name for method in descriptor.methods}
         if unknown:
             raise TypeError(f"{protocol} has no method {', '.join(sorted(unknown))} to refuse")
@@ -337,12 +341,21 @@ class Registry:
         it would let any call pass: only then calls are answered by their bytes, which it does not
         see. `observer` sees the answers, and the errors that are one."""
         self.services = {service.protocol: service for service in services}
+        self._info = Service(
+            protocol_info.PROTOCOL,
+            1,
+            rpc_pb2.DESCRIPTOR.services_by_name["ProtocolInfoService"],
+            protocol_info.ProtocolInfo(self.services),
+            shows_state=False,
+        )
         self.is_open: Final = is_open or (lambda: guard is None)
         """Whether any call would be served now."""
         self._guard = guard
         self._observer = observer
         self._stateless = frozenset(
-            service.protocol for service in self.services.values() if not service.shows_state
+            service.protocol
+            for service in (*self.services.values(), self._info)
+            if not service.shows_state
         )
 
     def shows_state(self, protocol: str, outcome: Message | errors.HowdahError) -> bool:
@@ -352,7 +365,8 @@ class Registry:
 
     def method_names(self) -> frozenset[str]:
         """Of all protocols together."""
-        return frozenset(name for each in self.services.values() for name in each.methods)
+        services = (*self.services.values(), self._info)
+        return frozenset(name for each in services for name in each.methods)
 
     def quick(self, protocol: str, version: int, method: str) -> Quick | None:
         """What answers a method by its bytes; None where there is none, and where somebody wants
@@ -374,7 +388,9 @@ class Registry:
         """
         service = self.services.get(call.protocol)
         if service is None:
-            raise errors.RpcNoSuchProtocol(f"Unknown protocol: {call.protocol}")
+            if call.protocol != protocol_info.PROTOCOL:
+                raise errors.RpcNoSuchProtocol(f"Unknown protocol: {call.protocol}")
+            service = self._info
         if call.protocol_version != service.version:
             raise errors.RemoteError(
                 f"Protocol {call.protocol} version mismatch. "
@@ -424,6 +440,8 @@ class Registry:
 
     def _handle(self, call: Call, handler: Handler, request: Any, caller: Caller) -> Answer:
         guard = self._guard
+        if call.protocol == protocol_info.PROTOCOL:
+            guard = None  # Anybody may ask, and of a standby, too.
         if guard is not None:
             guard(call.protocol, call.method, request)
         answer = handler(request, caller)
