@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -45,7 +46,10 @@ import org.apache.hadoop.hdfs.server.namenode.RemoteNameNode;
 import org.apache.hadoop.hdfs.server.protocol.NamenodeProtocols;
 import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hadoop.ipc.StandbyException;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.net.DNSToSwitchMapping;
 import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.net.StaticMapping;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.test.GenericTestUtils;
 
@@ -66,10 +70,12 @@ public class MiniDFSCluster implements AutoCloseable {
   private static final String KEPT_CONNECTION = "ipc.client.connection.maxidletime";
   private static final int KEPT_CONNECTION_MS = 100;
   private static final String REFUSED = "Operation failed: ";
+  private static final String RACKS = "net.topology.node.switch.mapping.impl";
 
   static {
     // As Hadoop's does: some suites take it for granted.
     FileSystem.enableSymlinks();
+    DefaultMetricsSystem.setMiniClusterMode(true);
   }
 
   private final Control control = new Control();
@@ -87,6 +93,7 @@ public class MiniDFSCluster implements AutoCloseable {
   private final List<String> nameservices;
 
   private final List<String> ids;
+  private final List<String> federated;
 
   private final Map<String, String> dataAddresses = new TreeMap<>();
   /** Of namenodes and datanodes, by their names. */
@@ -101,12 +108,13 @@ public class MiniDFSCluster implements AutoCloseable {
     if (wanted.impossible != null) {
       throw new UnsupportedOperationException(wanted.impossible);
     }
-    perDataNode = wanted.storages == null ? 1 : wanted.storages.length;
+    perDataNode = wanted.storages == null ? 1 : wanted.storages[0].length;
     Map<String, Object> call = new LinkedHashMap<>();
     call.put("call", "start");
     call.put("conf", valuesSetIn(conf));
     call.put("datanodes", wanted.dataNodes);
-    call.put("racks", wanted.racks);
+    call.put("racks", wanted.racks == null ? racksOf(wanted.hosts) : wanted.racks);
+    call.put("hosts", wanted.hosts);
     call.put("storages", wanted.storages);
     int namespaces =
         wanted.nameservices.isEmpty()
@@ -119,7 +127,10 @@ public class MiniDFSCluster implements AutoCloseable {
     JsonNode made = control.ask(call);
     id = made.get("cluster").asInt();
     for (JsonNode namenode : made.get("namenodes")) {
-      uris.add(URI.create(namenode.get("uri").asText()));
+      String uri = namenode.get("uri").asText();
+      // As addresses of several namespaces are shown that a test has put into its configuration.
+      boolean isShown = !wanted.federated.isEmpty();
+      uris.add(URI.create(isShown ? uri.replace("127.0.0.1", "localhost") : uri));
       https.add(namenode.get("http").asText());
       secure.add(namenode.get("https").asText());
     }
@@ -128,7 +139,7 @@ public class MiniDFSCluster implements AutoCloseable {
         .fields()
         .forEachRemaining(node -> dataAddresses.put(node.getKey(), node.getValue().asText()));
     for (String name : dataAddresses.keySet()) {
-      running.add(new DataNodeProperties(name, conf));
+      running.add(properties(name, conf));
     }
     made.get("directories")
         .fields()
@@ -153,6 +164,7 @@ public class MiniDFSCluster implements AutoCloseable {
     System.setProperty("hadoop.log.dir", directory + "/" + nameOf(0) + "/tmp");
     nameservices = wanted.nameservices;
     ids = wanted.ids;
+    federated = wanted.federated;
     if (!nameservices.isEmpty()) {
       Map<String, List<String>> byNameservice = new LinkedHashMap<>();
       for (int index = 0; index < uris.size(); index++) {
@@ -167,6 +179,10 @@ public class MiniDFSCluster implements AutoCloseable {
       byNameservice.forEach(
           (name, of) -> conf.set("dfs.ha.namenodes." + name, String.join(",", of)));
     }
+    if (!wanted.usesConfiguredMapping) {
+      // Where clients look up which rack they are in.
+      conf.setClass(RACKS, StaticMapping.class, DNSToSwitchMapping.class);
+    }
     // A connection to a server that was restarted fails its next call: none is kept for long.
     conf.setInt(KEPT_CONNECTION, KEPT_CONNECTION_MS);
     conf.setInt("dfs.replication", Math.min(conf.getInt("dfs.replication", 3), wanted.dataNodes));
@@ -176,6 +192,16 @@ public class MiniDFSCluster implements AutoCloseable {
         reconnect(index);
       }
     }
+  }
+
+  /** Where tests have put these hosts for all of their Java process; null for no hosts. */
+  private static String[] racksOf(String[] hosts) {
+    if (hosts == null) {
+      return null;
+    }
+    StaticMapping mapping = new StaticMapping();
+    mapping.setConf(new Configuration(false));
+    return mapping.resolve(Arrays.asList(hosts)).toArray(new String[0]);
   }
 
   /** The groups that tests gave their users: "user=group,group;user=". */
@@ -275,9 +301,14 @@ public class MiniDFSCluster implements AutoCloseable {
     private int nameNodes = 1;
     private final List<String> nameservices = new ArrayList<>();
     private final List<String> ids = new ArrayList<>();
+    /** Of several namespaces, each with a namenode. */
+    private final List<String> federated = new ArrayList<>();
     private String[] racks;
-    private String[] storages;
+    private String[] hosts;
+    /** The types, of each datanode or once for all. */
+    private String[][] storages;
     private boolean format = true;
+    private boolean usesConfiguredMapping;
     /** Why there can be no such cluster; null if there can. */
     private String impossible;
 
@@ -306,6 +337,8 @@ public class MiniDFSCluster implements AutoCloseable {
         if (topology.isHA()) {
           each.getNNs().forEach(namenode -> nameservices.add(each.getId()));
           each.getNNs().forEach(namenode -> ids.add(namenode.getNnId()));
+        } else if (topology.countNameNodes() > 1) {
+          federated.add(each.getId());
         }
       }
       nameNodes = topology.countNameNodes();
@@ -322,25 +355,24 @@ public class MiniDFSCluster implements AutoCloseable {
       return this;
     }
 
-    /** Of each datanode. */
     public Builder storageTypes(StorageType[] types) {
       if (types == null) {
         return this;
       }
-      storages = Arrays.stream(types).map(StorageType::name).toArray(String[]::new);
-      return this;
+      return storageTypes(new StorageType[][] {types});
     }
 
     public Builder storageTypes(StorageType[][] types) {
       if (types == null) {
         return this;
       }
-      for (StorageType[] each : types) {
-        if (!Arrays.equals(each, types[0])) {
-          impossible = "datanodes with storages of different types";
-        }
-      }
-      return storageTypes(types[0]);
+      boolean isSame = Arrays.stream(types).allMatch(each -> Arrays.equals(each, types[0]));
+      storages =
+          Arrays.stream(types)
+              .limit(isSame ? 1 : types.length)
+              .map(each -> Arrays.stream(each).map(StorageType::name).toArray(String[]::new))
+              .toArray(String[][]::new);
+      return this;
     }
 
     // What follows is as it is in any case.
@@ -393,16 +425,14 @@ public class MiniDFSCluster implements AutoCloseable {
     }
 
     public Builder hosts(String[] hosts) {
-      if (hosts != null) {
-        impossible = "datanodes with host names of their own";
-      }
+      this.hosts = hosts;
       return this;
     }
 
     public Builder storagesPerDatanode(int count) {
       if (storages == null) {
-        storages = new String[count];
-        Arrays.fill(storages, "DISK");
+        storages = new String[1][count];
+        Arrays.fill(storages[0], "DISK");
       }
       return this;
     }
@@ -429,6 +459,7 @@ public class MiniDFSCluster implements AutoCloseable {
     }
 
     public Builder useConfiguredTopologyMappingClass(boolean uses) {
+      usesConfiguredMapping = uses;
       return this;
     }
 
@@ -470,14 +501,16 @@ public class MiniDFSCluster implements AutoCloseable {
   public static class DataNodeProperties {
     final String name;
     final Configuration conf;
+    private final Supplier<DataNode> datanode;
 
-    DataNodeProperties(String name, Configuration conf) {
+    DataNodeProperties(String name, Configuration conf, Supplier<DataNode> datanode) {
       this.name = name;
       this.conf = conf;
+      this.datanode = datanode;
     }
 
     public DataNode getDatanode() {
-      throw new UnsupportedOperationException("datanodes are other processes");
+      return datanode.get();
     }
 
     public void setDnArgs(String... arguments) {
@@ -514,7 +547,8 @@ public class MiniDFSCluster implements AutoCloseable {
     NameNodeInfo[] found = new NameNodeInfo[uris.size()];
     for (int index = 0; index < found.length; index++) {
       String nnId = nameservices.isEmpty() ? null : ids.get(index);
-      String nameservice = nameservices.isEmpty() ? null : nameservices.get(index);
+      List<String> own = nameservices.isEmpty() ? federated : nameservices;
+      String nameservice = own.isEmpty() ? null : own.get(index);
       found[index] = new NameNodeInfo(getNameNode(index), conf, nameservice, nnId);
     }
     return found;
@@ -823,14 +857,21 @@ public class MiniDFSCluster implements AutoCloseable {
   /** Those that run, as the first active namenode knows them. */
   public ArrayList<DataNode> getDataNodes() {
     ArrayList<DataNode> found = new ArrayList<>();
-    for (DataNodeProperties each : running) {
-      try {
-        found.add(RemoteDataNode.of(known(each.name), () -> stopDataNode(running.indexOf(each))));
-      } catch (Exception error) {
-        throw new IllegalStateException(error);
-      }
-    }
+    running.forEach(each -> found.add(each.getDatanode()));
     return found;
+  }
+
+  private DataNodeProperties properties(String name, Configuration conf) {
+    return new DataNodeProperties(name, conf, () -> datanode(name));
+  }
+
+  /** As the first active namenode knows it, whether it runs or not. */
+  private DataNode datanode(String name) {
+    try {
+      return RemoteDataNode.of(known(name), () -> stopDataNode(dataAddresses.get(name)));
+    } catch (Exception error) {
+      throw new IllegalStateException(error);
+    }
   }
 
   public DataNode getDataNode(int ipcPort) {
@@ -934,7 +975,7 @@ public class MiniDFSCluster implements AutoCloseable {
     // What clients of a cluster without datanodes were told.
     values.remove("dfs.replication");
     tell("configure", name, values);
-    running.add(new DataNodeProperties(name, conf));
+    running.add(properties(name, conf));
   }
 
   public synchronized DataNodeProperties stopDataNode(int index) {

@@ -149,7 +149,11 @@ public class RemoteNameNode {
             RemoteNameNode.class.getClassLoader(),
             new Class<?>[] {NamenodeProtocols.class},
             (proxy, method, arguments) -> {
-              Class<?> protocol = method.getDeclaringClass();
+              // Two protocols have this call; a datanode's is not for anybody else.
+              Class<?> protocol =
+                  method.getName().equals("versionRequest")
+                      ? NamenodeProtocol.class
+                      : method.getDeclaringClass();
               for (int index = 0; arguments != null && index < arguments.length; index++) {
                 if (arguments[index] == null && method.getParameterTypes()[index].isArray()) {
                   // No message says which of both it is.
@@ -168,7 +172,9 @@ public class RemoteNameNode {
                     NameNodeProxies.createNonHAProxy(
                             fs.getConf(), rpc, protocol, UserGroupInformation.getCurrentUser(), false)
                         .getProxy();
-                return method.invoke(proxy2, arguments);
+                return protocol
+                    .getMethod(method.getName(), method.getParameterTypes())
+                    .invoke(proxy2, arguments);
               } catch (InvocationTargetException error) {
                 throw error.getCause() instanceof RemoteException
                     ? thrown((RemoteException) error.getCause())

@@ -36,6 +36,12 @@ def test_test_that_asks_as_a_client_needs_nothing_inside() -> None:
     assert suites(one) == {"a.T": {"testA": frozenset()}}
 
 
+def test_test_that_is_overridden_without_being_one_is_none() -> None:
+    above = class_of("a/T", method("testA", START, mark=TEST), method("testB", START, mark=TEST))
+    below = class_of("a/U", method("testA", START), above="a/T")
+    assert suites(above, below)["a.U"] == {"testB": frozenset()}
+
+
 def test_class_that_starts_no_cluster_is_no_suite() -> None:
     assert suites(class_of("a/T", method("testA", (NODE, "stop", "()V"), mark=TEST))) == {}
 

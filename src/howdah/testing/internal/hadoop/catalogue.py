@@ -96,10 +96,14 @@ class Catalogue:
 
     def _tests_of(self, name: str) -> dict[str, Member]:
         found: dict[str, Member] = {}
+        overridden: set[tuple[str, str]] = set()
         for one in self._chain(name):
             for method in one.methods:
-                if method.annotations & _TESTS:
-                    found.setdefault(method.name, (one.name, method.name, method.descriptor))
+                key = (method.name, method.descriptor)
+                # Overridden without the annotation it is no test any more.
+                if method.annotations & _TESTS and key not in overridden:
+                    found.setdefault(method.name, (one.name, *key))
+                overridden.add(key)
         return found
 
     def _reached_around(self, name: str) -> set[Member]:

@@ -21,7 +21,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -48,10 +48,12 @@ class Wanted:
     """0: there is one, which is stopped before its namenode hears of it."""
     racks: tuple[str, ...] | None
     namespaces: int = 1
-    volumes: tuple[str, ...] = ("DISK",)
-    """The types of the storages of each datanode."""
+    volumes: tuple[tuple[str, ...], ...] = (("DISK",),)
+    """The types of the storages of each datanode, or once for all of them."""
     namenodes: int = 1
     """Of the one namespace: more are made active and standby by who has the cluster."""
+    hosts: tuple[str, ...] = ()
+    """The names by which datanodes register, one after the other; none for the usual ones."""
 
     @property
     def https(self) -> bool:
@@ -66,8 +68,9 @@ class Wanted:
             int(call["datanodes"]),
             None if racks is None else tuple(racks),
             int(call["namespaces"]),
-            tuple(call.get("storages") or ("DISK",)),
+            tuple(tuple(each) for each in call.get("storages") or [["DISK"]]),
             int(call.get("namenodes", 1)),
+            tuple(call.get("hosts") or ()),
         )
 
     @property
@@ -95,6 +98,32 @@ class _Lent:
     began_with: list[tuple[object, ...]]
     """The `_traits` of each namespace."""
     is_whole: bool
+    directories: dict[str, list[Path]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.directories = {
+            name: self.cluster.data_dirs(name)
+            for name in self.cluster.names
+            if role_of(name) in ("namenode", "datanode")
+        }
+
+    def prepare(self, server: str) -> None:
+        """Have a datanode start with its own name and storages the next time."""
+        if role_of(server) != "datanode":
+            return
+        number = int(server.removeprefix("datanode"))
+        values = {}
+        if self.wanted.hosts:
+            values["dfs.datanode.hostname"] = self.wanted.hosts[number]
+        if len(self.wanted.volumes) > 1:
+            values["dfs.datanode.data.dir"] = ",".join(
+                f"[{kind}]{path}"
+                for kind, path in zip(
+                    self.wanted.volumes[number], self.directories[server], strict=False
+                )
+            )
+        if values:
+            self.cluster.configure(values)
 
 
 class ClusterServer:
@@ -206,23 +235,30 @@ class ClusterServer:
             cluster = MiniCluster(
                 datanodes=wanted.datanodes or 1,
                 racks=wanted.racks,
-                volumes=wanted.volumes,
+                volumes=max(wanted.volumes, key=len),
                 nameservices=wanted.nameservices,
                 conf={**self._conf, **dict(wanted.conf), **wanted.of_several},
                 dir=directory,
                 namenodes=wanted.namenodes,
                 https=wanted.https,
             )
+            lent = _Lent(cluster, wanted, [], is_whole=False)
+            if wanted.hosts or len(wanted.volumes) > 1:
+                for number in range(wanted.datanodes):
+                    lent.prepare(f"datanode{number}")
+                    cluster.restart(f"datanode{number}")
             if not wanted.datanodes:
                 cluster.stop("datanode0")
                 if wanted.namenodes == 1:
-                    cluster.restart("namenode")
-            is_whole = wanted.namenodes == 1 and not wanted.has_another_client
-            began_with = _traits(cluster, wanted) if is_whole else []
+                    for name in cluster.names:
+                        if role_of(name) == "namenode":
+                            cluster.restart(name)
+            lent.is_whole = wanted.namenodes == 1 and not wanted.has_another_client
+            if lent.is_whole:
+                lent.began_with = _traits(cluster, wanted)
             for name, state in cluster.ha_states().items():
                 if state == "active" and not keeps_data:
                     _bring(cluster, wanted, name, "standby")
-            lent = _Lent(cluster, wanted, began_with, is_whole)
         self._ids += 1
         self._lent[self._ids] = lent
         cluster = lent.cluster
@@ -240,9 +276,7 @@ class ClusterServer:
             ],
             "dir": str(cluster.dir),
             "directories": {
-                name: [str(path) for path in cluster.data_dirs(name)]
-                for name in cluster.names
-                if role_of(name) in ("namenode", "datanode")
+                name: [str(path) for path in paths] for name, paths in lent.directories.items()
             },
             "datanodes": {
                 server.name: server.addresses["data"]
@@ -275,12 +309,14 @@ class ClusterServer:
             case "restart-soon":
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
+                lent.prepare(call["server"])
                 lent.cluster.start(call["server"])
             case "active" | "standby" | "observer" as state:
                 lent.is_whole = False
                 _bring(lent.cluster, lent.wanted, call["server"], state)
             case "restart":
                 lent.is_whole = False
+                lent.prepare(call["server"])
                 lent.cluster.restart(call["server"])
             case other:
                 raise IllegalArgument(f"there is no call {other!r}")

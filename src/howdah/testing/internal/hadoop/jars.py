@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from howdah.errors import HowdahError
 
@@ -126,8 +127,13 @@ def hadoop_tests_class_path(cache: Path) -> str:
     return _jars("HOWDAH_HADOOP_TESTS_CLASSPATH", into, _TEST_ARTIFACTS)
 
 
+_LOADED: Final = "diskBalancer"
+"""The directory of files that tests find on their class path."""
+
+
 def hadoop_test_files(cache: Path, into: Path) -> None:
-    """Put the files that Hadoop's tests read into a directory."""
+    """Put the files that Hadoop's tests read into a directory. In its directory `class-path` are
+    those that tests look for on their class path."""
     kept = cache / f"hadoop-{HADOOP_VERSION}-test-files"
     _jars("HOWDAH_HADOOP_TEST_FILES", kept, _TEST_FILES)
     for jar in sorted(kept.glob("*.jar")):
@@ -135,6 +141,8 @@ def hadoop_test_files(cache: Path, into: Path) -> None:
             for name in archive.namelist():
                 if "/" not in name:
                     archive.extract(name, into)
+                elif name.startswith(f"{_LOADED}/"):
+                    archive.extract(name, into / "class-path")
 
 
 def hadoop_distcp_class_path(cache: Path) -> str:
