@@ -122,7 +122,6 @@ EXCUSED = [
     ("*", "HttpServer2-*", r".*", "of Jetty, which is not here"),
     ("*", "MetricsSystem*", r".*", "of Hadoop's own metrics system"),
     ("*", "UgiMetrics", r".*", "there is no Kerberos login to count"),
-    ("NameNode", "BlockStats", r".*", "the status has no figures by storage type yet"),
     ("NameNode", "FSNamesystem", r"tag\.EnabledEcPolicies", "there is no erasure coding"),
     ("NameNode", "IPCLoggerChannel-*", "LagTimeMillis", "no time of answers is kept: see "
      "CurrentLagTxns"),

@@ -54,6 +54,9 @@ class NodeStatus:
     open_low_redundancy_blocks: int = 0
     cache_capacity_bytes: int = 0
     cache_used_bytes: int = 0
+    by_storage_type: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What its working volumes of each type have: `capacity_bytes`, `used_bytes`,
+    `remaining_bytes`, `non_dfs_used_bytes` and `pool_used_bytes`."""
 
     @property
     def in_service(self) -> bool:

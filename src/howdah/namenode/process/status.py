@@ -9,6 +9,7 @@ from howdah import __version__
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.core import Core
 from howdah.namenode.fsck.corrupt_files import some_corrupt
+from howdah.transfer.blocks import STORAGE_TYPES
 from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
 
 
@@ -145,4 +146,27 @@ def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
         open_low_redundancy_blocks=node.leaving.open_files,
         cache_capacity_bytes=node.cache_capacity_bytes,
         cache_used_bytes=node.cache_used_bytes,
+        by_storage_type=_by_storage_type(node),
     )
+
+
+def _by_storage_type(node: Datanode) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for each in node.storages.values():
+        if each.failed:
+            continue
+        figures = {
+            "capacity_bytes": each.capacity_bytes,
+            "used_bytes": each.used_bytes,
+            "remaining_bytes": each.remaining_bytes,
+            "non_dfs_used_bytes": each.non_dfs_used_bytes,
+            "pool_used_bytes": each.pool_used_bytes,
+        }
+        name = STORAGE_TYPES[each.storage_type].name
+        former = found.get(name)
+        found[name] = (
+            figures
+            if former is None
+            else {figure: former[figure] + value for figure, value in figures.items()}
+        )
+    return found

@@ -19,6 +19,7 @@ from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, 
 
 _SERVICE: Final = "Hadoop:service=NameNode,name="
 _NAMESYSTEM: Final = "org.apache.hadoop.hdfs.server.namenode.FSNamesystem"
+_BLOCK_MANAGER: Final = "org.apache.hadoop.hdfs.server.blockmanagement.BlockManager"
 _ERASURE_CODED: Final[Mapping[str, object]] = {
     "LowRedundancyECBlockGroups": 0,
     "CorruptECBlockGroups": 0,
@@ -102,6 +103,7 @@ def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
         ),
         _bean("NameNode", "NameNode", {"tag.Context": "dfs", "NameNodeState": _number(status)}),
         _bean("ReplicatedBlocksState", _NAMESYSTEM, _replicated(status)),
+        _bean("BlockStats", _BLOCK_MANAGER, {"StorageTypeStats": _storage_types(status)}),
         _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
         *_journal_nodes(status),
         _bean("HowdahDefects", "howdah.defects", _defects(status)),
@@ -391,6 +393,48 @@ def _replicated(status: NamenodeStatus) -> Bean:
         "PendingDeletionReplicatedBlocks": status.pending_deletion_blocks,
         "TotalReplicatedBlocks": status.blocks,
     }
+
+
+def _storage_types(status: NamenodeStatus) -> list[Bean]:
+    """The sums over all live datanodes by storage type; of one that is not in service only what
+    is used counts as room."""
+    sums: dict[str, dict[str, int]] = {}
+    for node in _live(status):
+        for kind, figures in node.by_storage_type.items():
+            one = sums.setdefault(
+                kind,
+                {
+                    "blockPoolUsed": 0,
+                    "capacityNonDfsUsed": 0,
+                    "capacityRemaining": 0,
+                    "capacityTotal": 0,
+                    "capacityUsed": 0,
+                    "nodesInService": 0,
+                    "nodesInServiceXceiverCount": 0,
+                },
+            )
+            one["blockPoolUsed"] += figures["pool_used_bytes"]
+            one["capacityNonDfsUsed"] += figures["non_dfs_used_bytes"]
+            one["capacityUsed"] += figures["used_bytes"]
+            if node.in_service:
+                one["capacityTotal"] += figures["capacity_bytes"]
+                one["capacityRemaining"] += figures["remaining_bytes"]
+                one["nodesInService"] += 1
+                one["nodesInServiceXceiverCount"] += node.connections
+            else:
+                one["capacityTotal"] += figures["used_bytes"]
+    return [
+        {
+            "key": kind,
+            "value": {
+                **one,
+                "percentBlockPoolUsed": _percent(one["blockPoolUsed"], one["capacityTotal"]),
+                "percentRemaining": _percent(one["capacityRemaining"], one["capacityTotal"]),
+                "percentUsed": _percent(one["capacityUsed"], one["capacityTotal"]),
+            },
+        }
+        for kind, one in sorted(sums.items())
+    ]
 
 
 def _counted(status: NamenodeStatus) -> list[NodeStatus]:

@@ -83,6 +83,7 @@ def test_all_beans_are_shown(status: NamenodeStatus) -> None:
         "FSNamesystemState",
         "NameNode",
         "ReplicatedBlocksState",
+        "BlockStats",
         "ECBlockGroupsState",
         "HowdahDefects",
     ]
@@ -333,6 +334,37 @@ def test_room_is_that_of_datanodes_in_service(status: NamenodeStatus) -> None:
     info, system = bean_of(told, "NameNodeInfo"), bean_of(told, "FSNamesystem")
     assert (info["NonDfsUsedSpace"], info["BlockPoolUsedSpace"]) == (7, 90)
     assert system["CapacityUsedNonDFS"] == 7
+
+
+def test_room_is_told_by_storage_type(status: NamenodeStatus) -> None:
+    def of(kind: str, scale: int) -> dict[str, dict[str, int]]:
+        names = ("capacity", "used", "remaining", "non_dfs_used", "pool_used")
+        return {kind: {f"{name}_bytes": scale * at for at, name in enumerate(names, 1)}}
+
+    first, dead = status.datanodes
+    nodes = [
+        replace(first, by_storage_type=of("SSD", 10) | of("DISK", 1), connections=4),
+        replace(first, by_storage_type=of("DISK", 2), connections=2),
+        replace(first, by_storage_type=of("DISK", 100), admin_state="DECOMMISSIONED"),
+        replace(dead, by_storage_type=of("ARCHIVE", 1)),
+    ]
+    disk, ssd = bean_of(replace(status, datanodes=nodes), "BlockStats")["StorageTypeStats"]
+    assert disk == {
+        "key": "DISK",
+        "value": {
+            "blockPoolUsed": 515,
+            "capacityNonDfsUsed": 412,
+            "capacityRemaining": 9,
+            "capacityTotal": 203,
+            "capacityUsed": 206,
+            "nodesInService": 2,
+            "nodesInServiceXceiverCount": 6,
+            "percentBlockPoolUsed": 100 * 515 / 203,
+            "percentRemaining": 100 * 9 / 203,
+            "percentUsed": 100 * 206 / 203,
+        },
+    }
+    assert (ssd["key"], ssd["value"]["capacityTotal"]) == ("SSD", 10)
 
 
 def test_the_last_change_of_role_and_deaths_are_told(status: NamenodeStatus) -> None:
