@@ -12,7 +12,7 @@ import getpass
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,12 +35,16 @@ pytestmark = pytest.mark.timeout(BATCH_TIMEOUT_S + 100)
 CONF = {
     # The tests' blocks are of 1 KiB.
     "dfs.namenode.fs-limits.min-block-size": "0",
-    # Whom a test makes the user who runs it is with Hadoop the superuser of the cluster.
-    "hadoop.user.group.static.mapping.overrides": (
-        f"super=supergroup;{getpass.getuser()}_XXX=supergroup;test-user=supergroup;"
-        # Of users whom a test makes up after it has started its cluster.
-        f"{getpass.getuser()}x=supergroup;fakeUser1=supergroup;barUser=bar;foo=fooGroup"
-    ),
+}
+# Whom a test makes the user who runs it is with Hadoop the superuser of the cluster.
+USERS = (
+    f"super=supergroup;{getpass.getuser()}_XXX=supergroup;test-user=supergroup;"
+    # Of users whom a test makes up after it has started its cluster.
+    "fakeUser1=supergroup;barUser=bar;foo=fooGroup"
+)
+USERS_OF = {
+    # Elsewhere this user is none of the superusers.
+    "org.apache.hadoop.hdfs.TestReadWhileWriting": f"{getpass.getuser()}x=supergroup",
 }
 
 # Of every kind something, and none takes long.
@@ -77,16 +81,16 @@ def stand_in(hadoop_classpath: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def run(stand_in: tuple[Path, str], tmp_path: Path) -> Iterator[Run]:
+def run(stand_in: tuple[Path, str], tmp_path: Path) -> Run:
     """Runs the tests of some classes that are not left out."""
     classes, jars = stand_in
     judges = JUDGES.run()
     files = tmp_path / "files"
     hadoop_test_files(CACHE, files)
     leave_out_cases(files / CASES)
-    with ClusterServer(tmp_path / "clusters", CONF) as clusters:
 
-        def run(suites: Sequence[str]) -> dict[str, list[Outcome]]:
+    def run(suites: Sequence[str]) -> dict[str, list[Outcome]]:
+        with ClusterServer(tmp_path / "clusters", conf_for(suites)) as clusters:
             return run_suites(
                 suites,
                 os.pathsep.join(
@@ -103,7 +107,13 @@ def run(stand_in: tuple[Path, str], tmp_path: Path) -> Iterator[Run]:
                 test_timeout_s=TEST_TIMEOUT_S,
             )
 
-        yield run
+    return run
+
+
+def conf_for(suites: Sequence[str]) -> dict[str, str]:
+    """The configuration of the clusters of these suites."""
+    users = [USERS, *(USERS_OF[suite] for suite in suites if suite in USERS_OF)]
+    return {**CONF, "hadoop.user.group.static.mapping.overrides": ";".join(users)}
 
 
 def leave_out_cases(path: Path) -> None:
