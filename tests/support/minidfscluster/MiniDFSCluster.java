@@ -957,7 +957,7 @@ public class MiniDFSCluster implements AutoCloseable {
 
   // Stopping and starting.
 
-  /** Of a cluster that began without one: a datanode that is configured otherwise. */
+  /** More of them than the cluster began with; the first of one that began without any. */
   public synchronized void startDataNodes(
       Configuration conf,
       int count,
@@ -967,15 +967,75 @@ public class MiniDFSCluster implements AutoCloseable {
       String[] hosts,
       long[] capacities,
       boolean setsHosts) {
-    if (count != 1 || !running.isEmpty() || racks != null || hosts != null || capacities != null) {
-      throw new UnsupportedOperationException("a single datanode, and no more than one");
+    if (capacities != null) {
+      throw new UnsupportedOperationException("volumes of a given size");
     }
-    String name = "datanode0";
     Map<String, Object> values = new TreeMap<>(valuesSetIn(conf));
     // What clients of a cluster without datanodes were told.
     values.remove("dfs.replication");
-    tell("configure", name, values);
-    running.add(properties(name, conf));
+    for (int number = 0; number < count; number++) {
+      String name = "datanode0";
+      if (directories.containsKey(name) && !dataAddresses.containsKey(name) && running.isEmpty()) {
+        tell("configure", name, values);
+      } else {
+        name =
+            add(
+                values,
+                racks == null ? null : racks[number],
+                hosts == null ? null : hosts[number]);
+      }
+      running.add(properties(name, conf));
+    }
+  }
+
+  private String add(Map<String, Object> values, String rack, String host) {
+    Map<String, Object> call = new LinkedHashMap<>();
+    call.put("call", "add");
+    call.put("cluster", id);
+    call.put("conf", values);
+    call.put("rack", rack);
+    call.put("host", host);
+    try {
+      JsonNode added = control.ask(call);
+      String name = added.get("datanode").asText();
+      dataAddresses.put(name, added.get("address").asText());
+      List<File> found = new ArrayList<>();
+      added.get("directories").forEach(each -> found.add(new File(each.asText())));
+      directories.put(name, found);
+      // A new rack has the namenodes restarted.
+      for (int index = 0; rack != null && index < uris.size(); index++) {
+        reconnect(index);
+      }
+      return name;
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+  }
+
+  public void startDataNodes(
+      Configuration conf, int count, boolean manages, StartupOption operation, String[] racks) {
+    startDataNodes(conf, count, manages, operation, racks, null, null, false);
+  }
+
+  public void startDataNodes(
+      Configuration conf,
+      int count,
+      boolean manages,
+      StartupOption operation,
+      String[] racks,
+      long[] capacities) {
+    startDataNodes(conf, count, manages, operation, racks, null, capacities, false);
+  }
+
+  public void startDataNodes(
+      Configuration conf,
+      int count,
+      boolean manages,
+      StartupOption operation,
+      String[] racks,
+      String[] hosts,
+      long[] capacities) {
+    startDataNodes(conf, count, manages, operation, racks, hosts, capacities, false);
   }
 
   public synchronized DataNodeProperties stopDataNode(int index) {

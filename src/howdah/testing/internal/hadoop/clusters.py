@@ -30,7 +30,7 @@ from howdah.errors import HowdahError, IllegalArgument
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local import certificates
 from howdah.local.layout import role_of
-from howdah.local.ports import datanode_hosts
+from howdah.local.ports import Ports, datanode_hosts
 from howdah.testing.internal.failover.trouble import haadmin
 from howdah.testing.minicluster import MiniCluster
 
@@ -89,18 +89,50 @@ class Wanted:
         return [f"ns{n}" for n in range(self.namespaces)] if self.namespaces > 1 else None
 
 
+class GrowingCluster(MiniCluster):
+    """A cluster that gets more datanodes while it runs."""
+
+    def add_datanode(self, rack: str | None) -> str:
+        """Add a datanode like the first one, in the rack, or in that of the first. Returns its
+        name."""
+        with self._lock:
+            layout = self._cluster.layout
+            number, ports = len(layout.datanodes), Ports()
+            host = datanode_hosts(number + 1)[number]
+            node = replace(
+                layout.datanodes[0],
+                name=f"datanode{number}",
+                host=host,
+                data_port=ports.free(host),
+                ipc_port=ports.free(host),
+                http_port=ports.free(host),
+                rack=rack or layout.datanodes[0].rack,
+            )
+            self._cluster.layout = replace(layout, datanodes=(*layout.datanodes, node))
+            self._cluster.layout.save()
+            if node.rack != layout.datanodes[0].rack:
+                # Namenodes read the table of racks when they start.
+                for each in layout.namenodes:
+                    self.restart(each.name)
+            self.restart(node.name)
+        return node.name
+
+
 @dataclass(slots=True)
 class _Lent:
     """A cluster, and whether it is as it was started but for its files."""
 
-    cluster: MiniCluster
+    cluster: GrowingCluster
     wanted: Wanted
     began_with: list[tuple[object, ...]]
     """The `_traits` of each namespace."""
     is_whole: bool
     directories: dict[str, list[Path]] = field(init=False)
+    hosts: dict[str, str] = field(init=False)
+    """The names by which datanodes register, if the test gave any."""
 
     def __post_init__(self) -> None:
+        self.hosts = {f"datanode{at}": host for at, host in enumerate(self.wanted.hosts)}
         self.directories = {
             name: self.cluster.data_dirs(name)
             for name in self.cluster.names
@@ -111,16 +143,14 @@ class _Lent:
         """Have a datanode start with its own name and storages the next time."""
         if role_of(server) != "datanode":
             return
-        number = int(server.removeprefix("datanode"))
         values = {}
-        if self.wanted.hosts:
-            values["dfs.datanode.hostname"] = self.wanted.hosts[number]
-        if len(self.wanted.volumes) > 1:
+        if server in self.hosts:
+            values["dfs.datanode.hostname"] = self.hosts[server]
+        number, volumes = int(server.removeprefix("datanode")), self.wanted.volumes
+        if len(volumes) > 1 and number < len(volumes):
             values["dfs.datanode.data.dir"] = ",".join(
                 f"[{kind}]{path}"
-                for kind, path in zip(
-                    self.wanted.volumes[number], self.directories[server], strict=False
-                )
+                for kind, path in zip(volumes[number], self.directories[server], strict=False)
             )
         if values:
             self.cluster.configure(values)
@@ -232,7 +262,7 @@ class ClusterServer:
                 directory = Path(tempfile.mkdtemp(prefix="cluster-", dir=self._scratch))
                 if wanted.https:
                     self._lay_certificates(directory)
-            cluster = MiniCluster(
+            cluster = GrowingCluster(
                 datanodes=wanted.datanodes or 1,
                 racks=wanted.racks,
                 volumes=max(wanted.volumes, key=len),
@@ -306,6 +336,20 @@ class ClusterServer:
                 lent.is_whole = False
                 lent.cluster.configure(call["conf"])
                 lent.cluster.restart(call["server"])
+            case "add":
+                lent.is_whole = False
+                host = call["host"]
+                named = {} if host is None else {"dfs.datanode.hostname": host}
+                lent.cluster.configure({**call["conf"], **named})
+                name = lent.cluster.add_datanode(call["rack"])
+                if host is not None:
+                    lent.hosts[name] = host
+                lent.directories[name] = lent.cluster.data_dirs(name)
+                return {
+                    "datanode": name,
+                    "address": lent.cluster.process(name).addresses["data"],
+                    "directories": [str(path) for path in lent.directories[name]],
+                }
             case "restart-soon":
                 lent.is_whole = False
                 lent.cluster.stop(call["server"])
