@@ -71,7 +71,7 @@ def test_neither_its_answer_nor_its_error_is_wanted(fails: bool) -> None:
 
     actor._client = SimpleNamespace(call=call)
     with pytest.raises(namenode_actor._Left):
-        NamenodeActor._ask(actor, "sendHeartbeat", None, None)  # type: ignore[arg-type,type-var]
+        NamenodeActor._call_unless_stopping(actor, "sendHeartbeat", None, None)  # type: ignore[arg-type,type-var]
 
 
 def test_its_refusal_is_nobodys() -> None:
