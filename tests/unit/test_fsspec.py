@@ -453,12 +453,43 @@ def test_rm_of_a_missing_name_by_a_thread_of_a_pool_removes_no_neighbour(recursi
     fs.pipe({"/a/x1/part": b"another's", "/a/y1": b"another's"})
     theirs = AsyncFileSystemWrapper(fs, asynchronous=True)
     name = "/a/x[1]" if recursive else "/a/y[1]"
-    with pytest.raises(FileNotFoundError, match=r"not taken for a pattern.*fs\.glob"):
+    with pytest.raises(FileNotFoundError, match=r"takes no patterns.*fs\.glob"):
         asyncio.run(theirs._rm(name, recursive=recursive))
     assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/x1/part", "/a/y1"]
     fs.pipe({"/a/x[1]/part": b"mine", "/a/y[1]": b"mine"})
     asyncio.run(theirs._rm(name, recursive=recursive))
     assert not fs.exists(name)
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_a_name_that_another_removes_meanwhile_becomes_no_pattern(
+    recursive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/y1": b"another's", "/a/y[1]": b"mine"})
+    lexists = fs.lexists
+
+    def removed_behind_the_look(path: str, **kwargs: Any) -> bool:
+        is_there = lexists(path, **kwargs)
+        if is_there and path == "/a/y[1]":
+            fs._hdfs.delete(path, recursive=True)
+        return bool(is_there)
+
+    monkeypatch.setattr(fs, "lexists", removed_behind_the_look)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(FileNotFoundError):
+        pool.submit(fs.rm, "/a/y[1]", recursive=recursive).result()
+    fs.pipe("/a/y[1]", b"mine")
+    with pytest.raises(FileNotFoundError):
+        fs.mv("/a/y[1]", "/a/z")
+    assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/y1"]
+
+
+def test_rm_by_a_thread_of_a_pool_takes_paths_from_anywhere() -> None:
+    fs = _view_of_two()
+    fs.pipe({"/a/x1": b"", "/a/x2": b""})
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fs.rm, (f"/a/x{number}" for number in (1, 2))).result()
+    assert fs.find("/a") == ["/a/d/e/g", "/a/d/f"]
 
 
 @pytest.mark.parametrize("recursive", [False, True])

@@ -254,13 +254,17 @@ class HowdahFileSystem(MovingFileSystem):
     def rm(
         self, path: str | list[str], recursive: bool = False, maxdepth: int | None = None
     ) -> None:
-        several = [path] if isinstance(path, str | os.PathLike) else path
-        if a_pool_calls():
+        several = [path] if isinstance(path, str | os.PathLike) else list(path)
+        gives_names = a_pool_calls()
+        if gives_names:
             check_names(self, several)
+        # No second look: what was removed since must not become a pattern.
         if not recursive or maxdepth is not None:
-            super().rm(several, recursive=recursive, maxdepth=maxdepth)
+            found = self.expand_path(several, recursive, maxdepth, assume_literal=gives_names)
+            for each in reversed(found):
+                self.rm_file(each)
             return
-        for each in self.expand_path(several, recursive=False):
+        for each in self.expand_path(several, assume_literal=gives_names):
             if not self._hdfs.delete(each, recursive=True):
                 raise errors.PathNotFound(f"{each} does not exist").about(each)
 

@@ -101,7 +101,9 @@ class NamingFileSystem(AbstractFileSystem):  # type: ignore[misc]
         is_one = isinstance(sources, str | os.PathLike)
         given = "" if isinstance(sources, list) else os.fspath(sources)
         is_pattern = is_one and self.is_pattern(self._strip_protocol(given))
-        names = self.expand_path(sources, recursive=recursive, maxdepth=maxdepth)
+        # No second look: a source that was removed since must not become a pattern.
+        is_name = is_one and not is_pattern
+        names = self.expand_path(sources, recursive, maxdepth, assume_literal=is_name)
         if is_one and (not recursive or maxdepth is not None):
             names = [name for name in names if not self.isdir(name)]
         if not names:
@@ -153,8 +155,8 @@ def check_names(fs: NamingFileSystem, paths: Sequence[str]) -> None:
         name = fs._strip_protocol(path)
         if fs.is_pattern(name):
             raise errors.PathNotFound(
-                f"{name} does not exist, and is not taken for a pattern by a thread of a pool: "
-                "fs.rm(fs.glob(...)) removes what a pattern matches"
+                f"{name} does not exist; rm as the whole task of a thread pool takes no patterns: "
+                "pass fs.glob(pattern) instead"
             ).about(name)
 
 

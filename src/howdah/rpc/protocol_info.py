@@ -161,6 +161,8 @@ class ProtocolInfo:
 
     def __init__(self, services: Mapping[str, Served]) -> None:
         self._services = services
+        self._fingerprints: dict[str, list[int]] = {}
+        """By the Java interface: they never change, and cost as much as a hundred calls."""
 
     def get_protocol_versions(
         self, request: pb.GetProtocolVersionsRequestProto, caller: object
@@ -186,7 +188,10 @@ class ProtocolInfo:
             raise errors.IllegalArgument(f"{request.rpcKind} is no kind of RPC")
         if service is None or request.rpcKind != RPC_KIND:
             return pb.GetProtocolSignatureResponseProto()
-        methods = [_fingerprint(method, java) for method in service.served]
+        methods = self._fingerprints.get(request.protocol)
+        if methods is None:
+            methods = [_fingerprint(method, java) for method in service.served]
+            self._fingerprints[request.protocol] = methods
         return pb.GetProtocolSignatureResponseProto(
             protocolSignature=[pb.ProtocolSignatureProto(version=service.version, methods=methods)]
         )

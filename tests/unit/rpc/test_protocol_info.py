@@ -92,3 +92,10 @@ def test_versions_of_a_protocol() -> None:
 
 def test_calls_are_counted_as_any_others() -> None:
     assert {"getProtocolVersions", "getProtocolSignature"} <= REGISTRY.method_names()
+
+
+def test_fingerprints_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take as long as a hundred calls, and anybody may ask."""
+    first = signature(f"{INTERFACES}ClientNamenodeProtocolPB")
+    monkeypatch.setattr(protocol_info, "_fingerprint", pytest.fail)
+    assert signature(f"{INTERFACES}ClientNamenodeProtocolPB") == first

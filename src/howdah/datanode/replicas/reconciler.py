@@ -156,8 +156,7 @@ class Reconciler:
             return
         # What could not be moved aside has other names: a file that lies in its place is chosen.
         # The meta file first: a finalized block file always has its checksums.
-        meta_path = _put(outcome.meta.path, directory)
-        block_path = _put(outcome.block.path, directory)
+        meta_path, block_path = _put(directory, outcome.meta.path, outcome.block.path)
         if outcome.take:
             self._adopt(pool_id, block_id, volume, outcome, meta_path, block_path)
         if trouble is not None:
@@ -250,14 +249,17 @@ def _length(path: str) -> int | None:
     return stat.st_size if S_ISREG(stat.st_mode) else None
 
 
-def _put(path: str, directory: str) -> str:
-    target = f"{directory}/{os.path.basename(path)}"
-    if target != path:
+def _put(directory: str, *paths: str) -> list[str]:
+    """Move files to the directory where they belong, durably, and return their paths there."""
+    targets = [f"{directory}/{os.path.basename(path)}" for path in paths]
+    moves = [(path, target) for path, target in zip(paths, targets, strict=True) if path != target]
+    if moves:
         disk.make_directory(Path(directory))
-        os.rename(path, target)
-        sync_names(directory, os.path.dirname(path))
-        log.info("moved %s to %s, where it belongs", path, target)
-    return target
+        for path, target in moves:
+            os.rename(path, target)
+            log.info("moved %s to %s, where it belongs", path, target)
+        sync_names(directory, *(os.path.dirname(path) for path, _ in moves))
+    return targets
 
 
 def _told(replica: Replica | None, outcome: Outcome) -> str:

@@ -119,6 +119,7 @@ def _scan_volume(
     awaited = _take_restart_files(volume, pool_id, now_ms)
     finalized = _read(volume.finalized_path(pool_id), deep=True)
     rbw = _read(volume.rbw_path(pool_id), deep=False)
+    unsynced: set[str] = set()
     for block_id in finalized.keys() | rbw.keys():
         found, open_files = finalized.get(block_id), rbw.get(block_id)
         try:
@@ -127,7 +128,7 @@ def _scan_volume(
                 if plain is not None:
                     replicas.add(pool_id, plain)
                     continue
-            scan = _BlockScan(volume, pool_id, block_id, found, open_files)
+            scan = _BlockScan(volume, pool_id, block_id, found, open_files, unsynced)
             replica = scan.settle()
             unread += scan.failures
             if replica is not None:
@@ -137,6 +138,8 @@ def _scan_volume(
         except OSError as error:
             unread += 1
             log.error("block %d of %s on %s cannot be read: %s", block_id, pool_id, volume, error)
+    # Once for all blocks: there may be a hundred thousand of them.
+    sync_names(*sorted(unsynced))
     return unread
 
 
@@ -253,6 +256,11 @@ def _files_bytes(volume: Volume, pool_id: str, replica: Replica) -> int:
 
 def quarantine(volume: Volume, pool_id: str, paths: list[str], why: str) -> None:
     """Move files aside, where nobody serves or reports them, durably, and say why."""
+    sync_names(*move_aside(volume, pool_id, paths, why))
+
+
+def move_aside(volume: Volume, pool_id: str, paths: list[str], why: str) -> tuple[str, ...]:
+    """Move files into the quarantine and return the directories to sync, the quarantine first."""
     directory = volume.quarantine_path(pool_id)
     disk.make_directory(Path(directory))
     for path in paths:
@@ -263,7 +271,7 @@ def quarantine(volume: Volume, pool_id: str, paths: list[str], why: str) -> None
             target = f"{directory}/{os.path.basename(path)}.{suffix}"
         os.rename(path, target)
         log.warning("moved %s to %s: %s", path, target, why)
-    sync_names(directory, *dict.fromkeys(os.path.dirname(path) for path in paths))
+    return tuple(dict.fromkeys((directory, *(os.path.dirname(path) for path in paths))))
 
 
 def sync_names(*directories: str) -> None:
@@ -372,12 +380,16 @@ class _BlockScan:
         block_id: int,
         finalized: _Found | None,
         rbw: _Found | None,
+        unsynced: set[str],
     ) -> None:
+        """`unsynced` gets the directories whose names have to be synced before the replica counts
+        as being there."""
         self.volume = volume
         self.pool_id = pool_id
         self.block_id = block_id
         self.finalized = finalized or _Found()
         self.rbw = rbw or _Found()
+        self._unsynced = unsynced
         self.failures = 0
         """Files that could not be moved aside. What makes a replica is one all the same."""
 
@@ -406,7 +418,7 @@ class _BlockScan:
     def _quarantine(self, paths: list[str], why: str) -> None:
         for path in paths:
             try:
-                quarantine(self.volume, self.pool_id, [path], why)
+                self._unsynced.update(move_aside(self.volume, self.pool_id, [path], why))
             except OSError as error:
                 self.failures += 1
                 log.error("%s stays where it is, though %s: %s", path, why, error)

@@ -49,7 +49,7 @@ from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reconciler import Reconciler
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.scan import move_aside, replica_paths, sync_names
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.trash import goes_to_trash, keep_as_it_is, move_to_trash, settle_trash
@@ -647,8 +647,12 @@ class BlockStore:
         self._notify(ReplicaSuspect(replica.as_block(pool_id), replica.volume_id))
 
     def quarantine(self, pool_id: str, replica: Replica, reason: str) -> None:
-        """Nobody can read the replica: its files are moved aside, and it is there no more."""
+        """Move the files of a replica aside that nobody can read, and forget it.
+
+        Raises OSError where its block file cannot be moved; the replica stays then.
+        """
         volume = self.volumes[replica.volume_id]
+        is_gone = False
         try:
             with volume.changing:
                 with self._lock:
@@ -657,12 +661,19 @@ class BlockStore:
                     self.short_circuit.revoke(pool_id, replica.block_id)
                     paths = replica_paths(volume, pool_id, replica)
                 freed = sum(os.path.getsize(path) for path in paths)
-                quarantine(volume, pool_id, list(paths), reason)
-                self._forget(pool_id, replica)
-                self.in_memory.forget(pool_id, replica.block_id)
+                try:
+                    moved = move_aside(volume, pool_id, list(paths), reason)
+                finally:
+                    is_gone = not os.path.lexists(paths[0])
+                    if is_gone:
+                        self._forget(pool_id, replica)
+                        self.in_memory.forget(pool_id, replica.block_id)
+            # After a power cut that undoes the move, the next start or reader judges it again.
+            sync_names(*moved)
         except OSError as error:
             self.disk_failed(volume, error)
-            raise
+            if not is_gone:
+                raise
         log.error("%r of %s is given up, its files are moved aside: %s", replica, pool_id, reason)
         volume.count(pool_id, -freed)
         self._notify(ReplicaDeleted(replica.as_block(pool_id), volume.storage_id))

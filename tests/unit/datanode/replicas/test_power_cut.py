@@ -349,7 +349,7 @@ def test_a_file_that_was_moved_stays_where_it_is(lab: Lab, tmp_path: Path, way: 
             quarantine(volume, lab.POOL, [path], "the test says so")
             target = f"{volume.quarantine_path(lab.POOL)}/blk_1"
         else:
-            target = _put(path, volume.finalized_directory(lab.POOL, 1))
+            (target,) = _put(volume.finalized_directory(lab.POOL, 1), path)
         disk.label = "moved"
         disk.cut_now()
         images = [path for image, path in disk.labelled_images(tmp_path / "cuts") if image.label]

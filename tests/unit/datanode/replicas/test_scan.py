@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.datanode.replicas import scan as scans
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import good_length, pools_on, scan_pool
 from howdah.datanode.replicas.states import ReplicaState
@@ -147,6 +148,18 @@ def test_a_meta_file_that_is_none_makes_no_replica(disk: Disk) -> None:
     (disk.rbw / "blk_1_1001.meta").write_bytes(b"\x00\x09garbage")
     assert len(scan(disk)) == 0
     assert disk.set_aside() == {"blk_1", "blk_1_1001.meta"}
+
+
+def test_a_start_syncs_each_directory_once_for_all_that_it_moves_aside(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for block_id in range(1, 51):
+        (disk.rbw / f"blk_{block_id}").write_bytes(DATA)
+    synced: list[Path] = []
+    monkeypatch.setattr(scans, "fsync_directory", synced.append)
+    assert len(scan(disk)) == 0
+    assert len(disk.set_aside()) == 50
+    assert synced.count(disk.quarantine) == synced.count(disk.rbw) == 1
 
 
 def test_what_is_set_aside_twice_is_kept_twice(disk: Disk) -> None:

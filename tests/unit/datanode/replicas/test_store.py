@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.replicas import scan
 from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.testing.waiting import wait_until
@@ -93,6 +94,26 @@ def test_a_file_in_the_way_of_a_new_replica_is_moved_aside(node: Any, lab: Lab) 
     lab.write_block(node, lab.block(), DATA)
     assert node.content(1) == DATA
     assert node.files("quarantine") == {"blk_1"}
+
+
+@pytest.mark.parametrize("step", ["the move of the checksums", "the sync of the directory"])
+def test_a_replica_whose_file_was_moved_aside_is_forgotten_though_the_next_step_fails(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    lab.write_block(node, lab.block(), DATA)
+    replica = node.replicas.find(lab.POOL, 1)
+    real = os.rename
+
+    def fails(*paths: object) -> None:
+        if step.startswith("the sync") or str(paths[0]).endswith(".meta"):
+            raise OSError(errno.EIO, "Input/output error")
+        real(*paths)  # type: ignore[arg-type]
+
+    name = "fsync_directory" if step.startswith("the sync") else "os.rename"
+    monkeypatch.setattr(f"{scan.__name__}.{name}", fails)
+    node.store.quarantine(lab.POOL, replica, "the test says so")
+    assert node.replicas.find(lab.POOL, 1) is None
+    assert isinstance(node.events[-1], ReplicaDeleted)
 
 
 def test_a_failed_creation_leaves_no_replica(
