@@ -459,10 +459,13 @@ class BlockMap(KnownReplicas):
         block.expected = (*targets, *others)
         self._known_pipelines.add(block_id)
 
-    def is_rebuilt(self, block: Block, targets: tuple[Storage, ...]) -> None:
-        """The block of final length was just restamped: of unfinished replicas `targets` have made
-        whole ones, which they are about to report. Others are stale, as in `new_pipeline`."""
+    def note_rebuilt(self, block: Block, targets: tuple[Storage, ...], stale_stamp: int) -> None:
+        """Take in that a block of final length was restamped: `targets` have made whole replicas
+        of unfinished ones, and report them next. Others, of `stale_stamp`, are invalidated."""
         kept = {storage.node for storage in targets}
+        for storage in block.expected:
+            if storage.node not in kept and storage not in block.replicas:
+                self.invalidation.invalidate(storage, block.block_id, stale_stamp)
         for storage in block.corrupt:
             stale = storage.corrupt[block.block_id]
             if stale.generation_stamp < block.generation_stamp and not stale.found_by_reader:

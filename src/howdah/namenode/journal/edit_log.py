@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from howdah.daemons import NoThread
 from howdah.figures.times import Times
 from howdah.namenode.journal.direct import DURABLE, REFUSED, DirectLog
 from howdah.namenode.journal.journal import Batch, Journal
@@ -130,7 +131,11 @@ class EditLog:
             raise
         self.last_txid = self.durable_txid = last_txid + 1
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            journal.close()
+            raise NoThread("the edit log", error) from error
 
     def append(self, records: list[bytes], *, now: bool = False) -> bool:
         """Queue encoded edits, which take the next transaction ids in order (step 1).

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from howdah import keys
+from howdah import daemons, keys
 from howdah.config import Configuration
 from howdah.figures.times import Times
 from howdah.namenode.ha.stalls import ObservedTime
@@ -101,7 +101,7 @@ class Resources:
         if now_ms < self._next_ms:
             return
         self._is_begun = False
-        check = asyncio.get_running_loop().run_in_executor(None, self._timed_check)
+        check = daemons.pooled(self._timed_check, "the check of the edits directories")
         self._is_checking = True
         self._waited.reset()
         check.add_done_callback(self._end_check)
@@ -130,7 +130,11 @@ class Resources:
     def _end_check(self, check: asyncio.Future[str]) -> None:
         self._is_checking = False
         self._next_ms = self._now_ms() + self._interval_ms
-        self._set_trouble(check.result())
+        try:
+            self._set_trouble(check.result())
+        except daemons.NoThread as error:
+            # What the check before found stays true for all that is known.
+            log.error("%s; the next check is in %d s", error, self._interval_ms // 1000)
 
     def _set_trouble(self, trouble: str) -> None:
         if trouble and trouble != self.trouble:

@@ -15,10 +15,13 @@ docs/how-it-works/recovery.md:
 4. `commit`: the result becomes an edit, replicas elsewhere are stale and are invalidated,
    and the file is closed.
 
-A block whose length is final (COMMITTED) has whole replicas, unless the power failed before its
-datanodes had them on their disks: then some say that theirs was being written when they died, and
-nobody finalizes those. When lease recovery finds no other, they are recovered in the same way, to
-that very length (`want_lacking`; Hadoop leaves them, and the file open).
+A block of final length (COMMITTED) has whole replicas, unless the power failed before its
+datanodes had synced them. Such datanodes report a replica that was being written when they died,
+and no datanode finalizes it. If lease recovery finds only replicas of this kind, it has them
+recovered in the same way, as a truncation to the committed length, so that no datanode cuts one
+shorter (`recover_lacking`; Hadoop leaves them, and the file open). The block has to be the last
+one, or the one behind it unwritten: that one is dropped first, since Hadoop's namenode takes a
+new stamp of a last block only (FSEditLogLoader.updateBlocks).
 
 If an attempt brings no result in time, or its primary dies or registers again, the next
 attempt follows, with a higher recovery id and another primary in turn. Only the latest
@@ -200,7 +203,7 @@ class BlockRecovery:
         self._lacking_since_ms.pop(file.inode_id, None)
         return None
 
-    def want_lacking(self, file: File) -> None:
+    def recover_lacking(self, file: File) -> None:
         """The file cannot be closed, since a block of final length has no replica. Its datanodes
         may have been restarted before they had finalized theirs (RWR, after a power cut): these
         never become good by themselves."""
@@ -209,8 +212,20 @@ class BlockRecovery:
             return
         now_ms = self._core.clock.monotonic_ms()
         waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
-        if waited_ms >= LEFT_OVER_AFTER_MS and self._places(block, now_ms):
+        is_due = waited_ms >= LEFT_OVER_AFTER_MS and self._ends_with(file, block)
+        if is_due and self._places(block, now_ms):
             self.want(block)
+
+    def _ends_with(self, file: File, block: Block) -> bool:
+        """Whether the block is the last one of the file, or the one behind it may be dropped."""
+        behind = file.blocks[file.blocks.index(block) + 1 :]
+        return not behind or (len(behind) == 1 and self.is_droppable(behind[0]))
+
+    def is_droppable(self, last: Block) -> bool:
+        """Whether nothing was ever written to an unfinished last block, and all datanodes that may
+        have it have said so."""
+        core = self._core
+        return not last.is_settled and core.blocks.is_unwritten(last) and core.unheard(last) is None
 
     def _forget_lacking(self) -> None:
         """Files that were closed or deleted since."""
@@ -325,7 +340,12 @@ class BlockRecovery:
             return False
         if block.state is BlockState.COMMITTED:
             is_taken = file.writer is not None and is_namenode_holder(file.writer)
-            return is_taken and not block.replica_count and namespace.is_attached(file)
+            return (
+                is_taken
+                and not block.replica_count
+                and namespace.is_attached(file)
+                and self._ends_with(file, block)
+            )
         if block.is_settled or file.last_block != block:
             return False
         return namespace.is_attached(file) or namespace.snapshots.shows(file)
@@ -415,6 +435,9 @@ class BlockRecovery:
                 f"The recovery id {result.recovery_id} does not match current recovery id "
                 f"{current} for block {block.name} of {path}"
             )
+        if block.state is BlockState.COMMITTED and not self._may_recover(block):
+            del self._recoveries[block.block_id]
+            raise errors.RemoteError(f"{block.name} of {path} has a whole replica again")
         # What a snapshot shows of a deleted file stays a block, though nobody has it.
         drops = result.delete_block and core.namespace.is_attached(file)
         try:
@@ -504,14 +527,12 @@ class BlockRecovery:
         """Its datanodes have made whole replicas of what a restart had left. The length was final
         before; lease recovery closes the file when it finds all blocks there."""
         core = self._core
-        blocks = tuple(
-            edits.EditBlock(each.block_id, each.length_bytes, result.recovery_id)
-            if each.block_id == block.block_id
-            else each
-            for each in edit_blocks(file.blocks)
-        )
-        core.commit(edits.UpdateBlocksOp(path, blocks))
-        core.blocks.is_rebuilt(block, result.targets)
+        if file.blocks[-1] != block:
+            core.commit(edits.UpdateBlocksOp(path, edit_blocks(file.blocks[:-1])))
+        stale_stamp = block.generation_stamp
+        restamped = edits.EditBlock(block.block_id, block.length_bytes, result.recovery_id)
+        core.commit(edits.UpdateBlocksOp(path, (*edit_blocks(file.blocks[:-1]), restamped)))
+        core.blocks.note_rebuilt(block, result.targets, stale_stamp)
         self._report_targets(block, result)
         del self._recoveries[block.block_id]
         self._said.append(

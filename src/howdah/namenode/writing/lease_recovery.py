@@ -30,7 +30,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
 from howdah.namenode.inodes.file_blocks import close_edit, edit_blocks
-from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.inodes.inodes import BlockState, File
 from howdah.namenode.rounds import Round
 from howdah.namenode.tree.leases import Lease, is_namenode_holder, namenode_holder
 from howdah.namenode.writing.block_recovery import BlockRecovery
@@ -112,7 +112,7 @@ class LeaseRecovery:
         last = file.blocks[-1]
         if last.state is BlockState.UNDER_CONSTRUCTION:
             self._recovery.want(last)
-        self._recovery.want_lacking(file)
+        self._recovery.recover_lacking(file)
         return False
 
     def _close(self, file: File) -> bool:
@@ -121,17 +121,12 @@ class LeaseRecovery:
             return False
         last = file.last_block
         unwritten = last if last is not None and not last.is_settled else None
-        if unwritten is not None and not self._may_drop(unwritten):
+        if unwritten is not None and not self._recovery.is_droppable(unwritten):
             return False
         # One edit for both: a crash between two would leave a writer without its block.
         kept = file.blocks if unwritten is None else file.blocks[:-1]
         core.commit(close_edit(file, edit_blocks(kept), core.clock.wall_ms()))
         return True
-
-    def _may_drop(self, last: Block) -> bool:
-        """Nothing was ever written to it, and all that may have it have said so."""
-        core = self._core
-        return core.blocks.is_unwritten(last) and core.unheard(last) is None
 
     # In rounds.
 

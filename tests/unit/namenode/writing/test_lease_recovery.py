@@ -214,11 +214,11 @@ def test_committed_block_without_a_replica_stays(client: Any, nodes: Nodes) -> N
 
 
 def left_over(
-    client: Any, nodes: Nodes, length: int = 1024, *, more: bool = True
+    client: Any, nodes: Nodes, length: int = 1024, *, more: bool = True, replication: int = 1
 ) -> tuple[int, Nodes]:
     """A block that its writer has committed with 1024 bytes, and of which its datanodes have
     `length`, unfinished, since they were restarted; the next block of the file is not written."""
-    client.create("/a")
+    client.create("/a", replication=replication)
     first = client.add_block("/a")
     uuids = {place.id.datanodeUuid for place in first.locs}
     holding = [node for node in nodes if node.uuid in uuids]
@@ -282,6 +282,93 @@ def test_committed_block_of_which_bytes_are_lost_is_not_made_shorter(
         go_on(client.namenode, 1000)
     block = found(client.namenode, "/a").blocks[0]
     assert (block.block_id, block.length_bytes) == (block_id, 1024)
+
+
+@pytest.mark.req("FS-127")
+def test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes(
+    client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hadoop's namenode takes a new stamp of a last block only (FSEditLogLoader.updateBlocks)."""
+    block_id, _ = left_over(client, nodes)
+    core = client.namenode.core
+    commit, restamped = core.commit, []
+
+    def checked(edit: Any) -> Any:
+        if isinstance(edit, edits.UpdateBlocksOp | edits.CloseOp):
+            before = {b.block_id: b.generation_stamp for b in found(client.namenode, "/a").blocks}
+            changed = [b for b in edit.blocks if before[b.block_id] != b.generation_stamp]
+            assert changed in ([], [edit.blocks[-1]])
+            assert len(edit.blocks) == len(before) or not changed
+            restamped.extend(b.block_id for b in changed)
+        return commit(edit)
+
+    monkeypatch.setattr(core, "commit", checked)
+    after_the_limit(client.namenode)
+    go_on(client.namenode, 1024)
+    assert found(client.namenode, "/a").writer is None
+    assert restamped == [block_id]
+
+
+@pytest.mark.req("FS-127")
+def test_committed_block_before_one_with_bytes_keeps_its_stamp(client: Any, nodes: Nodes) -> None:
+    client.create("/a")
+    first = client.add_block("/a")
+    uuids = {place.id.datanodeUuid for place in first.locs}
+    first.b.numBytes = 1024
+    second = client.add_block("/a", first.b)
+    stamps = first.b.generationStamp, second.b.generationStamp
+    for node in nodes:
+        for block in (first.b, second.b):
+            if node.uuid in uuids:
+                node.replicas[node.first_storage][block.blockId] = Replica(
+                    block.generationStamp, 1024, finalized=False, left_over=True
+                )
+        node.register()
+        node.heartbeat()
+        node.report()
+    silent(client.namenode, 1_000)
+    for _ in range(8):
+        silent(client.namenode, 5_000)
+        client.namenode.tick()
+        assert not [order for node in nodes for order in node.orders()]
+    assert tuple(b.generation_stamp for b in found(client.namenode, "/a").blocks) == stamps
+
+
+@pytest.mark.req("FS-127")
+def test_datanodes_are_told_to_cut_no_replica_of_a_committed_block_shorter(
+    client: Any, nodes: Nodes
+) -> None:
+    block_id, _ = left_over(client, nodes)
+    after_the_limit(client.namenode)
+    orders = []
+    for _ in range(8):
+        silent(client.namenode, 5_000)
+        client.namenode.tick()
+        orders += [order for node in nodes for order in node.orders()]
+    cut = orders[0].truncateBlock
+    assert (cut.blockId, cut.numBytes, cut.genStamp) == (block_id, 1024, orders[0].newGenStamp)
+
+
+@pytest.mark.req("FS-127")
+def test_a_whole_replica_that_comes_back_outlives_the_recovery(client: Any, nodes: Nodes) -> None:
+    """It is too few for `dfs.namenode.replication.min`, and all there is."""
+    object.__setattr__(client.namenode.core.settings, "min_replication", 2)
+    client.namenode.core.blocks.min_replication = 2
+    block_id, holding = left_over(client, nodes, replication=3)
+    after_the_limit(client.namenode)
+    orders: list[Any] = []
+    while not orders:
+        silent(client.namenode, 5_000)
+        client.namenode.tick()
+        orders = [(node, order) for node in nodes for order in node.orders()]
+    stamp = found(client.namenode, "/a").blocks[0].generation_stamp
+    whole, other = holding[:2]
+    whole.store(block_id, stamp, 1024)
+    primary, order = orders[0]
+    with pytest.raises(errors.RemoteError, match="has a whole replica again"):
+        primary.recover(order, 1024, [other])
+    block = found(client.namenode, "/a").blocks[0]
+    assert [storage.node.identity.uuid for storage in block.replicas] == [whole.uuid]
 
 
 @pytest.mark.req("FS-127")

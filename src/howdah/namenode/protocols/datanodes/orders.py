@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from howdah.namenode.blocks.datanodes import Datanode, Transfer
 from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import Block
+from howdah.namenode.inodes.inodes import Block, BlockState
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryOrder
@@ -93,14 +93,15 @@ class Orders:
     def _recovering(self, order: RecoveryOrder) -> pb.RecoveringBlockProto:
         """The block with what is known of its length: the recovery is not to end below.
         For a cut it is named as it was, and `truncateBlock` is what it is to be: itself,
-        or another block."""
+        or another block. A committed block is named so, too: its length is final, and Hadoop's
+        datanodes would else cut all its unfinished replicas to the shortest one."""
         block = order.block
         recovering = pb.RecoveringBlockProto(
             newGenStamp=order.recovery_id,
             block=messages.located_block(self._core.settings, order.source, 0, list(order.places)),
         )
         recovering.block.b.numBytes = order.source.length_bytes
-        if block.truncating:
+        if block.truncating or block.state is BlockState.COMMITTED:
             recovering.truncateBlock.blockId = block.block_id
             recovering.truncateBlock.genStamp = order.recovery_id
             recovering.truncateBlock.numBytes = block.length_bytes
