@@ -260,8 +260,10 @@ class Writing:
     def has_abandoned(self, file: File, block_id: int) -> bool:
         """Whether the file's writer gave up this block, as its last one. It was allocated, behind
         the block with which the file ends now, and is no file's any more: nothing but
-        `abandon_block` takes a block from a file that is being written. So this outlives a
-        restart and a failover."""
+        `abandon_block` takes a block from a file while one stream writes it. So this outlives a
+        restart and a failover. A block that lease recovery dropped looks the same: if a stream
+        lost its file so, and another stream of the same client appends to that, a late `complete`
+        by the first one closes the file."""
         namespace, last = self._core.namespace, file.last_block
         return (
             block_id not in namespace.blocks
