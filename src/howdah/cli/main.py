@@ -60,11 +60,11 @@ COMMANDS: dict[str, Command] = {
         "start a cluster on this machine", "howdah.cli.cluster:up", reads_environment=False
     ),
     "status": Command(
-        "say how that cluster is", "howdah.cli.cluster:status", reads_environment=False
+        "show the state of that cluster", "howdah.cli.cluster:status", reads_environment=False
     ),
     "down": Command("stop that cluster", "howdah.cli.cluster:down", reads_environment=False),
     "init": Command(
-        "write a configuration for so many machines",
+        "write a configuration for a set of machines",
         "howdah.cli.installing.init:main",
         reads_environment=False,
     ),
@@ -75,7 +75,7 @@ COMMANDS: dict[str, Command] = {
     "datanode": Command("run a datanode", "howdah.cli.servers:datanode"),
     "dfsadmin": Command("administer the cluster", "howdah.cli.dfsadmin:main"),
     "storagepolicies": Command(
-        "say and set on which storages paths belong", "howdah.cli.storagepolicies:main"
+        "show and set the storage policies of paths", "howdah.cli.storagepolicies:main"
     ),
     "balancer": Command("even out the datanodes", "howdah.cli.balancer:main"),
     "diskbalancer": Command("even out the volumes of a datanode", "howdah.cli.diskbalancer:main"),
@@ -90,13 +90,11 @@ COMMANDS: dict[str, Command] = {
     "classpath": Command(
         "print what Java clients need on their class path", "howdah.cli.queries.classpath:main"
     ),
-    "compact": Command("make small files fewer and larger", "howdah.cli.compact:main"),
+    "compact": Command("merge small files into larger ones", "howdah.cli.compact:main"),
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
-    "doctor": Command(
-        "say what is wrong with an installation", "howdah.cli.installing.doctor:main"
-    ),
+    "doctor": Command("diagnose an installation", "howdah.cli.installing.doctor:main"),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
     "groups": Command("print the groups of users", "howdah.cli.queries.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
@@ -107,7 +105,9 @@ COMMANDS: dict[str, Command] = {
         "list the directories that may have snapshots",
         "howdah.cli.snapshots:ls_snapshottable_dir",
     ),
-    "snapshotDiff": Command("say what snapshots differ in", "howdah.cli.snapshots:snapshot_diff"),
+    "snapshotDiff": Command(
+        "show the differences between snapshots", "howdah.cli.snapshots:snapshot_diff"
+    ),
     "oev": Command("show an edit log", "howdah.cli.oev:main"),
     "oiv": Command("show a namespace image", "howdah.cli.oiv:main"),
     "router": Command("run a router over several nameservices", "howdah.cli.router.process:main"),
@@ -115,9 +115,11 @@ COMMANDS: dict[str, Command] = {
     "dfsrouter": Command("the same as router", "howdah.cli.router.process:main"),
     "dfsrouteradmin": Command("the same as routeradmin", "howdah.cli.router.admin:main"),
     "secondarynamenode": Command("run a secondary namenode", "howdah.cli.secondarynamenode:main"),
-    "namespace": Command("say what is in a filesystem or an image", "howdah.cli.namespace:main"),
+    "namespace": Command(
+        "report the usage of a filesystem or an image", "howdah.cli.namespace:main"
+    ),
     "sync": Command("make one tree a mirror of another", "howdah.cli.sync:main"),
-    "verify": Command("read every replica, and compare", "howdah.cli.verify:main"),
+    "verify": Command("read and compare every replica", "howdah.cli.verify:main"),
     "zookeeper": Command("run a ZooKeeper for a local cluster", "howdah.cli.servers:zookeeper"),
     "zkfc": Command("run a failover controller", "howdah.cli.zkfc:main"),
     # Commands of `hdfs` that are missing here: a refusal by name is no typing error.
@@ -293,6 +295,6 @@ def usage() -> str:
         "  -conf FILE    one more configuration file",
         "  -D key=value  one configuration value",
         "  -fs URI       the filesystem to work with",
-        "  --version     print the version; with --verbose, what of howdah is native here",
+        "  --version     print the version; with --verbose, also which native parts run",
     ]
     return "\n".join(lines)

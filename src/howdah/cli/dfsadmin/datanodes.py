@@ -160,7 +160,7 @@ COMMANDS: Final = {
     ),
     "-refreshNamenodes": Command(
         "datanode_host:ipc_port",
-        "Have a datanode read its files anew, and serve the nameservices and namenodes in them.",
+        "Reload the files of a datanode, and serve the nameservices and namenodes in them.",
         _refresh_namenodes,
         1,
         1,

@@ -149,7 +149,7 @@ COMMANDS: Final = {
     ),
     "-refreshNodes": Command(
         "",
-        "Read the files of dfs.hosts and dfs.hosts.exclude anew. Datanodes that may not take\n"
+        "Reload the files of dfs.hosts and dfs.hosts.exclude. Datanodes that may not take\n"
         "part any more are turned away; those that are excluded are decommissioned; those that\n"
         "are to be in maintenance enter it; all others are in service again.",
         _refresh_nodes,
@@ -166,28 +166,28 @@ COMMANDS: Final = {
     ),
     "-setBalancerBandwidth": Command(
         "<bandwidth in bytes per second>",
-        "How fast each datanode may move blocks for balancing, until it is started anew.",
+        "How fast each datanode may move blocks for balancing, until it restarts.",
         _set_balancer_bandwidth,
         1,
         1,
     ),
     "-refreshServiceAcl": Command(
         "",
-        "Have the authorization of protocols read anew; there is none to read.",
+        "Reload the authorization of protocols; there is none here.",
         _refresh("Refresh service acl", Administration.refresh_service_acl),
         0,
         0,
     ),
     "-refreshUserToGroupsMappings": Command(
         "",
-        "Have the namenode ask anew which groups users are in.",
+        "Reload the groups of users.",
         _refresh("Refresh user to groups mapping", Administration.refresh_user_to_groups_mappings),
         0,
         0,
     ),
     "-refreshSuperUserGroupsConfiguration": Command(
         "",
-        "Have the namenode read anew who may act for whom (hadoop.proxyuser.*).",
+        "Reload the rules of impersonation (hadoop.proxyuser.*).",
         _refresh(
             "Refresh super user groups configuration",
             Administration.refresh_super_user_groups_configuration,
@@ -197,7 +197,7 @@ COMMANDS: Final = {
     ),
     "-refreshCallQueue": Command(
         "",
-        "Have the call queue made anew; calls are served in the order in which they come.",
+        "Reload the call queue; calls are served in the order in which they come.",
         _refresh("Refresh call queue", Administration.refresh_call_queue),
         0,
         0,

@@ -100,9 +100,9 @@ def _reconfigure(words: list[str], cluster: Cluster) -> None:
 COMMANDS: Final = {
     "-reconfig": Command(
         "<namenode|datanode> <host:ipc_port|livenodes|decomnodes> <start|status|properties>",
-        "Have a running server, or all datanodes, take what has changed in their configuration:\n"
-        "begin with that, ask how it went, or ask for what can be changed. Volumes come and go so\n"
-        "(`dfs.datanode.data.dir`). A namenode, at its RPC port, takes how fast it copies and\n"
+        "Reload changed settings of a running server, or of all datanodes, from its files: start\n"
+        "that, show its status, or list the keys. A datanode adds and removes volumes in this way\n"
+        "(`dfs.datanode.data.dir`). A namenode, at its RPC port, changes how fast it copies and\n"
         "deletes, when datanodes are dead, and where replicas are placed.",
         _reconfigure,
         3,
