@@ -40,6 +40,7 @@ REPLACED = (
     "::test_a_client_that_knows_of_no_observers_is_sent_to_the_active",
     "tests/unit/namenode/ha/test_roles.py"
     "::test_calls_that_wait_for_datanodes_are_refused_when_the_role_ends",
+    "tests/unit/namenode/blocks/test_standby.py::test_the_oldest_truncations_are_forgotten",
     "tests/unit/namenode/ha/test_takeover.py::test_a_standby_sorts_the_blocks_that_changed",
     "tests/unit/namenode/ha/test_transitions.py"
     "::test_a_defect_after_the_log_was_begun_ends_the_process",
@@ -48,6 +49,8 @@ REPLACED = (
     "::test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone",
     "tests/unit/namenode/writing/test_held_appends.py"
     "::test_a_defect_while_an_append_is_looked_at_is_told_to_its_caller",
+    "tests/unit/namenode/writing/test_lease_recovery.py"
+    "::test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes",
     "tests/unit/namenode/writing/test_pipelines.py::test_call_that_an_edit_carries_is_known_to_the_standby",
     "tests/unit/namenode/writing/test_pipelines.py"
     "::test_maps_are_equal_whether_reports_come_before_the_new_stamp_or_after",
