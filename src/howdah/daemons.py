@@ -36,19 +36,21 @@ def begin(work: Callable[[], T], what: str) -> Future[T]:
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
 
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
     try:
-        threading.Thread(target=run, name=what, daemon=True).start()
+        threading.Thread(target=_settle, args=(future, work), name=what, daemon=True).start()
     except RuntimeError as error:
         future.set_exception(NoThread(what, error))
     return future
+
+
+def _settle(future: Future[T], work: Callable[[], T]) -> None:
+    """Do the work and give its result, or whatever it raises, to those who wait."""
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - whoever waits is told
+        future.set_exception(error)
+    else:
+        future.set_result(result)
 
 
 def pooled(work: Callable[[], T], what: str) -> asyncio.Future[T]:
@@ -58,14 +60,8 @@ def pooled(work: Callable[[], T], what: str) -> asyncio.Future[T]:
     future: Future[T] = Future()
 
     def run() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told
-            future.set_exception(error)
-        else:
-            future.set_result(result)
+        if future.set_running_or_notify_cancel():
+            _settle(future, work)
 
     try:
         loop.run_in_executor(None, run)
