@@ -55,7 +55,12 @@ class Cluster:
         self.ids = range(FIRST_ID, FIRST_ID + blocks)
         placement = Placement(self.network, self.dice, load=TWICE_THE_MEAN)
         self.map = BlockMap(
-            self.table, 1, lambda block: REPLICAS, lambda *_: False, placement=placement
+            self.table,
+            1,
+            lambda block: REPLICAS,
+            lambda *_: False,
+            lambda: STAMP,
+            placement=placement,
         )
         # So that a round orders all that is lacking.
         self.repairs = Reconstruction(

@@ -727,7 +727,7 @@ static PyMethodDef methods[] = {
      "is lacking"},
     {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
      "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts, "
-     "takes_orphaned) -> (position, how many, ids, counts, orphaned)"},
+     "last_orphaned) -> (position, how many, ids, counts, orphaned)"},
     {"read_request", (PyCFunction)(void (*)(void))howdah_read_request, METH_FASTCALL,
      "read_request(start, pool, token, client, rest, id, stamp, length, offset, count) -> bytes"},
     {"located", (PyCFunction)(void (*)(void))howdah_located, METH_FASTCALL,

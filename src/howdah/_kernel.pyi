@@ -80,7 +80,7 @@ def take_reported(
     exceptions: tuple[Container[int], ...],
     touched: dict[int, bytearray],
     parts: dict[int, array[int]],
-    takes_orphaned: bool,
+    last_orphaned: int,
     /,
 ) -> tuple[int, int, bytes, bytes, bytes]: ...
 def read_request(

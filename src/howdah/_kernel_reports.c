@@ -271,6 +271,8 @@ typedef struct {
     /* Ids and generation stamps of replicas that belong to no block; NULL where these are not
      * taken. */
     uint64_t *orphaned;
+    /* The highest generation stamp that one of these may have. */
+    uint64_t last_stamp;
     Py_ssize_t added, orphans;
 } taking;
 
@@ -282,7 +284,8 @@ take(const replica *told, block_rows *rows, const storage *at, taking *to)
     if (row == NULL && PyErr_Occurred())
         return -1;
     const int is_known = row != NULL && row[STAMP] & IS_THERE;
-    if (!is_known && (to->orphaned == NULL || told->state > LAST_STATE))
+    if (!is_known && (to->orphaned == NULL || told->state > LAST_STATE ||
+                      told->stamp > to->last_stamp))
         return 0;
     const int is_else = is_exception(at, told->block_id);
     if (is_else != 0)
@@ -305,15 +308,16 @@ take(const replica *told, block_rows *rows, const storage *at, taking *to)
 
 /*
  * take_reported(report, position, most, pages, number, siblings, exceptions, touched,
- *               parts, takes_orphaned) -> (position, how many, ids, counts, orphaned)
+ *               parts, last_orphaned) -> (position, how many, ids, counts, orphaned)
  *
  * From `position` of a report's bytes on, at most `most` replicas, as long as each is
  * a good replica of a complete block, and no exception: it is counted in its row, if it
  * was not, and crossed out. `ids` are those of the blocks that have one more, 8 bytes
- * each, and `counts` how many each of them has now, a byte each. With `takes_orphaned`
- * also replicas that belong to no block, in whatever state: they are crossed out, and
- * `orphaned` has the id and the generation stamp of each, 8 bytes each. It ends before
- * the first replica that is anything else, or no replica.
+ * each, and `counts` how many each of them has now, a byte each. Up to the generation
+ * stamp `last_orphaned` also replicas that belong to no block, in whatever state, or none
+ * of them if it is negative: they are crossed out, and `orphaned` has the id and the
+ * generation stamp of each, 8 bytes each. It ends before the first replica that is
+ * anything else, or no replica.
  */
 PyObject *
 howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
@@ -337,9 +341,12 @@ howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
                      size);
         return NULL;
     }
-    const int takes_orphaned = PyObject_IsTrue(args[9]);
+    const int64_t last_orphaned = PyLong_AsLongLong(args[9]);
+    if (last_orphaned == -1 && PyErr_Occurred())
+        return NULL;
+    const int takes_orphaned = last_orphaned >= 0;
     storage at;
-    if (takes_orphaned < 0 || open_storage(args[4], args[5], args[6], &at) < 0)
+    if (open_storage(args[4], args[5], args[6], &at) < 0)
         return NULL;
     block_rows rows = {.pages = args[3], .page = {.obj = NULL}};
     remaining left = {.touched = args[7], .parts = args[8]};
@@ -349,6 +356,7 @@ howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         return PyErr_NoMemory();
     taking to = {.ids = (int64_t *)made,
                  .orphaned = takes_orphaned ? made + room : NULL,
+                 .last_stamp = takes_orphaned ? (uint64_t)last_orphaned : 0,
                  .counts = (uint8_t *)(made + (takes_orphaned ? 3 : 1) * room)};
     const uint8_t *begin = (const uint8_t *)PyBytes_AsString(args[0]);
     const uint8_t *from = begin + position, *end = begin + size;

@@ -820,6 +820,88 @@ def test_a_member_that_started_from_an_image_recovers_no_block_that_is_complete(
     assert len(block.replicas) == 3
 
 
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_active_that_was_replaced_deletes_nothing_of_its_successor(number: int) -> None:
+    """It has not noticed, and the datanode has not heard of the successor yet: it believes in the
+    former one. That is told of a block that the successor has added, or appended to."""
+    pair = Pair(SETTINGS, {})
+    nodes = [pair.join(f"dn{n}", f"10.0.0.{n + 1}", 1) for n in range(3)]
+    write_block(pair, nodes, f"/f{number}")
+    pair.take_over()
+    for node in nodes:
+        node.tell_news(1, 9)
+    append = pb.AppendRequestProto(src="/f1", clientName=CLIENT, flag=4)
+    write_block(pair, nodes[:2], "/f1", append if number else None)
+    for _ in range(2):
+        for node in nodes:
+            node.tell_news(0, 9)
+            node.heartbeat(0)
+            node.report(0)
+        pair.members[0].tick()
+    assert not any(node.orders for node in nodes)
+    assert pair.stale_active == 0
+    pair.stale_active = None
+    pair.members[0].core.become_standby()
+    pair.tail(0, len(pair.log))
+    for node in nodes:
+        node.tell_news(1, 9)
+    *_, settled = block_facts(pair.members[1].core).values()
+    *_, known = block_facts(pair.members[0].core).values()
+    assert known[:4] == settled[:4]
+    assert len(settled[3]) == 2
+
+
+def write_block(
+    pair: Pair, nodes: list[PairDatanode], path: str, append: pb.AppendRequestProto | None = None
+) -> None:
+    """A file of one whole block is written, or gets a byte more, at the active."""
+    call, length = pair.writer.call, BLOCK_BYTES - 1
+    if append is None:
+        call(
+            "create",
+            pb.CreateRequestProto(
+                src=path,
+                masked=OPEN,
+                clientName=CLIENT,
+                createFlag=1,
+                createParent=True,
+                replication=len(nodes),
+                blockSize=BLOCK_BYTES,
+            ),
+        )
+        call("addBlock", pb.AddBlockRequestProto(src=path, clientName=CLIENT))
+    file = pair.writer.core.namespace.find(path)
+    assert isinstance(file, File)
+    block = file.blocks[-1]
+    if append is not None:
+        call("append", append)
+        old, length = named(block), BLOCK_BYTES
+        answer: Any = call(
+            "updateBlockForPipeline",
+            pb.UpdateBlockForPipelineRequestProto(block=old, clientName=CLIENT),
+        )
+        new = named(block)
+        new.generationStamp = answer.block.b.generationStamp
+        call(
+            "updatePipeline",
+            pb.UpdatePipelineRequestProto(
+                clientName=CLIENT,
+                oldBlock=old,
+                newBlock=new,
+                newNodes=[node.face(0).registration().datanodeID for node in nodes],
+                storageIDs=[next(iter(node.replicas)) for node in nodes],
+            ),
+        )
+    for node in nodes:
+        storage_id = next(iter(node.replicas))
+        node.put(storage_id, block.block_id, Replica(block.generation_stamp, length))
+        node.tell_news(pair.active, 9)
+    last = named(block, length)
+    done: Any = call("complete", pb.CompleteRequestProto(src=path, clientName=CLIENT, last=last))
+    assert done.result
+    pair.note()
+
+
 @pytest.mark.req("FS-055", "FS-056", "FS-063")
 def test_a_failover_at_any_point_loses_nothing_that_was_settled() -> None:
     run(60, 40)

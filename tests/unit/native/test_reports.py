@@ -89,7 +89,7 @@ def siblings(place: int) -> tuple[int, ...]:
     exceptions=st.sets(IDS, max_size=2),
     expected=st.sets(IDS),
     most=st.integers(0, 12),
-    takes_orphaned=st.booleans(),
+    last_orphaned=st.sampled_from([-1, 0, 1, 2, (1 << 63) - 1]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_replicas_are_taken_as_one_by_one(
@@ -101,7 +101,7 @@ def test_replicas_are_taken_as_one_by_one(
     exceptions: set[int],
     expected: set[int],
     most: int,
-    takes_orphaned: bool,
+    last_orphaned: int,
 ) -> None:
     mine, twin = table(blocks, before), table(blocks, before)
     left, twins_left = IdSet(expected).remaining(), IdSet(expected).remaining()
@@ -116,7 +116,7 @@ def test_replicas_are_taken_as_one_by_one(
         ({}, exceptions),
         left.touched,
         left.parts,
-        takes_orphaned,
+        last_orphaned,
     )
     added: list[tuple[int, int]] = []
     twins_orphaned: list[int] = []
@@ -125,7 +125,8 @@ def test_replicas_are_taken_as_one_by_one(
         found = None
         if replica.block_id in exceptions:
             break
-        if takes_orphaned and replica.block_id not in twin and replica.state <= 4:
+        is_known = replica.block_id in twin
+        if not is_known and replica.state <= 4 and replica.generation_stamp <= last_orphaned:
             twins_orphaned += [replica.block_id % (1 << 64), replica.generation_stamp]
             found = 0
         elif replica.state == 0:
@@ -147,15 +148,15 @@ def test_replicas_are_taken_as_one_by_one(
     assert set(left) == set(twins_left)
 
 
-@given(data=st.binary(max_size=60), takes_orphaned=st.booleans())
+@given(data=st.binary(max_size=60), last_orphaned=st.sampled_from([-1, (1 << 63) - 1]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_left_alone_where_they_are_no_replica(
-    native: ModuleType, data: bytes, takes_orphaned: bool
+    native: ModuleType, data: bytes, last_orphaned: int
 ) -> None:
     blocks = table({1: (1, 1, BlockState.COMPLETE)}, [])
     left = IdSet([1]).remaining()
     position, count, ids, counts, orphaned = native.take_reported(
-        data, 0, 100, blocks.rows.pages, 1, (), (), left.touched, left.parts, takes_orphaned
+        data, 0, 100, blocks.rows.pages, 1, (), (), left.touched, left.parts, last_orphaned
     )
     assert 0 <= position <= len(data)
     assert len(ids) == 8 * len(counts)
@@ -164,7 +165,7 @@ def test_any_bytes_are_left_alone_where_they_are_no_replica(
 
 GOOD = block_lists.decode(*block_lists.encode([ListedReplica(1, 1, 1, 0)])).buffer
 UNKNOWN = block_lists.decode(*block_lists.encode([ListedReplica(9, 1, 1, 0)])).buffer
-TAKE: list[Any] = [GOOD, 0, 9, {}, 1, (2,), ({3},), {}, {0: array("H", [1])}, True]
+TAKE: list[Any] = [GOOD, 0, 9, {}, 1, (2,), ({3},), {}, {0: array("H", [1])}, 9]
 BAD: list[Any] = [
     None,
     -1,
@@ -203,11 +204,11 @@ def test_what_does_not_fit_is_refused_or_taken_and_harms_nothing(
 @pytest.mark.parametrize(
     "arguments",
     [
-        lambda pages: [GOOD, 0, 9, pages, 0, (), (), {}, {}, False],
-        lambda pages: [GOOD, len(GOOD) + 1, 9, pages, 1, (), (), {}, {}, False],
-        lambda pages: [GOOD, 0, 9, {0: array("q", [0])}, 1, (), (), {}, {}, False],
-        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {0: bytearray(7)}, {}, False],
-        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {0: array("Q", [1])}, False],
+        lambda pages: [GOOD, 0, 9, pages, 0, (), (), {}, {}, -1],
+        lambda pages: [GOOD, len(GOOD) + 1, 9, pages, 1, (), (), {}, {}, -1],
+        lambda pages: [GOOD, 0, 9, {0: array("q", [0])}, 1, (), (), {}, {}, -1],
+        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {0: bytearray(7)}, {}, -1],
+        lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {0: array("Q", [1])}, -1],
         lambda pages: [GOOD, 0, 9, pages, 1, (), ()],
         lambda pages: [GOOD, 0, 9, pages, 1, (), (), {}, {}],
     ],
@@ -228,7 +229,7 @@ def test_references_are_given_back(native: ModuleType) -> None:
     for _ in range(50):
         touched: dict[int, bytearray] = {}
         parts = {0: array("H", [1, 2])}
-        native.take_reported(GOOD + UNKNOWN, 0, 9, pages, 1, (), exceptions, touched, parts, True)
+        native.take_reported(GOOD + UNKNOWN, 0, 9, pages, 1, (), exceptions, touched, parts, 9)
         flags = touched.pop(0)
         references = sys.getrefcount(flags)
         assert (flags.find(1), references) == (2, 2)

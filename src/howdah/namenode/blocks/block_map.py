@@ -6,7 +6,9 @@ Locations are never stored (FS-024): the map is rebuilt after every start.
 
 A report of a replica is judged by these rules, in this order:
 
-1. The namespace has no such block: the replica is orphaned, and is invalidated.
+1. The namespace has no such block: the replica is orphaned, and is invalidated. Only one from
+   the future, with a generation stamp that was never given out, is kept, and waits as at a
+   standby: another namenode may have become active without a word to this one.
 2. The replica has an order to be deleted: it does not count, whatever the report says.
 3. Its generation stamp is older than the block's, or newer than that of a block of final
    length, or its length differs from that of a complete block: the replica is corrupt. It is
@@ -62,13 +64,17 @@ class BlockMap(KnownReplicas):
         min_replication: int,
         expected_replication: Callable[[Block], int],
         may_come: Callable[[int, int], bool],
+        last_stamp: Callable[[], int],
         min_maintenance: int = 1,
         placement: Placement | None = None,
     ) -> None:
         """As of `KnownReplicas`; `may_come` says whether edits to come may name a block of that
         id and generation stamp."""
-        super().__init__(blocks, min_replication, expected_replication, min_maintenance, placement)
+        super().__init__(
+            blocks, min_replication, expected_replication, last_stamp, min_maintenance, placement
+        )
         self._may_come = may_come
+        self._future: ReportedReplica | None = None
         self._is_active = True
         self._has_stood_by = False
         self._term = 0
@@ -147,7 +153,9 @@ class BlockMap(KnownReplicas):
         while True:
             # A standby may yet read of their blocks.
             takes_orphaned = self._is_active and not shows_orphaned
-            count, ids, counts, orphaned = plain.take(SLICE_PLAIN, takes_orphaned=takes_orphaned)
+            count, ids, counts, orphaned = plain.take(
+                SLICE_PLAIN, self.invalidation.last_stamp if takes_orphaned else -1
+            )
             if ids:
                 storage.block_ids.update(ids)
                 self.redundancy.changed.update(ids)
@@ -261,12 +269,35 @@ class BlockMap(KnownReplicas):
 
     def _unknown(self, storage: Storage, replica: ReportedReplica) -> None:
         """The namespace has no such block: none any more, or, at a standby, none yet."""
-        if self._is_active:
+        if self._is_active and self.invalidation.is_future(replica.generation_stamp):
+            self._keep_future(storage, replica)
+        elif self._is_active:
             self.invalidation.invalidate_orphaned(
                 storage, replica.block_id, replica.generation_stamp
             )
         elif self._may_come(replica.block_id, replica.generation_stamp):
             self._postpone(storage, replica)
+
+    def _keep_future(self, storage: Storage, replica: ReportedReplica) -> None:
+        """The replica waits until this namenode has read who gave out its stamp, or an
+        administrator says that nobody did. If there is no room for it, later reports tell of it
+        again: none is asked for, they would find no room either."""
+        self.postponed.put(storage, replica)
+        self._future = replica
+
+    def take_future(self) -> ReportedReplica | None:
+        """One of the replicas from the future that an active was told of since the last call."""
+        found, self._future = self._future, None
+        return found
+
+    def give_up_future(self) -> None:
+        """The metadata are right, an administrator says: replicas from the future are judged like
+        all others, until the role changes."""
+        if not self._is_active:
+            return
+        self.invalidation.keeps_future = False
+        for storage, replica in self.postponed.take_all():
+            self.reported(storage, replica)
 
     def _postpone(self, storage: Storage, replica: ReportedReplica) -> None:
         if not self.postponed.put(storage, replica):
@@ -286,6 +317,8 @@ class BlockMap(KnownReplicas):
             # The bytes may be good, and the only ones: others must be there before it goes.
             self.lost(storage, block.block_id)
             self._add_corrupt(storage, block, CorruptReplica(replica.generation_stamp))
+            if self.invalidation.is_future(replica.generation_stamp):
+                self._keep_future(storage, replica)
             self.note_change(block)
             return
         self.lost(storage, block.block_id)
@@ -480,6 +513,7 @@ class BlockMap(KnownReplicas):
         """Another namenode may be active: nothing is ordered here any more, and pipelines
         change without a word. What was ordered may still be carried out."""
         self._is_active = self.invalidation.is_ordering = False
+        self.invalidation.keeps_future = True
         self._has_stood_by = True
         self._term += 1
         for node in nodes:

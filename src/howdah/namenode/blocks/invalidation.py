@@ -20,7 +20,12 @@ replica on a storage without a full report since its datanode registered, or sin
 namenode became active: the previous namenode may have ordered its deletion.
 
 A replica whose block belongs to no file is called orphaned. It is deleted without further
-checks. There may be millions of them, so the queue holds two numbers for each.
+checks, but for the next rule. There may be millions of them, so the queue holds two numbers
+for each.
+
+A replica from the future has a generation stamp that was never given out here. No order is made
+for it: either another namenode is active since, and this one has yet to notice, or its metadata
+are older than the data. An administrator may say that the metadata are right (`keeps_future`).
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ MAX_QUEUED_BY_REPORTS: Final = 1_000_000
 """Orphaned replicas that one datanode may have in its queue because it reported them. Those
 beyond wait for its next report: it may report the same ones again before they are deleted."""
 _UNSIGNED: Final = (1 << 64) - 1
+_MOST_STAMP: Final = (1 << 63) - 1
 
 
 class Invalidation:
@@ -48,9 +54,12 @@ class Invalidation:
         redundancy: Redundancy,
         count_again: Callable[[Storage, Block], None],
         mark_corrupt: Callable[[Storage, Block, CorruptReplica], None],
+        last_stamp: Callable[[], int],
     ) -> None:
-        """`count_again` and `mark_corrupt` are called with a replica whose order is revoked."""
+        """`count_again` and `mark_corrupt` are called with a replica whose order is revoked;
+        `last_stamp` says which generation stamp was given out last."""
         self._blocks = blocks
+        self._last_stamp = last_stamp
         self._redundancy = redundancy
         self._count_again = count_again
         self._mark_corrupt = mark_corrupt
@@ -60,6 +69,18 @@ class Invalidation:
         """Orders for replicas that are good, but one too many."""
         self.is_ordering = True
         """Whether orders are made: by an active namenode only."""
+        self.keeps_future = True
+        """Whether replicas from the future are kept."""
+
+    @property
+    def last_stamp(self) -> int:
+        """The highest generation stamp of a replica that may be deleted."""
+        return self._last_stamp() if self.keeps_future else _MOST_STAMP
+
+    def is_future(self, generation_stamp: int) -> bool:
+        """Whether a replica with that stamp is kept, since it is from the future."""
+        # A datanode may have what is no number of Java's, and so of no namenode.
+        return self.keeps_future and self._last_stamp() < generation_stamp <= _MOST_STAMP
 
     # Step 1.
 
@@ -69,8 +90,8 @@ class Invalidation:
         """Queue an order to delete the replica. The replica no longer counts.
 
         Not of a storage that is out of reach: its node could never report that it is done, and
-        would get no other replica of the block."""
-        if not self._takes_orders(storage):
+        would get no other replica of the block. And not for a replica from the future."""
+        if not self._takes_orders(storage) or self.is_future(generation_stamp):
             return
         node = storage.node
         if block_id not in self._blocks:
@@ -114,7 +135,7 @@ class Invalidation:
 
     def invalidate_all_orphaned(self, storage: Storage, replicas: array[int]) -> None:
         """The same of many: their block ids and generation stamps in turn, as unsigned numbers.
-        None of them has an order."""
+        None of them has an order, or is from the future."""
         queue = storage.node.orphaned
         room = MAX_QUEUED_BY_REPORTS - len(queue)
         if room > 0 and self._takes_orders(storage):

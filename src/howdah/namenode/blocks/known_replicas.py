@@ -31,12 +31,13 @@ class KnownReplicas:
         blocks: BlockTable,
         min_replication: int,
         expected_replication: Callable[[Block], int],
+        last_stamp: Callable[[], int],
         min_maintenance: int = 1,
         placement: Placement | None = None,
     ) -> None:
-        """`expected_replication` says how many replicas a block should have; `min_maintenance`
-        how many must be live while others are in maintenance; `placement` where they should
-        be."""
+        """`expected_replication` says how many replicas a block should have; `last_stamp` which
+        generation stamp was given out last; `min_maintenance` how many must be live while others
+        are in maintenance; `placement` where they should be."""
         self.blocks = blocks
         self.min_replication = min_replication
         self.redundancy = Redundancy(
@@ -46,7 +47,9 @@ class KnownReplicas:
             may_hold=self.nodes_that_may_hold,
             awaits_reports=self.awaits_reports,
         )
-        self.invalidation = Invalidation(blocks, self.redundancy, self._count, self._add_corrupt)
+        self.invalidation = Invalidation(
+            blocks, self.redundancy, self._count, self._add_corrupt, last_stamp
+        )
         self.safe_count = 0
         """Complete blocks with at least `min_replication` replicas."""
         self.finalized_now: list[Block] = []
@@ -55,8 +58,8 @@ class KnownReplicas:
         # finalized (the client names the block's length later, and may name another) or
         # left over from a restart (RWR); None for one that is being written.
         self._open_reports: dict[int, dict[Storage, int | None]] = {}
-        # Replicas with a generation stamp that no client has reported yet; at a standby all that
-        # the log it has read does not account for yet.
+        # Replicas with a generation stamp that no client has reported yet, and those from the
+        # future; at a standby all that the log it has read does not account for yet.
         self.postponed = PostponedReports()
         # Open blocks of which `expected` is the whole pipeline: it was allocated, or
         # changed, since the namenode was started.

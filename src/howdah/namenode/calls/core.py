@@ -80,6 +80,7 @@ class Core(Checks):
             settings.min_replication,
             namespace.measuring.wanted_replication,
             namespace.may_come,
+            lambda: namespace.generation_stamp,
             settings.maintenance_replication,
             self.placement,
         )
@@ -269,6 +270,14 @@ class Core(Checks):
         come back; 0 if they had the time."""
         until_ms = self._active_since_ms + self.settings.stale_datanode_ms
         return max(0, until_ms - self.clock.monotonic_ms())
+
+    def new_block_id(self) -> int:
+        """The next id; it counts as used once an edit carries it. Not one under which a datanode
+        has a replica from the future: that would be taken for the new block's."""
+        block_id = self.namespace.last_block_id + 1
+        while block_id in self.blocks.postponed:
+            block_id += 1
+        return block_id
 
     def take_outbox(self) -> list[bytes]:
         """The records since the last call, in order; the last one is `last_txid`."""

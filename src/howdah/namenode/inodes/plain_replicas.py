@@ -79,12 +79,13 @@ class PlainReplicas:
             return None
         return cls(native, replicas, blocks, storage, siblings, missing, exceptions)
 
-    def take(self, most: int, *, takes_orphaned: bool) -> tuple[int, array[int], bytes, array[int]]:
+    def take(self, most: int, last_orphaned: int) -> tuple[int, array[int], bytes, array[int]]:
         """Count the next replicas in the rows of their blocks, and cross them out; `most` at
-        the most, until one that is not plain. With `takes_orphaned` those that belong to no
-        block are plain, too. How many there were, the ids of the blocks that have one more by
-        that, and how many each of those has now; then ids and generation stamps, as unsigned
-        numbers in turn, of those that belong to no block."""
+        the most, until one that is not plain. Those that belong to no block are plain, too, up
+        to the generation stamp `last_orphaned`; none of them if it is negative. How many there
+        were, the ids of the blocks that have one more by that, and how many each of those has
+        now; then ids and generation stamps, as unsigned numbers in turn, of those that belong to
+        no block."""
         if self._singles < self._pause:
             self._singles += 1
             return 0, _NO_IDS, b"", _NO_PAIRS
@@ -99,7 +100,7 @@ class PlainReplicas:
             self._exceptions,
             missing.touched,
             missing.parts,
-            takes_orphaned,
+            last_orphaned,
         )
         listed.passed(position, count)
         self._singles = 0

@@ -48,6 +48,8 @@ class NamenodeMethods:
                 log.info("safe mode is on: %s says so", caller.user)
             elif core.safe_mode.leave(force=request.action == pb.SAFEMODE_FORCE_EXIT):
                 log.info("safe mode is off: %s says so", caller.user)
+                if request.action == pb.SAFEMODE_FORCE_EXIT:
+                    core.blocks.give_up_future()
             else:
                 log.warning("safe mode is not left: %s", core.safe_mode.status())
         return pb.SetSafeModeResponseProto(result=core.safe_mode.on)

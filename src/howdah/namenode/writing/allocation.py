@@ -151,7 +151,7 @@ class Writing:
             core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
         targets = self._targets(caller, file, wishes)
         stamp = core.namespace.generation_stamp + 1
-        block_id = core.namespace.last_block_id + 1
+        block_id = core.new_block_id()
         core.commit(edits.AllocateBlockIdOp(block_id))
         core.commit(edits.SetGenstampV2Op(stamp))
         before = previous.as_edit if previous else None

@@ -134,7 +134,7 @@ class Truncation:
         )
         more = core.namespace.measuring.of_bytes(file, new_length_bytes - before - freed)
         core.check_quota(file.parent, more)
-        block_id = core.namespace.last_block_id + 1
+        block_id = core.new_block_id()
         stamp = core.namespace.generation_stamp + 1
         core.commit(edits.AllocateBlockIdOp(block_id))
         core.commit(edits.SetGenstampV2Op(stamp))

@@ -13,6 +13,7 @@ from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes import plain_replicas
 from howdah.namenode.inodes.inodes import Block
+from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, Replica
@@ -310,6 +311,73 @@ def test_bad_replicas_make_room_for_copies_of_one_that_is_in_doubt(
     assert [told(node) for node in others] == [[block.block_id], [block.block_id]]
 
 
+# Replicas from the future: no stamp as high was given out here.
+
+
+@pytest.mark.parametrize("by_news", [True, False])
+@pytest.mark.parametrize("native", [True, False])
+def test_a_replica_with_a_stamp_that_was_never_given_out_is_kept(
+    client: Any,
+    nodes: Nodes,
+    block: Block,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    native: bool,
+    by_news: bool,
+) -> None:
+    """Another namenode may have become active since, and have added the block."""
+    if not native:
+        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+    node, last = nodes[0], client.namenode.core.namespace.generation_stamp
+    replicas = {block.block_id + n: Replica(last + n - 2, 4) for n in range(1, 5)}
+    if by_news:
+        for block_id, replica in replicas.items():
+            node.store(block_id, replica.generation_stamp, 4)
+    else:
+        node.replicas[node.first_storage].update(replicas)
+        node.report()
+    assert told(node) == [block.block_id + 1, block.block_id + 2], "of deleted files"
+    assert f"generation stamp {last} was given out last" in caplog.text
+    assert len(caplog.records) == 1, "not for each report"
+
+
+def test_newer_replicas_of_a_block_are_kept_though_there_are_others(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    last = client.namenode.core.namespace.generation_stamp
+    nodes[0].drop(block.block_id)
+    nodes[0].store(block.block_id, last + 1, 11)
+    client.set_replication("/a", 2)
+    for _ in range(3):
+        client.namenode.tick()
+        assert [told(node) for node in nodes[:3]] == [[], [], []]
+    assert nodes[0].uuid not in counted(block)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_replicas_from_the_future_are_deleted_when_an_administrator_says_so(
+    client: Any, nodes: Nodes, block: Block, monkeypatch: pytest.MonkeyPatch, native: bool
+) -> None:
+    if not native:
+        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+    node, last = nodes[0], client.namenode.core.namespace.generation_stamp
+    node.store(77, last + 1, 4)
+    client.call("setSafeMode", pb.SetSafeModeRequestProto(action=pb.SAFEMODE_FORCE_EXIT))
+    assert told(node) == [77]
+    node.replicas[node.first_storage][78] = Replica(last + 1, 4)
+    node.report()
+    assert sorted(told(node)) == [77, 78]
+
+
+def test_a_new_block_gets_no_id_under_which_there_is_a_replica_from_the_future(
+    client: Any, nodes: Nodes, block: Block
+) -> None:
+    for more in (1, 2, 4):
+        nodes[0].store(block.block_id + more, block.generation_stamp + 9, 4)
+    new = [block.block_id for block in client.write("/b", 10, 10).blocks]
+    assert new == [block.block_id + 3, block.block_id + 5]
+
+
 # Mass deletion.
 
 
@@ -347,11 +415,11 @@ def test_a_full_report_of_replicas_that_no_file_has_has_them_deleted(
         monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
     node = nodes[0]
     replicas = node.replicas[node.first_storage]
-    unknown = {number: Replica(number, 4) for number in range(1, 3000)}
+    unknown = {number: Replica(number % 1000, 4) for number in range(1, 3000)}
     unknown[7].finalized = False
     replicas.update(unknown)
     node.report()
-    assert sorted(node.known.orphaned) == [(number, number) for number in unknown]
+    assert sorted(node.known.orphaned) == [(number, number % 1000) for number in unknown]
     assert node.uuid in counted(block)
     assert told(node)[:5] == [1, 2, 3, 4, 5]
 
@@ -364,7 +432,7 @@ def test_a_full_report_does_not_fill_the_memory_with_what_no_file_has(
         monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
     monkeypatch.setattr(invalidation, "MAX_QUEUED_BY_REPORTS", 5)
     node = nodes[0]
-    node.replicas[node.first_storage].update({number: Replica(1001, 4) for number in range(1, 9)})
+    node.replicas[node.first_storage].update({number: Replica(1000, 4) for number in range(1, 9)})
     node.report()
     assert [block_id for block_id, _ in node.known.orphaned] == [1, 2, 3, 4, 5]
 

@@ -308,7 +308,7 @@ def test_full_report_is_all_that_a_storage_has(client: Any, nodes: Nodes) -> Non
 
 
 def test_replica_of_no_file_is_to_be_deleted(client: Any, nodes: Nodes) -> None:
-    nodes[0].store(4711, 1001, 5)
+    nodes[0].store(4711, 1000, 5)
     client.namenode.tick()
     assert orders(nodes[0], INVALIDATE) == [4711]
     assert orders(nodes[0], INVALIDATE) == []

@@ -36,6 +36,7 @@ from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.protocols.datanodes import told
 from howdah.namenode.protocols.datanodes.orders import Orders, register_command
 from howdah.namenode.protocols.datanodes.registration import Registrations
+from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryResult
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -78,6 +79,7 @@ class DatanodeProtocol:
         self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
         self._core = core
+        self._futures = RarelyEach(60_000)
         self._cluster = cluster
         self._recovery = recovery
         self._registrations = Registrations(core, cluster, recovery)
@@ -278,6 +280,7 @@ class DatanodeProtocol:
             )
         node.last_report_ms = self._core.clock.monotonic_ms()
         self._after_reports()
+        self._warn_of_future(node)
         answer = pb.BlockReportResponseProto()
         if self._core.writable and self._is_upgrade_finalized():
             # Hadoop's active says so to everybody, each time, whether or not there was one.
@@ -326,6 +329,7 @@ class DatanodeProtocol:
                     if source is not None:
                         self._core.blocks.moved(storage, info.block.blockId, source)
         self._after_reports()
+        self._warn_of_future(node)
         return pb.BlockReceivedAndDeletedResponseProto()
 
     def _after_reports(self) -> None:
@@ -335,6 +339,25 @@ class DatanodeProtocol:
         self._core.update_safe_mode()
         if inode_ids:
             self._replicas_changed(inode_ids)
+
+    def _warn_of_future(self, node: Datanode) -> None:
+        replica = self._core.blocks.take_future()
+        if replica is None:
+            return
+        kept_back = self._futures.due(node.identity.uuid, self._core.clock.monotonic_ms())
+        if kept_back is not None:
+            log.warning(
+                "datanode %s has replicas that are newer than the metadata of this namenode: one "
+                "of blk_%d_%d, and generation stamp %d was given out last. Another namenode may "
+                "be active since, or this one was started with old metadata. These replicas are "
+                "kept; 'dfsadmin -safemode forceExit' has them deleted (%d more reports since "
+                "this line was last logged of it)",
+                node.name,
+                replica.block_id,
+                replica.generation_stamp,
+                self._core.namespace.generation_stamp,
+                kept_back,
+            )
 
     def _check_pool(self, pool_id: str) -> None:
         if pool_id != self._cluster.block_pool_id:
