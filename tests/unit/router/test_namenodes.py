@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.methods import ANSWERS, DESCRIPTOR, EVERY, ONE, QUOTA_COUNTS, REFUSED, is_write
+from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
 from howdah.router.namenodes.membership import Members, State
+from howdah.router.namenodes.nameservices import Nameservices
 from howdah.rpc.service import Caller
 from howdah.users.names import real_user_of
 
@@ -82,6 +86,29 @@ def test_a_call_that_timed_out_says_nothing_of_a_namenode_that_has_answered_sinc
     assert a.state is State.ACTIVE
     members.heard(a, State.UNAVAILABLE, 70.0, "refused", asked_s=65.0)
     assert a.state is State.UNAVAILABLE
+
+
+def test_a_call_that_timed_out_late_does_not_spare_others_the_namenode() -> None:
+    """It has answered since: calls go to it, though that one waited in vain."""
+
+    async def work() -> None:
+        found = Nameservices(
+            {"n": {"a": ("a", 1), "b": ("b", 1)}},
+            cast(Connections, None),
+            user="router",
+            heartbeat_interval_s=1000.0,
+            heartbeat_timeout_s=1.0,
+        )
+        namenode = found.members["n"].namenodes[0]
+        now_s = asyncio.get_running_loop().time()
+        why = "no answer within 60 s"
+        found._heard(namenode, State.ACTIVE, now_s)
+        found._heard(namenode, State.UNAVAILABLE, now_s - 60.0, why, was_slow=True)
+        assert namenode.given_up_until_s == 0.0
+        found._heard(namenode, State.UNAVAILABLE, now_s, why, was_slow=True)
+        assert namenode.given_up_until_s > now_s
+
+    asyncio.run(work())
 
 
 def test_every_method_has_one_home() -> None:

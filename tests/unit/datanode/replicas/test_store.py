@@ -12,7 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.replicas import scan
+from howdah.datanode.replicas import scan, store
 from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.testing.waiting import wait_until
@@ -186,6 +186,33 @@ def test_a_copy_that_has_been_overtaken_gives_way_and_nobody_is_told(node: Any, 
     assert not any(isinstance(event, ReplicaDeleted) for event in node.events)
 
 
+@pytest.mark.parametrize("state", ["nothing", "a copy", "a replica"])
+def test_what_came_while_the_files_were_deleted_has_its_own_news(
+    node: Any, lab: Lab, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """Files may take their disk for long: whoever writes the block next need not wait. Of a copy
+    under way nobody is told yet: then the namenode hears that the replica is gone."""
+    lab.write_block(node, lab.block(), DATA[:700])
+    delete = store.delete_files
+
+    def slowly(paths: Any) -> int:
+        if state == "a replica":
+            lab.write_block(node, lab.block(generation_stamp=1002), DATA)
+        elif state == "a copy":
+            copier = lab.Writer(
+                node, lab.write_request(lab.block(generation_stamp=1002), client="")
+            )
+            copier.send(0, DATA[:700])
+            lab.wait_until(lambda: node.files("tmp") != set())
+        freed: int = delete(paths)
+        return freed
+
+    monkeypatch.setattr(store, "delete_files", slowly)
+    assert node.store.invalidate(lab.block())
+    is_told = ReplicaDeleted(lab.block(length=700), "DS-0") in node.events
+    assert is_told == (state != "a replica")
+
+
 @pytest.mark.parametrize("stamp", [1000, 1001])
 def test_a_replica_gives_way_to_nothing_that_is_not_newer(node: Any, lab: Lab, stamp: int) -> None:
     lab.write_block(node, lab.block(), DATA)
@@ -307,4 +334,22 @@ def test_a_full_disk_proves_itself_all_the_same(
 
     monkeypatch.setattr(os, "pwrite", full)
     assert volume.probe(()) is None
+    assert list(Path(volume.path, "current").iterdir()) == []
+
+
+def test_a_probe_whose_file_does_not_close_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    volume = volumes_of(tmp_path, StorageType.DISK).all[0]
+    close = os.close
+
+    def broken(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(errno.EIO, "a late write failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", broken)
+        error = volume.probe(())
+    assert error is not None
+    assert error.errno == errno.EIO
     assert list(Path(volume.path, "current").iterdir()) == []
