@@ -433,3 +433,16 @@ def test_reserved_paths_are_refused_however_they_are_written(path: str) -> None:
         with pytest.raises(errors.UnsupportedOperation, match="belong to one namenode"):
             router.call(method, request)
     assert router.nameservices.asked == []
+
+
+@pytest.mark.parametrize(("real", "shown"), [(0, 2), (5, 5)])
+def test_a_mount_point_is_listed_with_the_children_of_both(real: int, shown: int) -> None:
+    """It is a directory of its destination, and there are mount points below it."""
+    below = [MountEntry(f"/m/{name}", (Destination("east", "/other"),)) for name in ("a", "b")]
+    router = InMemoryRouter([MountEntry("/m", (Destination("east", "/real"),)), *below], ("east",))
+    router.at("east", "mkdirs", mkdirs("/real"))
+    for number in range(real):
+        router.at("east", "mkdirs", mkdirs(f"/real/d{number}"))
+    request = pb.GetListingRequestProto(src="/", startAfter=b"", needLocation=False)
+    (entry,) = router.call("getListing", request).dirList.partialListing
+    assert (entry.path, entry.childrenNum) == (b"m", shown)
