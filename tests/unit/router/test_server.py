@@ -215,11 +215,13 @@ class Waiting:
     """Connections over which the first namenode answers late."""
 
     def __init__(self) -> None:
+        self.is_called = asyncio.Event()
         self.goes_on = asyncio.Event()
         self.done: list[Callable[[object], None]] = []
 
     async def call(self, address: tuple[str, int], *_: object, **named: object) -> object:
         assert address[1] == 1, "the other one is not asked"
+        self.is_called.set()
         await self.goes_on.wait()
         return pb.GetFileInfoResponseProto()
 
@@ -249,9 +251,9 @@ def test_the_answer_to_a_call_that_waited_for_long_makes_no_active_of_a_former_o
         nameservices._heard(former, State.ACTIVE, loop.time())
         identity = nameservices.own_identity()
         call = asyncio.create_task(nameservices.call("n1", "getFileInfo", GET, GOT, identity))
-        await asyncio.sleep(0.001)
-        nameservices._heard(present, State.ACTIVE, loop.time())
         waiting: Any = nameservices._connections
+        await waiting.is_called.wait()
+        nameservices._heard(present, State.ACTIVE, loop.time() + 0.001)
         waiting.goes_on.set()
         await call
         assert members.active is present
@@ -267,8 +269,7 @@ def test_a_late_refusal_of_a_quick_call_makes_no_standby_of_the_active(tmp_path:
         nameservices._heard(active, State.ACTIVE, loop.time())
         identity = nameservices.own_identity()
         assert nameservices.send("n1", "getFileInfo", GET, identity, lambda _: None)
-        await asyncio.sleep(0.001)
-        nameservices._heard(active, State.ACTIVE, loop.time())
+        nameservices._heard(active, State.ACTIVE, loop.time() + 0.001)
         waiting: Any = nameservices._connections
         waiting.done[0](errors.StandbyError("it was one then"))
         assert members.active is active
