@@ -20,7 +20,7 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -163,10 +163,15 @@ class ClusterServer:
     ...     run_suites(..., properties={"howdah.clusters": clusters.address})
     """
 
-    def __init__(self, scratch: Path, conf: Mapping[str, str]) -> None:
-        """`conf` is for every cluster; what a test sets wins."""
+    def __init__(
+        self, scratch: Path, conf: Mapping[str, str], superusers: Iterable[str] = ()
+    ) -> None:
+        """`conf` is for every cluster; what a test sets wins. `superusers` are such whatever groups
+        a test gives them: with Hadoop whoever starts a cluster is its superuser."""
         self._scratch = scratch
         self._conf = dict(conf)
+        self._superusers = "".join(f";{user}=supergroup" for user in superusers)
+        self._conf[_GROUPS] = self._conf.get(_GROUPS, "") + self._superusers
         # Java looks for directories of its class path when it starts, and never again.
         self.tls_dir.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
@@ -243,7 +248,8 @@ class ClusterServer:
         groups = str(call.get("groups", ""))
         if not groups:
             return Wanted.of(call)
-        joined = ";".join(filter(None, (self._conf.get(_GROUPS, ""), groups.rstrip(";"))))
+        joined = ";".join(filter(None, (self._conf[_GROUPS], groups.rstrip(";"))))
+        joined += self._superusers
         return Wanted.of({**call, "conf": {_GROUPS: joined, **call["conf"]}})
 
     def _start(self, wanted: Wanted, *, keeps_data: bool) -> Mapping[str, Any]:

@@ -27,6 +27,14 @@ ALONE: Final = (
 )
 """Classes that leave something behind in their Java process, or find what another one left."""
 
+TAKEN_OUT: Final = (
+    # The context of clients, which the first client of a process makes, has to refresh locations.
+    "org.apache.hadoop.hdfs.TestDFSInputStreamBlockLocations",
+    # The threads of hedged reads, which the first client of a process makes, are counted.
+    "org.apache.hadoop.hdfs.TestPread",
+)
+"""The same, but their batches are as if they were in them: so the others keep their company."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judges:
@@ -74,8 +82,10 @@ def batches(suites: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Classes that are run together, in order."""
     together = [suite for suite in sorted(suites) if suite not in ALONE]
     for at in range(0, len(together), BATCH):
-        yield tuple(together[at : at + BATCH])
-    for suite in ALONE:
+        batch = [suite for suite in together[at : at + BATCH] if suite not in TAKEN_OUT]
+        if batch:
+            yield tuple(batch)
+    for suite in (*ALONE, *TAKEN_OUT):
         if suite in suites:
             yield (suite,)
 
