@@ -366,7 +366,7 @@ BOTTOM = {
     "wording",
     "zookeeper",
 }
-SERVER_MAY = BOTTOM | {"storage", "rpc", "transfer", "web"}
+SERVER_MAY = BOTTOM | {"serve", "storage", "rpc", "transfer", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "call_ids": set(),
     "daemons": {"defects"},
@@ -374,6 +374,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "diskbalancer": {"errors"},
     "errors": set(),
     "exposure": set(),
+    "serve": {"errors", "exposure", "storage"},
     "figures": set(),
     "forks": set(),
     "journal_uri": {"errors", "kinds"},
@@ -406,11 +407,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "datanode": SERVER_MAY,
     "journalnode": SERVER_MAY,
     "router": SERVER_MAY,
-    "failover": BOTTOM | {"rpc", "storage", "web"},
+    "failover": BOTTOM | {"rpc", "serve", "storage", "web"},
     # The pages that servers show: they are given what they say.
     "web": BOTTOM,
     # Clients that speak HTTP to others.
-    "gateway": BOTTOM | {"client", "fs", "storage", "web"},
+    "gateway": BOTTOM | {"client", "fs", "serve", "storage", "web"},
     "client": BOTTOM | {"rpc", "transfer"},
     # Of `web` the tables of WebHDFS, which are pure.
     "fs": BOTTOM | {"client", "rpc", "transfer", "web"},
@@ -454,6 +455,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "local",
         "namenode",
         "router",
+        "serve",
         "spark",
         "storage",
         "sync",

@@ -7,10 +7,7 @@ RPC server listens.
 from __future__ import annotations
 
 import getpass
-import json
 import logging
-import os
-import signal
 import socket
 import uuid
 from collections.abc import Callable
@@ -18,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, exposure, keys
+from howdah import errors, keys, serve
 from howdah.config import Configuration, check_protection
 from howdah.failover import active_node
 from howdah.failover.controller import Controller
@@ -51,7 +48,6 @@ from howdah.failover.zookeeper import (
 from howdah.nameservices import specialise, this_namenode
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
-from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
 from howdah.users.access_list import AccessList
 from howdah.users.current import process_user
@@ -167,23 +163,14 @@ class FailoverServer:
         self._http = HttpServer(pages.answer, timeout_s=_WEB_TIMEOUT_S)
         self.web = self._listen_for_pages()
         """Where its pages are."""
-        warning = exposure.warning("failover controller", [(host, port), *self._http.bound])
-        if warning:
-            log.warning("%s", warning)
+        serve.warn_if_exposed("failover controller", [(host, port), *self._http.bound])
 
     def serve(self, ready_file: Path | None = None) -> int:
         """Until it is stopped; the exit code."""
 
         def say_ready() -> None:
-            if ready_file is not None:
-                host, port = self.own.controller_address
-                ready = {
-                    "pid": os.getpid(),
-                    "role": ROLE,
-                    "rpc": f"{host}:{port}",
-                    **self.web.told(),
-                }
-                replace_file(ready_file, json.dumps(ready).encode())
+            host, port = self.own.controller_address
+            serve.write_ready_file(ready_file, ROLE, rpc=f"{host}:{port}", **self.web.told())
 
         self._rpc.start()
         try:
@@ -279,6 +266,5 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     except (errors.HowdahError, OSError) as error:
         log.critical("the failover controller cannot start: %s", error)
         return 1
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
+    serve.on_signals(server.stop)
     return server.serve(ready_file)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import signal
 from pathlib import Path
-from types import FrameType
 
-from howdah import errors, exposure, keys
+from howdah import errors, keys, serve
 from howdah.config import Configuration
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.pages import Pages
 from howdah.processes import AskedToEnd
-from howdah.storage.atomic import replace_file
 from howdah.tls.places import Place
 from howdah.tls.server import ServerTls
 from howdah.web.channel import Patience
@@ -27,12 +22,7 @@ log = logging.getLogger(__name__)
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
     stop = AskedToEnd()
-
-    def told(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, told)
+    serve.on_signals(stop.set)
     try:
         gateway = HttpFs(conf)
         timeout_s = conf.get(keys.HADOOP_HTTP_IDLE_TIMEOUT_MS)
@@ -55,15 +45,11 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         log.critical("the gateway cannot start: %s", error)
         return 1
     try:
-        warning = exposure.warning("gateway", server.bound)
-        if warning:
-            log.warning("%s", warning)
+        serve.warn_if_exposed("gateway", server.bound)
         who = f"{gateway.own_user}, who acts for them" if gateway.acts_for_users else "themselves"
         log.info("users reach the namenode as %s", who)
         log.info("serving hdfs://%s at %s/webhdfs/v1", gateway.authority, place)
-        if ready_file is not None:
-            ready = {"pid": os.getpid(), "role": "httpfs", place.scheme: place.header}
-            replace_file(ready_file, json.dumps(ready).encode())
+        serve.write_ready_file(ready_file, "httpfs", **{place.scheme: place.header})
         stop.wait()
     finally:
         server.stop()

@@ -8,18 +8,12 @@ are, as after a crash.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
-import os
-import signal
 import socket
 from pathlib import Path
 from typing import Final
 
-import uvloop
-
-from howdah import errors, exposure, keys
+from howdah import errors, keys, serve
 from howdah.config import Configuration
 from howdah.journalnode import settings
 from howdah.journalnode.election_service import Elections, election_service
@@ -33,7 +27,6 @@ from howdah.kinds import Address
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
 from howdah.storage import disk
-from howdah.storage.atomic import replace_file
 from howdah.this_host import is_this_host
 from howdah.tls.client import ClientTls
 from howdah.users.impersonation import OnThread
@@ -170,35 +163,17 @@ def _listen(host: str, port: int, backlog: int) -> socket.socket:
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(conf, ready_file))
-    except (errors.HowdahError, OSError) as error:
-        log.critical("the journal node cannot start: %s", error)
-        return 1
-    return 0
+    return serve.run_on_loop("journal node", lambda: _serve(conf, ready_file))
 
 
 async def _serve(conf: Configuration, ready_file: Path | None) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = serve.stop_event()
     node = JournalNode(conf)
     try:
         rpc, web = await node.start()
-        warning = exposure.warning("journal node", node.bound)
-        if warning:
-            log.warning("%s", warning)
+        serve.warn_if_exposed("journal node", node.bound)
         log.info("serving journals at %s:%d and %s", *rpc, web.urls)
-        if ready_file is not None:
-            ready = {
-                "pid": os.getpid(),
-                "role": "journalnode",
-                "rpc": "{}:{}".format(*rpc),
-                **web.told(),
-            }
-            replace_file(ready_file, json.dumps(ready).encode())
+        serve.write_ready_file(ready_file, "journalnode", rpc="{}:{}".format(*rpc), **web.told())
         await stop.wait()
     finally:
         node.stop()

@@ -8,17 +8,12 @@ at its interval. SIGTERM and SIGINT end the process.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
-import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-import uvloop
-
-from howdah import daemons, defects, errors, exposure, keys
+from howdah import daemons, defects, errors, keys, serve
 from howdah.config import Configuration
 from howdah.kinds import Address
 from howdah.router.admin import RouterAdmin
@@ -39,7 +34,6 @@ from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
-from howdah.storage.atomic import replace_file
 from howdah.users.current import process_user
 from howdah.users.groups import KnownGroups, groups_from
 from howdah.users.impersonation import OnLoop, read_rules
@@ -299,42 +293,29 @@ def _has_local(table: MountTable) -> bool:
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:
     """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
-    try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(conf, ready_file))
-    except (errors.HowdahError, OSError) as error:
-        log.critical("the router cannot start: %s", error)
-        return 1
-    return 0
+    return serve.run_on_loop("router", lambda: _serve(conf, ready_file))
 
 
 async def _serve(conf: Configuration, ready_file: Path | None) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = serve.stop_event()
     router = Router(conf)
     try:
         rpc, admin, web = await router.start()
-        warning = exposure.warning("router", router.bound)
-        if warning:
-            log.warning("%s", warning)
+        serve.warn_if_exposed("router", router.bound)
         log.info(
             "serving %d mount points of %s at hdfs://%s:%d",
             len(router.core.table.entries),
             ", ".join(router.nameservices.members),
             *rpc,
         )
-        if ready_file is not None:
-            ready = {
-                "pid": os.getpid(),
-                "role": "router",
-                "rpc": "{}:{}".format(*rpc),
-                "admin": "{}:{}".format(*admin) if admin else None,
-                "http": None,
-                **web.told(),
-            }
-            replace_file(ready_file, json.dumps(ready).encode())
+        facts = {"http": None, **web.told()}
+        serve.write_ready_file(
+            ready_file,
+            "router",
+            rpc="{}:{}".format(*rpc),
+            admin="{}:{}".format(*admin) if admin else None,
+            **facts,
+        )
         await stop.wait()
     finally:
         await router.stop()

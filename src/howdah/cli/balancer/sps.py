@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from howdah import errors
+from howdah import errors, serve
 from howdah.cli.servers import begin, check_configuration, server_arguments
 from howdah.processes import AskedToEnd
 
@@ -42,8 +40,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     begin(options)
     stop = AskedToEnd()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    serve.on_signals(stop.set)
     from howdah.balancer.namenode import AnotherOneRuns
 
     try:
@@ -73,7 +70,6 @@ def _serve(
     from howdah.balancer.namenode import BalancedNamenode
     from howdah.balancer.satisfier.running import NAME, Satisfier
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
-    from howdah.storage.atomic import replace_file
 
     with howdah.connect(conf=conf, laid_over=False) as fs:
         if not isinstance(fs, HdfsFileSystem):
@@ -84,8 +80,7 @@ def _serve(
             # A mover and a satisfier would undo what the other one does.
             with namenode.alone(ID_PATH, NAME):
                 log.info("the storage policy satisfier of %s works from now on", fs.uri)
-                if ready_file is not None:
-                    replace_file(ready_file, json.dumps({"pid": os.getpid()}).encode())
+                serve.write_ready_file(ready_file, "sps")
                 satisfier.run(stop)
             log.info("the storage policy satisfier of %s ends", fs.uri)
         finally:

@@ -14,7 +14,6 @@ serve must not say that it lives.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import signal
@@ -26,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, exposure, keys
+from howdah import errors, keys, serve
 from howdah.config import Configuration
 from howdah.datanode.channel import dialing
 from howdah.datanode.channel.gauges import Gauges
@@ -88,7 +87,6 @@ from howdah.datanode.volumes.volumes import VolumeSet
 from howdah.figures.times import Rates
 from howdah.kinds import Address, Key
 from howdah.nameservices import datanode_nameservices, lifeline_addresses
-from howdah.storage.atomic import replace_file
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.users.impersonation import OnThread
 from howdah.web.other_process import OtherProcess
@@ -165,9 +163,7 @@ class Keeper:
         ipc_listener = self._listen(keys.DFS_DATANODE_IPC_ADDRESS)
         self._data_address = data_listener.getsockname()
         bound = [listener.getsockname()[:2] for listener in (data_listener, ipc_listener)]
-        stranger_warning = exposure.warning("datanode", bound)
-        if stranger_warning:
-            log.warning("%s", stranger_warning)
+        serve.warn_if_exposed("datanode", bound)
         local_listener = self._listen_locally()
         self._ipc_address = ipc_listener.getsockname()
         self._uuid = directories.uuid
@@ -325,7 +321,7 @@ class Keeper:
             os._exit(1)
 
     def _handle_signals(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in serve.SIGNALS:
             signal.signal(
                 number, lambda received, _: self.stop(f"got {signal.Signals(received).name}", 0)
             )
@@ -356,17 +352,14 @@ class Keeper:
         return f"{self._conf.get(keys.DFS_DATANODE_HOSTNAME) or host}:{port}"
 
     def _write_ready(self) -> None:
-        if self._ready_file is None:
-            return
-        told = {
-            "pid": os.getpid(),
-            "role": "datanode",
-            "data": "{}:{}".format(*self._data_address[:2]),
-            "ipc": "{}:{}".format(*self._ipc_address[:2]),
+        serve.write_ready_file(
+            self._ready_file,
+            "datanode",
+            data="{}:{}".format(*self._data_address[:2]),
+            ipc="{}:{}".format(*self._ipc_address[:2]),
             **self._web.told(),
-            "uuid": self._uuid,
-        }
-        replace_file(self._ready_file, json.dumps(told).encode() + b"\n")
+            uuid=self._uuid,
+        )
 
     def _known(self) -> Known:
         """For monitoring."""

@@ -18,10 +18,7 @@ does not go on where the merge ended: then its past may be another one by now.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -29,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, exposure, keys
+from howdah import errors, keys, serve
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.directories import CheckpointDirectories
@@ -41,7 +38,6 @@ from howdah.namenode.nameservice.place import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
 from howdah.processes import AskedToEnd
-from howdah.storage.atomic import replace_file
 from howdah.storage.edits.segments import Segment, read_segment
 from howdah.storage.image.files import (
     WrittenImage,
@@ -311,9 +307,7 @@ class SecondaryServer:
         Raises InvalidConfiguration, OSError where its web port cannot be had.
         """
         self.web = self._listen()
-        if ready_file is not None:
-            ready = {"pid": os.getpid(), "role": watch.ROLE, **self.web.told()}
-            replace_file(ready_file, json.dumps(ready).encode())
+        serve.write_ready_file(ready_file, watch.ROLE, **self.web.told())
         last_s = -float("inf")
         retries = self._conf.get(keys.DFS_NAMENODE_CHECKPOINT_MAX_RETRIES)
         while not self._stop.wait(self._settings.check_period_s):
@@ -364,9 +358,7 @@ class SecondaryServer:
 
     def _listen(self) -> WebPorts:
         web = listen(self._http, self._conf, _WEB_KEYS)
-        warning = exposure.warning("secondary namenode", self._http.bound)
-        if warning:
-            log.warning("%s", warning)
+        serve.warn_if_exposed("secondary namenode", self._http.bound)
         log.info("pages of the secondary namenode are at %s", web.urls)
         return web
 
@@ -417,8 +409,7 @@ def run(conf: Configuration, ready_file: Path | None = None, *, format: bool = F
     except (errors.HowdahError, OSError) as error:
         log.critical("the secondary namenode cannot start: %s", error)
         return 1
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
+    serve.on_signals(server.stop)
     try:
         return server.serve(ready_file)
     except (errors.HowdahError, OSError) as error:

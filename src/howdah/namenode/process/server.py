@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import logging
-import os
 import random
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +23,7 @@ from pathlib import Path
 
 import uvloop
 
-from howdah import daemons, errors, exposure, keys
+from howdah import daemons, errors, keys, serve
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.audit.configured import audit_log
 from howdah.namenode.audit.lines import Shown
@@ -104,7 +101,6 @@ from howdah.namenode.writing.scrubbing import LazyPersistScrubber
 from howdah.processes import this_process
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
-from howdah.storage.atomic import replace_file
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME, StorageDirectory
 from howdah.storage.retention import Retention
@@ -391,7 +387,7 @@ class Namenode:
     async def serve(self, ready_file: Path | None) -> int:
         """Run until told to stop; the exit code."""
         loop = self._loop
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in serve.SIGNALS:
             loop.add_signal_handler(number, self._stop.set)
         loop.set_exception_handler(daemons.note_defect)
         if self._audit is not None:
@@ -614,14 +610,7 @@ class Namenode:
         self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
         web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
-        if ready_file is not None:
-            ready = {
-                "pid": os.getpid(),
-                "role": "namenode",
-                "rpc": f"{host}:{port}",
-                **web.told(),
-            }
-            replace_file(ready_file, json.dumps(ready).encode())
+        serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.told())
 
 
 def active_parts(
@@ -676,16 +665,14 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
         log.critical("the namenode cannot start: %s", error)
         return 1
 
-    async def serve() -> int:
+    async def run_namenode() -> int:
         parts = conf, loaded, stranger_warning, Peers(place.others), starting
         return await Namenode(*parts).serve(ready_file)
 
     gc.freeze()
     gc.set_threshold(*YOUNG_ONLY)
     gc.enable()
-    stranger_warning = exposure.warning("namenode", addresses)
-    if stranger_warning:
-        log.warning("%s", stranger_warning)
+    stranger_warning = serve.warn_if_exposed("namenode", addresses)
     log.info(
         "loaded %d files and directories and %d blocks up to transaction %d",
         len(loaded.namespace.inodes),
@@ -694,7 +681,7 @@ def run(conf: Configuration, ready_file: Path | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(serve())
+            return runner.run(run_namenode())
     except (errors.HowdahError, OSError) as error:
         log.critical("the namenode cannot go on: %s", error)
         return 1
