@@ -1,6 +1,7 @@
-"""Sizes, shares and times as Hadoop's administration tools print them (pure).
+"""Sizes, shares and times in words (pure).
 
-Scripts parse these, so they are Java's to the character.
+Scripts parse what Hadoop's tools print, so it is Java's to the character; only `iec_size` is for
+people alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 _PREFIXES: Final = "KMGTPE"
+_IEC_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def byte_text(count_bytes: int) -> str:
@@ -19,23 +21,49 @@ def byte_text(count_bytes: int) -> str:
     >>> byte_text(0), byte_text(1 << 20), byte_text(1536), byte_text(-2048)
     ('0 B', '1 MB', '1.50 KB', '-2 KB')
     """
+    return f"{_prefixed(count_bytes, Decimal('0.01'))}B"
+
+
+def human_size(count_bytes: int) -> str:
+    """A size as `-h` of FsShell has it: a binary prefix, one decimal unless it is a round one.
+
+    >>> human_size(1536), human_size(1 << 20), human_size(-2048), human_size(568)
+    ('1.5 K', '1 M', '-2 K', '568')
+    """
+    return _prefixed(count_bytes, Decimal("0.1")).rstrip()
+
+
+def _prefixed(count_bytes: int, decimals: Decimal) -> str:
+    """The number, a blank and a prefix, rounded half up unless it is a round one."""
     sign = "-" if count_bytes < 0 else ""
     size = abs(count_bytes)
     if size < 1024:
-        return f"{sign}{size} B"
+        return f"{sign}{size} "
     power = min((size.bit_length() - 1) // 10, len(_PREFIXES))
     if size % (1 << 10 * power) == 0:
-        return f"{sign}{size >> 10 * power} {_PREFIXES[power - 1]}B"
-    text = _scaled(size, power)
-    if text.startswith("1024") and power < len(_PREFIXES):
+        return f"{sign}{size >> 10 * power} {_PREFIXES[power - 1]}"
+    value = _rounded(size, power, decimals)
+    if value >= 1024 and power < len(_PREFIXES):
         power += 1
-        text = _scaled(size, power)
-    return f"{sign}{text} {_PREFIXES[power - 1]}B"
+        value = _rounded(size, power, decimals)
+    return f"{sign}{value} {_PREFIXES[power - 1]}"
 
 
-def _scaled(size: int, power: int) -> str:
-    value = Decimal(size) / Decimal(1 << 10 * power)
-    return str(value.quantize(Decimal("0.01"), rounding=ROUND_HALF_UP))
+def _rounded(size: int, power: int, decimals: Decimal) -> Decimal:
+    return (Decimal(size) / (1 << 10 * power)).quantize(decimals, rounding=ROUND_HALF_UP)
+
+
+def iec_size(count_bytes: float) -> str:
+    """A size as pages and progress lines have it.
+
+    >>> iec_size(512), iec_size(1536), iec_size(1 << 60)
+    ('512 B', '1.5 KiB', '1024.0 PiB')
+    """
+    value, unit = float(count_bytes), 0
+    while abs(value) >= 1024 and unit < len(_IEC_UNITS) - 1:
+        value /= 1024
+        unit += 1
+    return f"{value:.1f} {_IEC_UNITS[unit]}" if unit else f"{value:.0f} B"
 
 
 def sized(count_bytes: int) -> str:

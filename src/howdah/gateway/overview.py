@@ -16,6 +16,7 @@ from howdah.web.pages import words
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import Link, facts, live, refresh_hint, section, table
 from howdah.web.webhdfs.parameters import PREFIX
+from howdah.wording import iec_size
 
 ROLE: Final = "gateway"
 SERVICE: Final = "HttpFSServer"
@@ -118,8 +119,8 @@ def overview(found: GatewayFacts) -> list[Child]:
                     ("At", PREFIX),
                     ("Access", found.mode),
                     ("Users with a client now", f"{found.clients:,}"),
-                    ("Read for callers", words.size(found.read_bytes)),
-                    ("Written for callers", words.size(found.written_bytes)),
+                    ("Read for callers", iec_size(found.read_bytes)),
+                    ("Written for callers", iec_size(found.written_bytes)),
                     ("Running since", words.moment(found.started_ms)),
                 ]
             ),

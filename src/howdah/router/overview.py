@@ -13,6 +13,7 @@ from howdah.router.table.quotas import Usage
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import Link, badge, bar, fill_level, live, refresh_hint, section, table
+from howdah.wording import iec_size
 
 LINKS: Final = (Link("/", "Overview"), Link("/cluster", "Cluster"))
 MOST_ENTRIES: Final = 500
@@ -165,7 +166,7 @@ def _mount(entry: MountEntry, usage: Usage | None) -> list[Child]:
     names = f"{used.names:,} of {quota.names:,}" if quota.names >= 0 else "—"
     space = "—"
     if quota.space_bytes >= 0:
-        space = f"{words.size(used.space_bytes)} of {words.size(quota.space_bytes)}"
+        space = f"{iec_size(used.space_bytes)} of {iec_size(quota.space_bytes)}"
     return [
         [entry.source, [" ", badge("idle", "read only")] if entry.read_only else None],
         tag("ul", [tag("li", f"{each.nameservice} {each.path}") for each in entry.destinations]),

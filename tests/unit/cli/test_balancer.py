@@ -19,7 +19,7 @@ from howdah.balancer.utilization import Policy
 from howdah.cli import balancer
 from howdah.cli.balancer import mover
 from howdah.cli.balancer.namespaces import paths_by_uri, uris
-from howdah.cli.balancer.output import HEAD, Output, byte_text, moment, time_text
+from howdah.cli.balancer.output import HEAD, Output, moment, time_text
 from howdah.cli.balancer.words import Wanted, WrongWords, parse_words
 from howdah.cli.main import main
 from howdah.config import Configuration
@@ -148,22 +148,6 @@ def test_a_service_goes_on_until_it_has_failed_too_often(
     assert balancer.main(["-asService"], conf) == 252
     assert pauses == [7.0] * 4
     assert "will wait for 7.0 seconds for next round" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1 KB"),
-        (80 << 20, "80 MB"),
-        (1536 << 10, "1.50 MB"),
-        ((1 << 30) - 1, "1.00 GB"),
-        (10 << 30, "10 GB"),
-    ],
-)
-def test_bytes_are_written_as_hadoop_does(count: int, text: str) -> None:
-    assert byte_text(count) == text
 
 
 def test_spans_and_moments_are_written_as_hadoop_does() -> None:

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from howdah import errors
 from howdah.balancer.rounds import Status
 from howdah.cli.balancer.namespaces import paths_by_uri
-from howdah.cli.balancer.output import Output, byte_text
+from howdah.cli.balancer.output import Output
 from howdah.cli.balancer.words import WrongWords
+from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.balancer.mover import Mover

@@ -7,37 +7,18 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from howdah.balancer.rounds import Result, Status
 from howdah.balancer.running import Progress
+from howdah.wording import byte_text
 
 HEAD: Final = (
     "Time Stamp               Iteration#  Bytes Already Moved  Bytes Left To Move  "
     "Bytes Being Moved  NameNode"
 )
-_PREFIXES: Final = "KMGTPE"
 _MONTHS: Final = "Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec"
 _PROGRESS_S: Final = 0.5
-
-
-def byte_text(count: int) -> str:
-    """As Hadoop's StringUtils.byteDesc.
-
-    >>> byte_text(0), byte_text(1 << 20), byte_text(1536 * 1024)
-    ('0 B', '1 MB', '1.50 MB')
-    """
-    if count < 1024:
-        return f"{count} B"
-    power = min((count.bit_length() - 1) // 10, len(_PREFIXES))
-    unit = 1 << 10 * power
-    if count % unit == 0:
-        return f"{count // unit} {_PREFIXES[power - 1]}B"
-    value = (Decimal(count) / unit).quantize(Decimal("0.01"), rounding=ROUND_HALF_UP)
-    if value >= 1024 and power < len(_PREFIXES):
-        return f"{value / 1024:.2f} {_PREFIXES[power]}B"
-    return f"{value} {_PREFIXES[power - 1]}B"
 
 
 def time_text(span_ms: float) -> str:

@@ -10,8 +10,7 @@ from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.errors import IllegalArgument, PathNotFound
 from howdah.fs import glob
 from howdah.fs.named import named
-
-_PREFIXES: Final = "kmgtpe"
+from howdah.kinds import parse_size
 
 
 def _set_quota(words: list[str], cluster: Cluster) -> None:
@@ -72,11 +71,10 @@ def size(text: str) -> int:
 
     Raises IllegalArgument.
     """
-    power = _PREFIXES.find(text[-1:].lower()) + 1 if text else 0
-    digits = text[:-1] if power else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise IllegalArgument(f'"{text}" is not a valid value for a quota.')
-    return int(digits) << (10 * power)
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise IllegalArgument(f'"{text}" is not a valid value for a quota.') from error
 
 
 COMMANDS: Final = {

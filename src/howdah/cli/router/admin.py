@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.kinds import parse_address, parse_decimal, parse_size
+from howdah.wording import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -377,8 +378,6 @@ def _mode_text(mode: int) -> str:
 
 
 def _quota_text(entry: MountEntry, usage: Usage) -> str:
-    from howdah.cli.balancer.output import byte_text
-
     quota = entry.quota
     names, used_names, space, used_space = "-", "-", "-", "-"
     if quota.names != -1:

@@ -22,6 +22,7 @@ from howdah.web.monitoring.health import Check, Report
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import badge, bar, live, refresh_hint, section, table
+from howdah.wording import iec_size
 
 PATH: Final = "/startupProgress"
 
@@ -293,7 +294,7 @@ def _row(each: PhaseSeen) -> list[Child]:
     level = {"PENDING": "idle", "RUNNING": "warn", "COMPLETE": "ok"}[each.status]
     percent = 100 * each.share
     counted = f"{each.count:,} of {each.total:,}" if each.total else f"{each.count:,}"
-    size = "" if each.size_bytes is None else f" ({words.size(each.size_bytes)})"
+    size = "" if each.size_bytes is None else f" ({iec_size(each.size_bytes)})"
     return [
         _DESCRIBED[each.phase],
         badge(level, each.status.lower()),

@@ -23,26 +23,13 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.spark.common.filesystems import for_each
 from howdah.spark.common.gauge import LINE_BYTES, Amount, last_of
+from howdah.wording import iec_size
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"
 SCRATCH_PREFIX: Final = ".howdah-progress."
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _COLUMNS: Final = 80
 """Width of a terminal that does not report its own."""
-
-
-def size(count: float) -> str:
-    """`1.5 GiB`.
-
-    >>> size(1536)
-    '1.5 KiB'
-    """
-    unit = 0
-    while count >= 1024 and unit < len(_UNITS) - 1:
-        count /= 1024
-        unit += 1
-    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
 
 
 def clock(seconds: float) -> str:
@@ -72,7 +59,7 @@ def of_bytes(done: int, total: int, seconds: float) -> str:
     '512 B/1.0 KiB, 256 B/s, 0:02 left'
     """
     rate = done / seconds if seconds > 0 else 0.0
-    text = f"{size(done)}/{size(total)}, {size(rate)}/s"
+    text = f"{iec_size(done)}/{iec_size(total)}, {iec_size(rate)}/s"
     if rate > 0:
         text += f", {clock(max(total - done, 0) / rate)} left"
     return text

@@ -35,7 +35,6 @@ from howdah.spark.common.progress import (
     of_bytes,
     progress_directory,
     reported,
-    size,
 )
 from howdah.spark.common.reported import (
     FAILURE_COLUMNS,
@@ -65,6 +64,7 @@ from howdah.spark.verification.tasks import (
     LookUp,
     ReadReplicas,
 )
+from howdah.wording import iec_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -258,12 +258,12 @@ def _work_of(files: DataFrame) -> _Work:
 
 def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[float], str]:
     if not progress:
-        return f"reading {size(work.space)}"
+        return f"reading {iec_size(work.space)}"
 
     def tell(seconds: float) -> str:
         done = reported(fs, progress)
         if not done.files:
-            return f"reading {size(work.space)}, {clock(seconds)}"
+            return f"reading {iec_size(work.space)}, {clock(seconds)}"
         return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
 
     return tell

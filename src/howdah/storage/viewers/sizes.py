@@ -16,6 +16,7 @@ from howdah import errors
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.image.columns import BATCH, FileSizes, file_sizes
 from howdah.storage.image.fsimage import ImageReader
+from howdah.wording import byte_text
 
 _Node = pb.INodeSection.INode
 
@@ -96,22 +97,3 @@ def _size(inode: pb.INodeSection.INode) -> FileSizes:
     file = inode.file
     size = sum([block.numBytes for block in file.blocks])
     return FileSizes(1, 0, len(file.blocks), [size], [file.replication])
-
-
-_UNITS: Final = "KMGTPE"
-
-
-def byte_text(count_bytes: int) -> str:
-    """`1.17 KB`: two places, halves rounded up as Java does."""
-    if count_bytes < 1024:
-        return f"{count_bytes} B"
-    power = min((count_bytes.bit_length() - 1) // 10, len(_UNITS))
-    unit = 1 << 10 * power
-    if count_bytes % unit == 0:
-        return f"{count_bytes // unit} {_UNITS[power - 1]}B"
-    hundredths = (count_bytes * 200 // unit + 1) // 2
-    if hundredths >= 102400 and power < len(_UNITS):
-        power += 1
-        unit <<= 10
-        hundredths = (count_bytes * 200 // unit + 1) // 2
-    return f"{hundredths // 100}.{hundredths % 100:02d} {_UNITS[power - 1]}B"

@@ -19,6 +19,7 @@ from howdah.web.pages.layout import (
     section,
     table,
 )
+from howdah.wording import iec_size
 
 LINKS: Final = (Link("/", "Overview"),)
 
@@ -141,9 +142,9 @@ def _volumes(volumes: Sequence[VolumeFacts]) -> Html:
             volume.storage_type,
             [state, f" {volume.failure}" if volume.failure else None],
             bar(full, fill_level(full), f"{full:.0f} %") if volume.capacity_bytes else "",
-            words.size(volume.used_bytes),
-            words.size(volume.remaining_bytes),
-            words.size(volume.reserved_bytes),
+            iec_size(volume.used_bytes),
+            iec_size(volume.remaining_bytes),
+            iec_size(volume.reserved_bytes),
         ]
 
     return section(
@@ -205,7 +206,7 @@ def _scanner(scans: Sequence[ScanFacts] | None) -> Html:
                     f"{each.blocks:,}",
                     badge("bad", f"{each.errors:,}") if each.errors else "0",
                     f"{each.rounds:,}",
-                    words.size(each.bytes_in_last_hour),
+                    iec_size(each.bytes_in_last_hour),
                 )
                 for each in scans
             ],
@@ -217,8 +218,8 @@ def _scanner(scans: Sequence[ScanFacts] | None) -> Html:
 
 def _memory(found: DatanodeFacts) -> Html:
     rows: list[tuple[str, Child]] = [
-        ("May be locked", words.size(found.lockable_bytes) if found.lockable_bytes else "nothing"),
-        ("Is locked", words.size(found.locked_bytes)),
+        ("May be locked", iec_size(found.lockable_bytes) if found.lockable_bytes else "nothing"),
+        ("Is locked", iec_size(found.locked_bytes)),
         ("Cached blocks", f"{found.cached_blocks:,}"),
     ]
     return section("memory", "Cache", facts(rows))

@@ -22,6 +22,7 @@ from howdah.web.pages.layout import (
 from howdah.web.pages.progress import Estimate
 from howdah.web.pages.verdict import Verdict, judge
 from howdah.web.status import NamenodeStatus
+from howdah.wording import iec_size
 
 LINKS: Final = (
     Link("/", "Overview"),
@@ -217,11 +218,11 @@ def _room(status: NamenodeStatus) -> Html:
         facts(
             [
                 ("Full", bar(taken, fill_level(taken), f"{taken:.0f} %") if capacity else "—"),
-                ("Capacity", words.size(capacity)),
-                ("Used by blocks", words.size(used)),
-                ("Used by others", words.size(used_by_others)),
-                ("Left", words.size(left)),
-                ("Kept back", words.size(max(0, capacity - used - used_by_others - left))),
+                ("Capacity", iec_size(capacity)),
+                ("Used by blocks", iec_size(used)),
+                ("Used by others", iec_size(used_by_others)),
+                ("Left", iec_size(left)),
+                ("Kept back", iec_size(max(0, capacity - used - used_by_others - left))),
                 ("Volumes failed", f"{sum(node.failed_volumes for node in nodes):,}"),
             ]
         ),

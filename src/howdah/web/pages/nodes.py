@@ -12,6 +12,7 @@ from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 from howdah.web.pages.progress import Estimate
 from howdah.web.status import NodeStatus
+from howdah.wording import iec_size
 
 PATH: Final = "/nodes"
 ROWS: Final = 100
@@ -170,8 +171,8 @@ def _row(node: NodeStatus, leaving: Estimate | None, is_secure: bool) -> list[Ch
         state,
         f"{words.span(node.last_heartbeat_s)} ago",
         bar(level, fill_level(level), f"{level:.0f} %") if node.capacity_bytes else "",
-        words.size(node.capacity_bytes),
-        words.size(node.pool_used_bytes),
+        iec_size(node.capacity_bytes),
+        iec_size(node.pool_used_bytes),
         f"{node.blocks:,}",
         volumes,
         node.version,

@@ -16,6 +16,7 @@ from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 from howdah.web.pages.nodes import full
 from howdah.web.status import NodeStatus
+from howdah.wording import iec_size
 
 PATH: Final = "/racks"
 _PICTURED_RACKS: Final = 60
@@ -103,7 +104,7 @@ def _row(rack: Rack) -> list[Child]:
         f"{len(rack.nodes):,}",
         badge("bad", str(dead)) if dead else "0",
         bar(rack.full, fill_level(rack.full), f"{rack.full:.0f} %"),
-        words.size(rack.capacity_bytes),
+        iec_size(rack.capacity_bytes),
     ]
 
 

@@ -5,16 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 
-def size(count_bytes: float) -> str:
-    """`1.5 GiB`."""
-    value = float(count_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} PiB"
-
-
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 block`, `1,200 blocks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

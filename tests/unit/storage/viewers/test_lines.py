@@ -29,7 +29,7 @@ from howdah.storage.viewers.lines import (
     listing,
 )
 from howdah.storage.viewers.reverse import image_from_xml
-from howdah.storage.viewers.sizes import byte_text, distribution
+from howdah.storage.viewers.sizes import distribution
 from howdah.storage.viewers.web import PREFIX, ImageTree, answer
 from howdah.storage.viewers.xml import as_xml
 
@@ -427,22 +427,6 @@ def test_files_are_counted_by_size() -> None:
 def test_too_many_steps_are_refused() -> None:
     with pytest.raises(errors.IllegalArgument, match="should be less than 134217729"):
         list(distribution(golden("fsimage_rich"), 1 << 40, 1, for_people=False))
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1 KB"),
-        (1152, "1.13 KB"),
-        (1 << 20, "1 MB"),
-        ((1 << 20) - 1, "1.00 MB"),
-        (5 << 59, "2.50 EB"),
-    ],
-)
-def test_sizes_are_written_as_java_does(count: int, shown: str) -> None:
-    assert byte_text(count) == shown
 
 
 # -- over the web --------------------------------------------------------------------

@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from howdah.cli.dfs.shell.text import human_size
+from howdah.wording import human_size
 
 QUIET_S = 1.0
 INTERVAL_S = 0.2

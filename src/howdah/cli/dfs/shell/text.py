@@ -12,31 +12,12 @@ from datetime import UTC, datetime, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
-_PREFIXES = "KMGTPE"
+from howdah.wording import human_size
+
 _CYCLE_S = 146_097 * 86_400
 """400 years of the Gregorian calendar."""
 _FIRST_S, _END_S = -62_135_510_400, 253_402_214_400
 """A day within the years 1 to 9999, so that any zone's time has such a year, too."""
-
-
-def human_size(size: int) -> str:
-    """`64 M`, `24.6 K`, `568`: binary prefixes, one decimal unless the number is round.
-
-    >>> human_size(1536), human_size(1 << 20), human_size(-2048)
-    ('1.5 K', '1 M', '-2 K')
-    """
-    if -1024 < size < 1024:
-        return str(size)
-    magnitude = abs(size)
-    power = min((magnitude.bit_length() - 1) // 10, len(_PREFIXES))
-    unit = 1 << (10 * power)
-    if magnitude % unit == 0:
-        return f"{size // unit} {_PREFIXES[power - 1]}"
-    value = Decimal(size) / Decimal(unit)
-    rounded = value.quantize(Decimal("0.1"), rounding=ROUND_HALF_UP)
-    if abs(rounded) >= 1024 and power < len(_PREFIXES):
-        return f"{rounded / 1024:.1f} {_PREFIXES[power]}"
-    return f"{rounded} {_PREFIXES[power - 1]}"
 
 
 def size_text(size: int, human: bool) -> str:
