@@ -22,6 +22,7 @@ from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.client.namenodes.calls import NamenodeCalls, PreparesCalls
+from howdah.client_methods import METHODS
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -47,14 +48,13 @@ def _fsync(
     return request
 
 
-def _paths_of(request: Message) -> tuple[str | None, str | None]:
+def _paths_of(method: str, request: Message) -> tuple[str | None, str | None]:
     """The path that a request is about, and where it is to lead."""
-    for field in ("src", "path", "trg", "snapshotRoot"):
-        path = getattr(request, field, None)
-        if isinstance(path, str):
-            other = getattr(request, "dst", None)
-            return path, other if isinstance(other, str) else None
-    return None, None
+    row = METHODS.get(method)
+    path = getattr(request, row.path) if row is not None and row.path else None
+    if not isinstance(path, str):
+        return None, None
+    return path, getattr(request, "dst", None)
 
 
 class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
@@ -81,7 +81,7 @@ class NamenodeProxy(AttributeMethods, SnapshotMethods, CachingMethods):
         try:
             return self._calls.call(method, request, response_type)
         except errors.HowdahError as error:
-            error.about(*_paths_of(request))
+            error.about(*_paths_of(method, request))
             raise
 
     # --- namespace ----------------------------------------------------------------

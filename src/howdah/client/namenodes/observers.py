@@ -2,7 +2,7 @@
 
 An observer follows the log as a standby does, and answers reads. Rules:
 
-1. A call that only reads (`howdah.read_only_calls`) goes to the observer that answered the
+1. A call that only reads (`howdah.client_methods`) goes to the observer that answered the
    last one. All other calls, and reads while there is no observer, go to the active namenode.
 2. Every call carries the last transaction that this client has seen, every answer brings the
    last one that it shows. An observer makes a read wait until it has caught up with that: a
@@ -32,9 +32,9 @@ from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import FAILOVER_ERRORS
 from howdah.client.namenodes.impatience import state_of
 from howdah.client.namenodes.syncing import Syncing
+from howdah.client_methods import OBSERVER_METHODS
 from howdah.kinds import Address
 from howdah.proto import ha_pb2
-from howdah.read_only_calls import OBSERVER_CALLS
 from howdah.rpc.client import AnswerType
 
 M = TypeVar("M")
@@ -76,7 +76,7 @@ class ObserverReads:
     def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Raises what an observer or the active namenode answers; `NoActiveNamenode`."""
         call_id = self._connections.identity.next_call_id()
-        if method in OBSERVER_CALLS and not self._is_without_observers():
+        if method in OBSERVER_METHODS and not self._is_without_observers():
             self._syncing.before_a_read()
             answer = self._read(method, request, response_type, call_id)
             if answer is not None:

@@ -16,8 +16,8 @@ from google.protobuf.message import Message
 
 from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.client.namenodes.syncing import Syncing
+from howdah.client_methods import OBSERVER_METHODS
 from howdah.kinds import Address
-from howdah.read_only_calls import OBSERVER_CALLS
 from howdah.rpc.client import AnswerType
 
 M = TypeVar("M")
@@ -40,7 +40,7 @@ class RouterReads:
 
     def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Raises what a router answers; `NoActiveNamenode`."""
-        if method in OBSERVER_CALLS:
+        if method in OBSERVER_METHODS:
             self._syncing.before_a_read()
         return self._routers.call(method, request, response_type)
 

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import Message
 
+from howdah.client_methods import METHODS, Method, Trait
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.wording import date_text, duration_text
 
@@ -56,19 +57,17 @@ class Rule:
     cmd: str = ""
 
 
-def _plain(cmd: str) -> Rule:
-    subject = Subject(cmd)
-    return Rule(lambda request, answer: subject, cmd=cmd)
+def _from_table(row: Method) -> Rule:
+    if not row.path:
+        subject = Subject(row.audit)
+        return Rule(lambda request, answer: subject, cmd=row.audit)
 
-
-def _path(cmd: str, field: str = "src", *, shows: bool = False) -> Rule:
     def path(request: Any) -> str:
-        found: str = getattr(request, field)
+        found: str = getattr(request, row.path)
         return found
 
-    return Rule(
-        lambda request, answer: Subject(cmd, path(request)), path if shows else None, cmd=cmd
-    )
+    shown = path if Trait.SHOWS_OWNER in row.traits else None
+    return Rule(lambda request, answer: Subject(row.audit, path(request)), shown, cmd=row.audit)
 
 
 def _list(texts: Any) -> str:
@@ -176,18 +175,9 @@ def _add_directive(request: Any, answer: Any) -> Subject:
     return Subject("addCacheDirective", _directive(request.info, directive_id))
 
 
-RULES: Final[Mapping[str, Rule]] = {
+_BY_REQUEST: Final[Mapping[str, Rule]] = {
     # Names and attributes.
-    "getFileInfo": _path("getfileinfo"),
-    "getFileLinkInfo": _path("getfileinfo"),
-    "getLocatedFileInfo": _path("open"),
-    "getLinkTarget": _path("getfileinfo", "path"),
-    "getListing": _path("listStatus"),
     "getBatchedListing": Rule(lambda r, _: Subject("listStatus", _list(r.paths))),
-    "getContentSummary": _path("contentSummary", "path"),
-    "getQuotaUsage": _path("quotaUsage", "path"),
-    "checkAccess": _path("checkAccess", "path"),
-    "mkdirs": _path("mkdirs", shows=True),
     "rename": Rule(
         lambda r, _: Subject("rename", r.src, r.dst),
         lambda r: str(r.dst),
@@ -198,41 +188,16 @@ RULES: Final[Mapping[str, Rule]] = {
     "createSymlink": Rule(
         lambda r, _: Subject("createSymlink", r.link, r.target), lambda r: str(r.link)
     ),
-    "setPermission": _path("setPermission", shows=True),
-    "setOwner": _path("setOwner", shows=True),
-    "setTimes": _path("setTimes", shows=True),
     "setReplication": Rule(
         lambda r, _: Subject("setReplication", r.src), None, lambda a: True if a.result else None
     ),
     "setQuota": Rule(_quota),
-    "getAclStatus": _path("getAclStatus"),
-    "modifyAclEntries": _path("modifyAclEntries", shows=True),
-    "removeAclEntries": _path("removeAclEntries", shows=True),
-    "removeDefaultAcl": _path("removeDefaultAcl", shows=True),
-    "removeAcl": _path("removeAcl", shows=True),
-    "setAcl": _path("setAcl", shows=True),
-    "getXAttrs": _path("getXAttrs"),
-    "listXAttrs": _path("listXAttrs"),
-    "setXAttr": _path("setXAttr", shows=True),
-    "removeXAttr": _path("removeXAttr", shows=True),
-    "setStoragePolicy": _path("setStoragePolicy", shows=True),
-    "unsetStoragePolicy": _path("unsetStoragePolicy", shows=True),
-    "satisfyStoragePolicy": _path("satisfyStoragePolicy", shows=True),
     # Files.
-    "getBlockLocations": _path("open"),
-    "isFileClosed": _path("isFileClosed"),
-    "create": _path("create", shows=True),
-    "append": _path("append"),
-    "truncate": _path("truncate", shows=True),
+    "listOpenFiles": Rule(lambda r, _: Subject("listOpenFiles"), cmd="listOpenFiles"),
     "concat": Rule(lambda r, _: Subject("concat", _list(r.srcs), r.trg), lambda r: str(r.trg)),
-    "listOpenFiles": _plain("listOpenFiles"),
     # Snapshots.
-    "getSnapshottableDirListing": _plain("listSnapshottableDirectory"),
-    "getSnapshotListing": _path("ListSnapshot", "snapshotRoot"),
     "getSnapshotDiffReport": Rule(_snapshot_diff),
     "getSnapshotDiffReportListing": Rule(_snapshot_diff),
-    "allowSnapshot": _path("allowSnapshot", "snapshotRoot"),
-    "disallowSnapshot": _path("disallowSnapshot", "snapshotRoot"),
     "createSnapshot": Rule(_create_snapshot, keeps_answer=True),
     "renameSnapshot": Rule(_rename_snapshot),
     "deleteSnapshot": Rule(_delete_snapshot),
@@ -242,31 +207,22 @@ RULES: Final[Mapping[str, Rule]] = {
         lambda r, _: Subject("modifyCachePool", f"{{poolName: {r.info.poolName}}}", _pool(r))
     ),
     "removeCachePool": Rule(lambda r, _: Subject("removeCachePool", f"{{poolName: {r.poolName}}}")),
-    "listCachePools": _plain("listCachePools"),
     "addCacheDirective": Rule(_add_directive, keeps_answer=True),
     "modifyCacheDirective": Rule(
         lambda r, _: Subject("modifyCacheDirective", f"{{id: {r.info.id}}}", _directive(r.info))
     ),
     "removeCacheDirective": Rule(lambda r, _: Subject("removeCacheDirective", f"{{id: {r.id}}}")),
     "listCacheDirectives": Rule(lambda r, _: Subject("listCacheDirectives", _directive(r.filter))),
-    # Of features that are absent: what is asked of them is answered.
-    "getErasureCodingPolicies": _plain("getErasureCodingPolicies"),
-    "getErasureCodingCodecs": _plain("getErasureCodingCodecs"),
-    "getErasureCodingPolicy": _path("getErasureCodingPolicy"),
-    "getEZForPath": _path("getEZForPath", shows=True),
     # The cluster and this namenode.
-    "metaSave": _plain("metaSave"),
-    "getDatanodeReport": _plain("datanodeReport"),
-    "getDatanodeStorageReport": _plain("getDatanodeStorageReport"),
-    "getSlowDatanodeReport": _plain("slowDataNodesReport"),
-    "saveNamespace": _plain("saveNamespace"),
-    "rollEdits": _plain("rollEditLog"),
     "restoreFailedStorage": Rule(_restore),
-    "refreshNodes": _plain("refreshNodes"),
-    "finalizeUpgrade": _plain("finalizeUpgrade"),
-    "setBalancerBandwidth": _plain("setBalancerBandwidth"),
     "setSafeMode": Rule(_safe_mode),
     "rollingUpgrade": Rule(_rolling_upgrade),
+}
+"""Of methods whose line is more, or less, than a command and a path."""
+
+RULES: Final[Mapping[str, Rule]] = {
+    **{m: _from_table(row) for m, row in METHODS.items() if row.audit},
+    **_BY_REQUEST,
 }
 """By the method of ClientProtocol."""
 

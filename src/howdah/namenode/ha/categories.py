@@ -1,8 +1,9 @@
 """The operation category of every call that a namenode serves (pure).
 
 As Hadoop's NameNodeRpcServer and FSNamesystem have them in `checkOperation` (3.5.0, row by
-row). The gate before the dispatch runs on this table: a call that is not in it is not served.
-A test holds it against the protocols.
+row); those of ClientProtocol are in its table (`howdah.client_methods`). The gate before the
+dispatch runs on this table: a call that is not in it is not served. A test holds it against the
+protocols.
 
 Two calls have the category that their request asks for: safe mode (only on demand is it
 checked at all) and rolling upgrades. `getBlocks` has the one that the configuration asks for:
@@ -16,7 +17,8 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah.namenode.ha.states import Category, HAContext
+from howdah.client_methods import METHODS, Category
+from howdah.namenode.ha.states import HAContext
 from howdah.namenode.protocols import client, refresh
 from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.protocols.ha_service import HAService
@@ -44,126 +46,14 @@ def _rolling_upgrade(request: Message) -> Category:
     return READ if request.action == pb.QUERY else WRITE
 
 
+_OF_CLIENTS: Final[Mapping[str, Category | ByRequest]] = {
+    "setSafeMode": _safe_mode,
+    "rollingUpgrade": _rolling_upgrade,
+    **{m: row.category for m, row in METHODS.items() if row.category is not None},
+}
+
 CATEGORIES: Final[Mapping[str, Mapping[str, Category | ByRequest]]] = {
-    client.PROTOCOL: {
-        # Names and attributes.
-        "getFileInfo": READ,
-        "getFileLinkInfo": READ,
-        "getLocatedFileInfo": READ,
-        "getListing": READ,
-        "getBatchedListing": READ,
-        "getLinkTarget": READ,
-        "getContentSummary": READ,
-        "getQuotaUsage": READ,
-        "getPreferredBlockSize": READ,
-        "getServerDefaults": READ,
-        "getEnclosingRoot": READ,
-        "checkAccess": READ,
-        "mkdirs": WRITE,
-        "rename": WRITE,
-        "rename2": WRITE,
-        "delete": WRITE,
-        "createSymlink": WRITE,
-        "setPermission": WRITE,
-        "setOwner": WRITE,
-        "setTimes": WRITE,
-        "setReplication": WRITE,
-        "setQuota": WRITE,
-        "getAclStatus": READ,
-        "modifyAclEntries": WRITE,
-        "removeAclEntries": WRITE,
-        "removeDefaultAcl": WRITE,
-        "removeAcl": WRITE,
-        "setAcl": WRITE,
-        "getXAttrs": READ,
-        "listXAttrs": READ,
-        "setXAttr": WRITE,
-        "removeXAttr": WRITE,
-        "getStoragePolicy": READ,
-        "getStoragePolicies": READ,
-        "setStoragePolicy": WRITE,
-        "unsetStoragePolicy": WRITE,
-        "satisfyStoragePolicy": WRITE,
-        # Files and blocks.
-        "getBlockLocations": READ,
-        "isFileClosed": READ,
-        "listOpenFiles": READ,
-        "create": WRITE,
-        "append": WRITE,
-        "truncate": WRITE,
-        "concat": WRITE,
-        "fsync": WRITE,
-        "complete": WRITE,
-        "renewLease": WRITE,
-        "recoverLease": WRITE,
-        "addBlock": WRITE,
-        "abandonBlock": WRITE,
-        "getAdditionalDatanode": WRITE,
-        "updateBlockForPipeline": WRITE,
-        "updatePipeline": WRITE,
-        "reportBadBlocks": WRITE,
-        # Snapshots.
-        "getSnapshottableDirListing": READ,
-        "getSnapshotListing": READ,
-        "getSnapshotDiffReport": READ,
-        "getSnapshotDiffReportListing": READ,
-        "allowSnapshot": WRITE,
-        "disallowSnapshot": WRITE,
-        "createSnapshot": WRITE,
-        "renameSnapshot": WRITE,
-        "deleteSnapshot": WRITE,
-        # The cluster and this namenode.
-        "getFsStats": READ,
-        "getFsReplicatedBlockStats": READ,
-        "getFsECBlockGroupStats": READ,
-        "listCorruptFileBlocks": READ,
-        "metaSave": READ,
-        "getDatanodeReport": UNCHECKED,
-        "getDatanodeStorageReport": UNCHECKED,
-        "getSlowDatanodeReport": UNCHECKED,
-        "setSafeMode": _safe_mode,
-        "saveNamespace": UNCHECKED,
-        "restoreFailedStorage": UNCHECKED,
-        "refreshNodes": UNCHECKED,
-        "finalizeUpgrade": UNCHECKED,
-        "upgradeStatus": UNCHECKED,
-        "rollingUpgrade": _rolling_upgrade,
-        "setBalancerBandwidth": WRITE,
-        "getHAServiceState": UNCHECKED,
-        "msync": WRITE,
-        # The log.
-        "rollEdits": JOURNAL,
-        "getCurrentEditLogTxid": READ,
-        "getEditsFromTxid": READ,
-        # Tokens, encryption, erasure coding, caching.
-        "getDelegationToken": WRITE,
-        "renewDelegationToken": WRITE,
-        "cancelDelegationToken": WRITE,
-        "getDataEncryptionKey": UNCHECKED,
-        "createEncryptionZone": WRITE,
-        "listEncryptionZones": READ,
-        "reencryptEncryptionZone": WRITE,
-        "listReencryptionStatus": READ,
-        "getEZForPath": READ,
-        "getErasureCodingPolicy": READ,
-        "getErasureCodingPolicies": READ,
-        "getErasureCodingCodecs": READ,
-        "getECTopologyResultForPolicies": UNCHECKED,
-        "setErasureCodingPolicy": WRITE,
-        "unsetErasureCodingPolicy": WRITE,
-        "addErasureCodingPolicies": WRITE,
-        "removeErasureCodingPolicy": WRITE,
-        "enableErasureCodingPolicy": WRITE,
-        "disableErasureCodingPolicy": WRITE,
-        "listCacheDirectives": READ,
-        "addCacheDirective": WRITE,
-        "modifyCacheDirective": WRITE,
-        "removeCacheDirective": WRITE,
-        "listCachePools": READ,
-        "addCachePool": WRITE,
-        "modifyCachePool": WRITE,
-        "removeCachePool": WRITE,
-    },
+    client.PROTOCOL: _OF_CLIENTS,
     DatanodeProtocol.PROTOCOL: {
         # Datanodes report to every namenode, so that a standby knows where blocks are.
         "versionRequest": UNCHECKED,

@@ -23,21 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from howdah import errors
-
-
-class Category(enum.IntEnum):
-    """What a call does to the namespace: Hadoop's NameNode.OperationCategory.
-
-    `UNCHECKED` calls are served in every role: what datanodes report, and what an
-    administrator asks of this process. `JOURNAL` and `CHECKPOINT` belong to who writes the
-    log.
-    """
-
-    UNCHECKED = 0
-    READ = 1
-    WRITE = 2
-    CHECKPOINT = 3
-    JOURNAL = 4
+from howdah.client_methods import Category
 
 
 class HAState(enum.Enum):

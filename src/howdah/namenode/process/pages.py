@@ -9,12 +9,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from howdah import defects, keys
+from howdah.client_methods import Category
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.calls.core import Core
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
-from howdah.namenode.ha.states import SERVED, Category, HAContext
+from howdah.namenode.ha.states import SERVED, HAContext
 from howdah.namenode.monitoring import startup, topology_page
 from howdah.namenode.monitoring.watch import Watch
 from howdah.namenode.process import fsck_pages

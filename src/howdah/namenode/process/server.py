@@ -24,6 +24,7 @@ from pathlib import Path
 import uvloop
 
 from howdah import daemons, errors, keys, serve
+from howdah.client_methods import Category
 from howdah.config import Configuration, namenode_address
 from howdah.namenode.audit.configured import audit_log
 from howdah.namenode.audit.lines import Shown
@@ -43,7 +44,7 @@ from howdah.namenode.ha.observer_reads import ObserverReads
 from howdah.namenode.ha.roles import Role, Roles
 from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch, StalledLog
 from howdah.namenode.ha.standby import Standby
-from howdah.namenode.ha.states import Category, HAContext, HAState
+from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.ha.transitions import boottime_ms
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.journal.directories import (

@@ -26,9 +26,9 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
+from howdah.client_methods import COORDINATED_METHODS
 from howdah.messages import parse
 from howdah.proto import types_pb2
-from howdah.read_only_calls import COORDINATED
 
 MOST_BYTES: Final = 16 * 1024
 """Of what a caller may say of itself; more is passed over, and the active serves the call."""
@@ -104,7 +104,7 @@ class States:
     def wanted(self, nameservice: str, method: str, said: bytes, now_s: float) -> int | None:
         """The transaction that an observer must have reached to answer a call whose caller
         has `said` what it knows. None: the call is for the active namenode."""
-        if nameservice not in self.with_observers or method not in COORDINATED:
+        if nameservice not in self.with_observers or method not in COORDINATED_METHODS:
             return None
         heard_s = self._active_s.get(nameservice)
         is_fresh = heard_s is not None and now_s - heard_s <= self._refresh_s

@@ -11,10 +11,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.client.namenodes import remembered
+from howdah.client_methods import COORDINATED_METHODS
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
-from howdah.read_only_calls import COORDINATED
 from howdah.rpc import wire
 from howdah.rpc.session import Call
 from howdah.rpc.threaded import ThreadedRpcServer
@@ -94,7 +94,9 @@ class FakeNamenode:
             return pb.HAServiceStateResponseProto(
                 state=ha_pb2.HAServiceStateProto.Value(self.role.upper())
             )
-        if self.role == "standby" or (self.role == "observer" and call.method not in COORDINATED):
+        if self.role == "standby" or (
+            self.role == "observer" and call.method not in COORDINATED_METHODS
+        ):
             raise STANDBY
         return _ANSWERS[call.method]
 

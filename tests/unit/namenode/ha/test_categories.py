@@ -10,8 +10,9 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.client_methods import Category
 from howdah.namenode.ha.categories import CATEGORIES, CategoryGate
-from howdah.namenode.ha.states import Category, HAContext, HAState
+from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.protocols import client
 from howdah.namenode.protocols.ha_service import HAService, HASettings
 from howdah.namenode.protocols.namenode import NamenodeProtocol

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.client_methods import OBSERVER_METHODS, Category
 from howdah.namenode.ha.categories import CATEGORIES
 from howdah.namenode.ha.observer_reads import ObserverReads
-from howdah.namenode.ha.states import Category, HAContext, HAState
+from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.protocols import client
-from howdah.read_only_calls import OBSERVER_CALLS
 from howdah.rpc.session import Call
 
 
@@ -131,6 +131,6 @@ def test_nobody_is_served_before_its_time(steps: list[tuple[int, bool]]) -> None
 
 def test_what_clients_send_to_observers_is_served_there() -> None:
     categories = CATEGORIES[client.PROTOCOL]
-    assert {categories[name] for name in OBSERVER_CALLS} == {Category.READ, Category.UNCHECKED}
+    assert {categories[name] for name in OBSERVER_METHODS} == {Category.READ, Category.UNCHECKED}
     reads = {name for name, category in categories.items() if category is Category.READ}
-    assert reads - OBSERVER_CALLS == {"getQuotaUsage", "metaSave"}
+    assert reads - OBSERVER_METHODS == {"getQuotaUsage", "metaSave"}

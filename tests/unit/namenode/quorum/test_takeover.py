@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from howdah import errors, keys
+from howdah.client_methods import Category
 from howdah.namenode.ha.stalls import STALL_MS, LeaseChange
-from howdah.namenode.ha.states import Category, HAState
+from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.shared_log import Silence
 from howdah.namenode.monitoring.families import of_status
 from howdah.namenode.quorum.settings import boottime_ms

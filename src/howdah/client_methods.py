@@ -1,0 +1,242 @@
+"""The methods of ClientProtocol, and what each part of howdah has to know of them (pure).
+
+One row a method: how a namenode that is not active treats it, which observers answer it, what a
+router does with it, what the audit log calls it, which operation of WebHDFS does the same. The
+namenode, the client, the router and the web servers go by this table; what a row cannot say (a
+category that depends on the request, a line with several paths) is beside the code that needs it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Category(enum.IntEnum):
+    """What a call does to the namespace: Hadoop's NameNode.OperationCategory.
+
+    `UNCHECKED` calls are served in every role: what datanodes report, and what an
+    administrator asks of this process. `JOURNAL` and `CHECKPOINT` belong to who writes the
+    log.
+    """
+
+    UNCHECKED = 0
+    READ = 1
+    WRITE = 2
+    CHECKPOINT = 3
+    JOURNAL = 4
+
+
+class Observer(enum.Enum):
+    """Whether clients send a call to observers: the annotation ReadOnly of ClientProtocol."""
+
+    NO = enum.auto()
+    COORDINATED = enum.auto()
+    """Yes, and the observer waits until it has seen what the caller has seen."""
+    UNCOORDINATED = enum.auto()
+    """Yes, and it is answered as it comes: it is about the namenode that is asked."""
+
+
+class Route(enum.Enum):
+    """What a router does with a call."""
+
+    OWN = enum.auto()
+    """It has code of its own in `howdah.router.calls`."""
+    ONE = enum.auto()
+    """The call goes to the first destination that knows its path."""
+    EVERY = enum.auto()
+    """The call goes to all destinations that have its path: a directory of an entry that spreads
+    its files may be in several."""
+    REFUSED = enum.auto()
+    """Its ids and cookies belong to one namenode: behind a router nobody could say to which."""
+
+
+class Trait(enum.Flag):
+    """What else is true of a method."""
+
+    NONE = 0
+    GROWS = enum.auto()
+    """It may make a directory larger: a router refuses it where a quota is reached."""
+    ONCE = enum.auto()
+    """A repeated call gets the first answer again: the annotation AtMostOnce of ClientProtocol.
+    All other methods are idempotent. Hadoop has `truncate` among these; here it is not: a
+    second cut would take away what was appended since the first."""
+    SHOWS_OWNER = enum.auto()
+    """Its line in the audit log shows owner, group and mode of the path."""
+
+
+class Method(NamedTuple):
+    """A row of the table."""
+
+    category: Category | None
+    """None where it depends on the request (`howdah.namenode.ha.categories`)."""
+    path: str = ""
+    """The field of the request with the path that the call is about; empty if it is about none."""
+    route: Route = Route.OWN
+    observer: Observer = Observer.NO
+    audit: str = ""
+    """The command in its line of the audit log; empty where it has none, or where the line depends
+    on the request (`howdah.namenode.audit.calls`)."""
+    webhdfs: str = ""
+    """The operation of WebHDFS that does the same; empty where there is none."""
+    traits: Trait = Trait.NONE
+
+
+UNCHECKED, READ, WRITE = Category.UNCHECKED, Category.READ, Category.WRITE
+JOURNAL: Final = Category.JOURNAL
+OWN, ONE, EVERY, REFUSED = Route.OWN, Route.ONE, Route.EVERY, Route.REFUSED
+NO, COORDINATED, UNCOORDINATED = Observer.NO, Observer.COORDINATED, Observer.UNCOORDINATED
+GROWS, ONCE, SHOWS_OWNER = Trait.GROWS, Trait.ONCE, Trait.SHOWS_OWNER
+
+METHODS: Final[Mapping[str, Method]] = {
+    # Names and attributes.
+    "getFileInfo": Method(READ, "src", OWN, COORDINATED, "getfileinfo", "GETFILESTATUS"),
+    "getFileLinkInfo": Method(READ, "src", ONE, COORDINATED, "getfileinfo", "GETFILELINKSTATUS"),
+    "getLocatedFileInfo": Method(READ, "src", ONE, COORDINATED, "open"),
+    "getListing": Method(READ, "src", OWN, COORDINATED, "listStatus", "LISTSTATUS_BATCH"),
+    "getBatchedListing": Method(READ, "paths", OWN, COORDINATED),
+    "getLinkTarget": Method(READ, "path", ONE, COORDINATED, "getfileinfo", "GETLINKTARGET"),
+    "getContentSummary": Method(
+        READ, "path", OWN, COORDINATED, "contentSummary", "GETCONTENTSUMMARY"
+    ),
+    "getQuotaUsage": Method(READ, "path", OWN, NO, "quotaUsage", "GETQUOTAUSAGE"),
+    "getPreferredBlockSize": Method(READ, "filename", ONE, COORDINATED),
+    "getServerDefaults": Method(READ, "", OWN, COORDINATED, "", "GETSERVERDEFAULTS"),
+    "getEnclosingRoot": Method(READ, "filename", ONE, COORDINATED),
+    "checkAccess": Method(READ, "path", ONE, COORDINATED, "checkAccess", "CHECKACCESS"),
+    "mkdirs": Method(WRITE, "src", OWN, NO, "mkdirs", "MKDIRS", GROWS | SHOWS_OWNER),
+    "rename": Method(WRITE, "src", OWN, NO, "", "RENAME", ONCE),
+    "rename2": Method(WRITE, "src", OWN, NO, "", "RENAME", ONCE),
+    "delete": Method(WRITE, "src", OWN, NO, "", "DELETE", ONCE),
+    "createSymlink": Method(WRITE, "link", OWN, NO, "", "CREATESYMLINK", GROWS | ONCE),
+    "setPermission": Method(WRITE, "src", EVERY, NO, "setPermission", "SETPERMISSION", SHOWS_OWNER),
+    "setOwner": Method(WRITE, "src", EVERY, NO, "setOwner", "SETOWNER", SHOWS_OWNER),
+    "setTimes": Method(WRITE, "src", EVERY, NO, "setTimes", "SETTIMES", SHOWS_OWNER),
+    "setReplication": Method(WRITE, "src", EVERY, NO, "", "SETREPLICATION", GROWS),
+    "setQuota": Method(WRITE, "path", OWN, NO, "", "SETQUOTA"),
+    "getAclStatus": Method(READ, "src", ONE, COORDINATED, "getAclStatus", "GETACLSTATUS"),
+    "modifyAclEntries": Method(
+        WRITE, "src", EVERY, NO, "modifyAclEntries", "MODIFYACLENTRIES", SHOWS_OWNER
+    ),
+    "removeAclEntries": Method(
+        WRITE, "src", EVERY, NO, "removeAclEntries", "REMOVEACLENTRIES", SHOWS_OWNER
+    ),
+    "removeDefaultAcl": Method(
+        WRITE, "src", EVERY, NO, "removeDefaultAcl", "REMOVEDEFAULTACL", SHOWS_OWNER
+    ),
+    "removeAcl": Method(WRITE, "src", EVERY, NO, "removeAcl", "REMOVEACL", SHOWS_OWNER),
+    "setAcl": Method(WRITE, "src", EVERY, NO, "setAcl", "SETACL", SHOWS_OWNER),
+    "getXAttrs": Method(READ, "src", ONE, COORDINATED, "getXAttrs", "GETXATTRS"),
+    "listXAttrs": Method(READ, "src", ONE, COORDINATED, "listXAttrs", "LISTXATTRS"),
+    "setXAttr": Method(WRITE, "src", EVERY, NO, "setXAttr", "SETXATTR", ONCE | SHOWS_OWNER),
+    "removeXAttr": Method(
+        WRITE, "src", EVERY, NO, "removeXAttr", "REMOVEXATTR", ONCE | SHOWS_OWNER
+    ),
+    "getStoragePolicy": Method(READ, "path", ONE, COORDINATED, "", "GETSTORAGEPOLICY"),
+    "getStoragePolicies": Method(READ, "", OWN, COORDINATED, "", "GETALLSTORAGEPOLICY"),
+    "setStoragePolicy": Method(
+        WRITE, "src", EVERY, NO, "setStoragePolicy", "SETSTORAGEPOLICY", SHOWS_OWNER
+    ),
+    "unsetStoragePolicy": Method(
+        WRITE, "src", EVERY, NO, "unsetStoragePolicy", "UNSETSTORAGEPOLICY", SHOWS_OWNER
+    ),
+    "satisfyStoragePolicy": Method(
+        WRITE, "src", EVERY, NO, "satisfyStoragePolicy", "SATISFYSTORAGEPOLICY", ONCE | SHOWS_OWNER
+    ),
+    # Files and blocks.
+    "getBlockLocations": Method(READ, "src", ONE, COORDINATED, "open", "GET_BLOCK_LOCATIONS"),
+    "isFileClosed": Method(READ, "src", ONE, COORDINATED, "isFileClosed"),
+    "listOpenFiles": Method(READ, "path", OWN, COORDINATED, "listOpenFiles"),
+    "create": Method(WRITE, "src", OWN, NO, "create", "", GROWS | ONCE | SHOWS_OWNER),
+    "append": Method(WRITE, "src", OWN, NO, "append", "", GROWS | ONCE),
+    "truncate": Method(WRITE, "src", ONE, NO, "truncate", "TRUNCATE", GROWS | ONCE | SHOWS_OWNER),
+    "concat": Method(WRITE, "trg", OWN, NO, "", "CONCAT", ONCE),
+    "fsync": Method(WRITE, "src"),
+    "complete": Method(WRITE, "src"),
+    "renewLease": Method(WRITE),
+    "recoverLease": Method(WRITE, "src", ONE),
+    "addBlock": Method(WRITE, "src", OWN, NO, "", "", GROWS),
+    "abandonBlock": Method(WRITE, "src"),
+    "getAdditionalDatanode": Method(WRITE, "src"),
+    "updateBlockForPipeline": Method(WRITE),
+    "updatePipeline": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "reportBadBlocks": Method(WRITE),
+    # Snapshots.
+    "getSnapshottableDirListing": Method(
+        READ, "", OWN, COORDINATED, "listSnapshottableDirectory", "GETSNAPSHOTTABLEDIRECTORYLIST"
+    ),
+    "getSnapshotListing": Method(
+        READ, "snapshotRoot", OWN, COORDINATED, "ListSnapshot", "GETSNAPSHOTLIST"
+    ),
+    "getSnapshotDiffReport": Method(READ, "snapshotRoot", OWN, COORDINATED, "", "GETSNAPSHOTDIFF"),
+    "getSnapshotDiffReportListing": Method(
+        READ, "snapshotRoot", OWN, COORDINATED, "", "GETSNAPSHOTDIFFLISTING"
+    ),
+    "allowSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "allowSnapshot", "ALLOWSNAPSHOT"),
+    "disallowSnapshot": Method(
+        WRITE, "snapshotRoot", OWN, NO, "disallowSnapshot", "DISALLOWSNAPSHOT"
+    ),
+    "createSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "CREATESNAPSHOT", ONCE),
+    "renameSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "RENAMESNAPSHOT", ONCE),
+    "deleteSnapshot": Method(WRITE, "snapshotRoot", OWN, NO, "", "DELETESNAPSHOT", ONCE),
+    # The cluster and this namenode.
+    "getFsStats": Method(READ, "", OWN, UNCOORDINATED, "", "GETSTATUS"),
+    "getFsReplicatedBlockStats": Method(READ, "", OWN, UNCOORDINATED),
+    "getFsECBlockGroupStats": Method(READ, "", OWN, UNCOORDINATED),
+    "listCorruptFileBlocks": Method(READ, "path", ONE, COORDINATED),
+    "metaSave": Method(READ, "", OWN, NO, "metaSave"),
+    "getDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, "datanodeReport"),
+    "getDatanodeStorageReport": Method(
+        UNCHECKED, "", OWN, UNCOORDINATED, "getDatanodeStorageReport"
+    ),
+    "getSlowDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, "slowDataNodesReport"),
+    "setSafeMode": Method(None),
+    "saveNamespace": Method(UNCHECKED, "", OWN, NO, "saveNamespace"),
+    "restoreFailedStorage": Method(UNCHECKED),
+    "refreshNodes": Method(UNCHECKED, "", OWN, NO, "refreshNodes"),
+    "finalizeUpgrade": Method(UNCHECKED, "", OWN, NO, "finalizeUpgrade"),
+    "upgradeStatus": Method(UNCHECKED),
+    "rollingUpgrade": Method(None),
+    "setBalancerBandwidth": Method(WRITE, "", OWN, NO, "setBalancerBandwidth"),
+    "getHAServiceState": Method(UNCHECKED, "", OWN, UNCOORDINATED),
+    "msync": Method(WRITE),
+    # The log.
+    "rollEdits": Method(JOURNAL, "", OWN, NO, "rollEditLog"),
+    "getCurrentEditLogTxid": Method(READ, "", OWN, COORDINATED),
+    "getEditsFromTxid": Method(READ, "", REFUSED, COORDINATED),
+    # Tokens, encryption, erasure coding, caching.
+    "getDelegationToken": Method(WRITE),
+    "renewDelegationToken": Method(WRITE, "", REFUSED),
+    "cancelDelegationToken": Method(WRITE, "", REFUSED),
+    "getDataEncryptionKey": Method(UNCHECKED, "", OWN, COORDINATED),
+    "createEncryptionZone": Method(WRITE, "src", EVERY),
+    "listEncryptionZones": Method(READ, "", REFUSED, COORDINATED),
+    "reencryptEncryptionZone": Method(WRITE, "zone", EVERY),
+    "listReencryptionStatus": Method(READ, "", REFUSED, COORDINATED),
+    "getEZForPath": Method(READ, "src", ONE, COORDINATED, "getEZForPath", "", SHOWS_OWNER),
+    "getErasureCodingPolicy": Method(READ, "src", ONE, COORDINATED, "getErasureCodingPolicy"),
+    "getErasureCodingPolicies": Method(READ, "", OWN, COORDINATED, "getErasureCodingPolicies"),
+    "getErasureCodingCodecs": Method(READ, "", OWN, COORDINATED, "getErasureCodingCodecs"),
+    "getECTopologyResultForPolicies": Method(UNCHECKED, "", REFUSED, UNCOORDINATED),
+    "setErasureCodingPolicy": Method(WRITE, "src", EVERY),
+    "unsetErasureCodingPolicy": Method(WRITE, "src", EVERY),
+    "addErasureCodingPolicies": Method(WRITE, "", REFUSED),
+    "removeErasureCodingPolicy": Method(WRITE, "", REFUSED),
+    "enableErasureCodingPolicy": Method(WRITE, "", REFUSED),
+    "disableErasureCodingPolicy": Method(WRITE, "", REFUSED),
+    "listCacheDirectives": Method(READ, "", OWN, COORDINATED),
+    "addCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "modifyCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "removeCacheDirective": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "listCachePools": Method(READ, "", OWN, COORDINATED, "listCachePools"),
+    "addCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "modifyCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
+    "removeCachePool": Method(WRITE, "", OWN, NO, "", "", ONCE),
+}
+"""By the names of ClientNamenodeProtocol.proto."""
+
+OBSERVER_METHODS: Final = frozenset(m for m, row in METHODS.items() if row.observer != Observer.NO)
+COORDINATED_METHODS: Final = frozenset(
+    m for m, row in METHODS.items() if row.observer is Observer.COORDINATED
+)
