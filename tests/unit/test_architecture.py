@@ -387,7 +387,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client_methods": set(),
     "running_cluster": {"config", "errors", "keys", "kinds", "nameservices", "processes"},
     "throttle": set(),
-    "tracing": {"config", "errors", "keys"},
+    "tracing": {"config", "settings", "errors", "keys"},
     "tls": {"config", "errors", "keys", "kinds", "nameservices"},
     "transitions": set(),
     "trash_names": set(),

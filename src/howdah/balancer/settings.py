@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from howdah import keys
 from howdah.balancer.iteration import Limits
 from howdah.config import Configuration
+from howdah.settings import milliseconds, read, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,25 +15,25 @@ class BalancerSettings:
     """Defaults are Hadoop's."""
 
     limits: Limits = field(default_factory=Limits)
-    most_bytes: int = 10 << 30
-    min_block_bytes: int = 10 << 20
-    hot_interval_ms: int = 0
-    moved_window_ms: int = 5_400_000
-    listings: int = 200
+    most_bytes: int = setting(keys.DFS_BALANCER_MAX_SIZE_TO_MOVE)
+    min_block_bytes: int = setting(keys.DFS_BALANCER_GETBLOCKS_MIN_BLOCK_SIZE)
+    hot_interval_ms: int = setting(keys.DFS_BALANCER_GETBLOCKS_HOT_TIME_INTERVAL, milliseconds)
+    moved_window_ms: int = setting(keys.DFS_BALANCER_MOVEDWINWIDTH, milliseconds)
+    listings: int = setting(keys.DFS_BALANCER_DISPATCHERTHREADS)
     """Lists of blocks that are asked for at a time."""
-    lists_per_s: int = 20
+    lists_per_s: int = setting(keys.DFS_NAMENODE_GET_BLOCKS_MAX_QPS)
     """0 is no limit."""
-    move_timeout_s: float = 0.0
+    move_timeout_s: float = setting(keys.DFS_BALANCER_BLOCK_MOVE_TIMEOUT)
     """How long one move is waited for; 0 is no limit."""
     pause_s: float = 9.0
     """Between two iterations: until datanodes have reported, and the namenode has had replicas in
     excess deleted."""
-    service_interval_s: float = 300.0
-    service_retries: int = 5
-    mover_retries: int = 10
+    service_interval_s: float = setting(keys.DFS_BALANCER_SERVICE_INTERVAL)
+    service_retries: int = setting(keys.DFS_BALANCER_SERVICE_RETRIES_ON_EXCEPTION)
+    mover_retries: int = setting(keys.DFS_MOVER_RETRY_MAX_ATTEMPTS)
     """Iterations of a mover of which every move failed, one after the other, before it ends."""
-    socket_timeout_s: float = 60.0
-    use_hostname: bool = False
+    socket_timeout_s: float = setting(keys.DFS_CLIENT_SOCKET_TIMEOUT)
+    use_hostname: bool = setting(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME)
 
     @classmethod
     def of_mover(cls, conf: Configuration) -> BalancerSettings:
@@ -43,7 +44,9 @@ class BalancerSettings:
 
     @classmethod
     def of(cls, conf: Configuration) -> BalancerSettings:
-        return cls(
+        return read(
+            cls,
+            conf,
             limits=Limits(
                 moves_per_node=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
                 moves=conf.get(keys.DFS_BALANCER_MOVERTHREADS),
@@ -51,18 +54,6 @@ class BalancerSettings:
                 iteration_ms=int(conf.get(keys.DFS_BALANCER_MAX_ITERATION_TIME) * 1000),
                 no_move_ms=int(conf.get(keys.DFS_BALANCER_MAX_NO_MOVE_INTERVAL) * 1000),
             ),
-            most_bytes=conf.get(keys.DFS_BALANCER_MAX_SIZE_TO_MOVE),
-            min_block_bytes=conf.get(keys.DFS_BALANCER_GETBLOCKS_MIN_BLOCK_SIZE),
-            hot_interval_ms=int(conf.get(keys.DFS_BALANCER_GETBLOCKS_HOT_TIME_INTERVAL) * 1000),
-            moved_window_ms=int(conf.get(keys.DFS_BALANCER_MOVEDWINWIDTH) * 1000),
-            listings=conf.get(keys.DFS_BALANCER_DISPATCHERTHREADS),
-            lists_per_s=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_MAX_QPS),
-            move_timeout_s=conf.get(keys.DFS_BALANCER_BLOCK_MOVE_TIMEOUT),
             pause_s=2 * conf.get(keys.DFS_HEARTBEAT_INTERVAL)
             + conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS),
-            service_interval_s=conf.get(keys.DFS_BALANCER_SERVICE_INTERVAL),
-            service_retries=conf.get(keys.DFS_BALANCER_SERVICE_RETRIES_ON_EXCEPTION),
-            mover_retries=conf.get(keys.DFS_MOVER_RETRY_MAX_ATTEMPTS),
-            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
-            use_hostname=conf.get(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME),
         )

@@ -17,9 +17,9 @@ from howdah.config import Configuration, check_protection
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.latency.meters import LatencySettings
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
-from howdah.datanode.replicas.writers import STOP_TIMEOUT_S
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of
+from howdah.settings import read, setting
 from howdah.tracing.settings import OFF, TracingSettings
 
 RECONFIGURABLE: Final = tuple(
@@ -44,46 +44,46 @@ DEFAULT_DISK_BALANCER: Final = DiskBalancerSettings()
 class DataSettings:
     """For the data process. Defaults are Hadoop's."""
 
-    socket_timeout_s: float = 60.0
+    socket_timeout_s: float = setting(keys.DFS_CLIENT_SOCKET_TIMEOUT)
     """Silence that is allowed in an operation, and before the first one."""
-    write_timeout_s: float = 480.0
-    keepalive_s: float = 4.0
+    write_timeout_s: float = setting(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT)
+    keepalive_s: float = setting(keys.DFS_DATANODE_SOCKET_REUSE_KEEPALIVE)
     """How long a connection may wait for its next operation; 0 closes it after each."""
-    max_connections: int = 4096
-    max_packet_bytes: int = 16 * 1024 * 1024
-    sync_on_close: bool = False
-    use_hostname: bool = False
+    max_connections: int = setting(keys.DFS_DATANODE_MAX_TRANSFER_THREADS)
+    max_packet_bytes: int = setting(keys.DFS_DATA_TRANSFER_MAX_PACKET_SIZE)
+    sync_on_close: bool = setting(keys.DFS_DATANODE_SYNCONCLOSE)
+    use_hostname: bool = setting(keys.DFS_DATANODE_USE_DATANODE_HOSTNAME)
     """Whether other datanodes are reached by name (else by address)."""
-    sendfile: bool = True
+    sendfile: bool = setting(keys.DFS_DATANODE_TRANSFERTO_ALLOWED)
     cache: CachePolicy = DEFAULT_POLICY
     local_socket_path: str | None = None
     """Where readers on this machine connect; `_PORT` in it is still to be replaced."""
-    check_timeout_s: float = 600.0
+    check_timeout_s: float = setting(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT)
     """How long a volume may take to prove itself."""
-    balance_bandwidth: int = 100 << 20
+    balance_bandwidth: int = setting(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC)
     """Bytes a second that balancing may take."""
-    balance_moves: int = 100
+    balance_moves: int = setting(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES)
     """Replicas that balancing may move at a time, to here and from here."""
     disk_balancer: DiskBalancerSettings = DEFAULT_DISK_BALANCER
-    block_pinning: bool = False
+    block_pinning: bool = setting(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED)
     """Whether clients may pin replicas to this datanode."""
-    stop_timeout_s: float = STOP_TIMEOUT_S
+    stop_timeout_s: float = setting(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS)
     """How long whoever takes over a replica waits for its present writer to end."""
     restart_notice_s: float = 1.5
     """How long a client's turn is awaited to tell it of a restart."""
-    restart_expiry_s: float = 50.0
+    restart_expiry_s: float = setting(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION)
     """How long a replica is kept for its client over a restart."""
 
     latency: LatencySettings = DEFAULT_LATENCY
     tracing: TracingSettings = OFF
     memory_bytes: int = 0
     """What replicas on volumes in memory and cached ones may take together."""
-    cache_revocation_timeout_s: float = 900.0
+    cache_revocation_timeout_s: float = setting(keys.DFS_DATANODE_CACHE_REVOCATION_TIMEOUT_MS)
     """How long a replica that is uncached waits for its local readers."""
-    cache_revocation_polling_s: float = 0.5
-    lazy_writer_interval_s: float = 60.0
+    cache_revocation_polling_s: float = setting(keys.DFS_DATANODE_CACHE_REVOCATION_POLLING_MS)
+    lazy_writer_interval_s: float = setting(keys.DFS_DATANODE_LAZYWRITER_INTERVAL_SEC)
     """Between two rounds that save them to disks."""
-    non_local_lazy_persist: bool = False
+    non_local_lazy_persist: bool = setting(keys.DFS_DATANODE_NON_LOCAL_LAZY_PERSIST)
     """Whether clients on other machines may write there."""
 
     @classmethod
@@ -92,15 +92,9 @@ class DataSettings:
         local = conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT) or conf.get(
             keys.DFS_CLIENT_DOMAIN_SOCKET_DATA_TRAFFIC
         )
-        return cls(
-            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
-            write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
-            keepalive_s=conf.get(keys.DFS_DATANODE_SOCKET_REUSE_KEEPALIVE),
-            max_connections=conf.get(keys.DFS_DATANODE_MAX_TRANSFER_THREADS),
-            max_packet_bytes=conf.get(keys.DFS_DATA_TRANSFER_MAX_PACKET_SIZE),
-            sync_on_close=conf.get(keys.DFS_DATANODE_SYNCONCLOSE),
-            use_hostname=conf.get(keys.DFS_DATANODE_USE_DATANODE_HOSTNAME),
-            sendfile=conf.get(keys.DFS_DATANODE_TRANSFERTO_ALLOWED),
+        return read(
+            cls,
+            conf,
             cache=CachePolicy(
                 readahead_bytes=conf.get(keys.DFS_DATANODE_READAHEAD_BYTES),
                 drop_behind_reads=conf.get(keys.DFS_DATANODE_DROP_CACHE_BEHIND_READS),
@@ -108,33 +102,16 @@ class DataSettings:
                 sync_behind_writes=conf.get(keys.DFS_DATANODE_SYNC_BEHIND_WRITES),
             ),
             local_socket_path=(conf.get(keys.DFS_DOMAIN_SOCKET_PATH) or None) if local else None,
-            stop_timeout_s=conf.get(keys.DFS_DATANODE_XCEIVER_STOP_TIMEOUT_MILLIS),
             restart_notice_s=_restart_notice_ms(conf) / 1000,
-            restart_expiry_s=conf.get(keys.DFS_DATANODE_RESTART_REPLICA_EXPIRATION),
-            balance_bandwidth=conf.get(keys.DFS_DATANODE_BALANCE_BANDWIDTHPERSEC),
-            balance_moves=conf.get(keys.DFS_DATANODE_BALANCE_MAX_CONCURRENT_MOVES),
             disk_balancer=_disk_balancer(conf),
-            block_pinning=conf.get(keys.DFS_DATANODE_BLOCK_PINNING_ENABLED),
             memory_bytes=_memory_bytes(conf),
-            cache_revocation_timeout_s=conf.get(keys.DFS_DATANODE_CACHE_REVOCATION_TIMEOUT_MS),
-            cache_revocation_polling_s=conf.get(keys.DFS_DATANODE_CACHE_REVOCATION_POLLING_MS),
-            lazy_writer_interval_s=conf.get(keys.DFS_DATANODE_LAZYWRITER_INTERVAL_SEC),
-            non_local_lazy_persist=conf.get(keys.DFS_DATANODE_NON_LOCAL_LAZY_PERSIST),
-            check_timeout_s=conf.get(keys.DFS_DATANODE_DISK_CHECK_TIMEOUT),
             tracing=TracingSettings.of(conf),
-            latency=LatencySettings(
-                measures_peers=conf.get(keys.DFS_DATANODE_PEER_STATS_ENABLED),
+            latency=read(
+                LatencySettings,
+                conf,
                 sampled_percent=min(
                     conf.get(keys.DFS_DATANODE_FILEIO_PROFILING_SAMPLING_PERCENTAGE), 100
                 ),
-                interval_s=conf.get(keys.DFS_DATANODE_OUTLIERS_REPORT_INTERVAL),
-                least_samples=conf.get(
-                    keys.DFS_DATANODE_PEER_METRICS_MIN_OUTLIER_DETECTION_SAMPLES
-                ),
-                least_peers=conf.get(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_NODES),
-                peer_floor_ms=conf.get(keys.DFS_DATANODE_SLOWPEER_LOW_THRESHOLD_MS),
-                least_disks=conf.get(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_DISKS),
-                disk_floor_ms=conf.get(keys.DFS_DATANODE_SLOWDISK_LOW_THRESHOLD_MS),
             ),
         )
 
@@ -145,29 +122,24 @@ class ScanSettings:
 
     period_s: float = 504 * 3600.0
     """Every replica is verified once in this; negative: none is."""
-    bytes_per_second: int = 1 << 20
+    bytes_per_second: int = setting(keys.DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND)
     """Of each volume; 0 switches verification off."""
-    cursor_save_s: float = 600.0
-    directory_interval_s: float = 21600.0
+    cursor_save_s: float = setting(keys.DFS_BLOCK_SCANNER_CURSOR_SAVE_INTERVAL_MS)
+    directory_interval_s: float = setting(keys.DFS_DATANODE_DIRECTORYSCAN_INTERVAL)
     """Between two comparisons of disk and memory; not above 0: there is none."""
-    directory_limit_ms_per_s: int = -1
+    directory_limit_ms_per_s: int = setting(
+        keys.DFS_DATANODE_DIRECTORYSCAN_THROTTLE_LIMIT_MS_PER_SEC
+    )
     """For how many milliseconds of each second one works; all, if not between 1 and 999."""
-    directory_threads: int = 1
+    directory_threads: int = setting(keys.DFS_DATANODE_DIRECTORYSCAN_THREADS)
     """Volumes that are compared at a time."""
 
     @classmethod
     def of(cls, conf: Configuration) -> ScanSettings:
         default = cls()
-        return cls(
-            # As in Hadoop, 0 is the default and not off.
-            period_s=conf.get(keys.DFS_DATANODE_SCAN_PERIOD_HOURS) or default.period_s,
-            bytes_per_second=conf.get(keys.DFS_BLOCK_SCANNER_VOLUME_BYTES_PER_SECOND),
-            cursor_save_s=conf.get(keys.DFS_BLOCK_SCANNER_CURSOR_SAVE_INTERVAL_MS),
-            directory_interval_s=conf.get(keys.DFS_DATANODE_DIRECTORYSCAN_INTERVAL),
-            directory_limit_ms_per_s=conf.get(
-                keys.DFS_DATANODE_DIRECTORYSCAN_THROTTLE_LIMIT_MS_PER_SEC
-            ),
-            directory_threads=conf.get(keys.DFS_DATANODE_DIRECTORYSCAN_THREADS),
+        # As in Hadoop, 0 is the default and not off.
+        return read(
+            cls, conf, period_s=conf.get(keys.DFS_DATANODE_SCAN_PERIOD_HOURS) or default.period_s
         )
 
 

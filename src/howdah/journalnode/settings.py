@@ -10,6 +10,7 @@ from howdah import errors, keys
 from howdah.config import Configuration
 from howdah.journal_uri import JournalUri, is_journal_uri
 from howdah.kinds import Address
+from howdah.settings import read, setting
 
 CACHE_BYTES: Final = 64 << 20
 SHARED_EDITS: Final = "dfs.namenode.shared.edits.dir"
@@ -19,22 +20,16 @@ SHARED_EDITS: Final = "dfs.namenode.shared.edits.dir"
 class SyncSettings:
     """How segments that were missed are fetched."""
 
-    is_enabled: bool
-    interval_s: float
-    timeout_s: float
-    bytes_per_s: int
-    formats: bool
+    is_enabled: bool = setting(keys.DFS_JOURNALNODE_ENABLE_SYNC)
+    interval_s: float = setting(keys.DFS_JOURNALNODE_SYNC_INTERVAL)
+    timeout_s: float = setting(keys.DFS_EDIT_LOG_TRANSFER_TIMEOUT)
+    bytes_per_s: int = setting(keys.DFS_EDIT_LOG_TRANSFER_BANDWIDTHPERSEC)
+    formats: bool = setting(keys.DFS_JOURNALNODE_ENABLE_SYNC_FORMAT)
     """Whether journals that are at the others are made here."""
 
     @classmethod
     def of(cls, conf: Configuration) -> SyncSettings:
-        return cls(
-            conf.get(keys.DFS_JOURNALNODE_ENABLE_SYNC),
-            conf.get(keys.DFS_JOURNALNODE_SYNC_INTERVAL),
-            conf.get(keys.DFS_EDIT_LOG_TRANSFER_TIMEOUT),
-            conf.get(keys.DFS_EDIT_LOG_TRANSFER_BANDWIDTHPERSEC),
-            conf.get(keys.DFS_JOURNALNODE_ENABLE_SYNC_FORMAT),
-        )
+        return read(cls, conf)
 
 
 def cache_bytes(conf: Configuration) -> int:

@@ -8,9 +8,10 @@ from howdah import errors, keys, nameservices
 from howdah.config import Configuration
 from howdah.kinds import Address
 from howdah.router.store.choice import Place, store_place
+from howdah.settings import read, setting
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of it, checked. Times are in seconds."""
 
@@ -18,7 +19,7 @@ class Settings:
     rpc_bind: str
     admin: Address | None
     admin_bind: str
-    has_http: bool
+    has_http: bool = setting(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE)
     namenodes: dict[str, dict[str, Address]]
     """By nameservice, and by the namenode's name."""
     default_nameservice: str
@@ -26,24 +27,26 @@ class Settings:
     store_ttl_s: float
     safe_mode_after_s: float | None
     heartbeat_interval_s: float
-    heartbeat_timeout_s: float
+    heartbeat_timeout_s: float = setting(keys.DFS_FEDERATION_ROUTER_HEALTH_MONITOR_TIMEOUT)
     locality_interval_s: float
-    connect_timeout_s: float
-    idle_limit_s: float
-    partial_listing: bool
-    mount_status_timeout_s: float
-    quotas: bool
+    connect_timeout_s: float = setting(keys.DFS_FEDERATION_ROUTER_CONNECT_TIMEOUT)
+    idle_limit_s: float = setting(keys.DFS_FEDERATION_ROUTER_CONNECTION_POOL_CLEAN_MS)
+    partial_listing: bool = setting(keys.DFS_FEDERATION_ROUTER_CLIENT_ALLOW_PARTIAL_LISTING)
+    mount_status_timeout_s: float = setting(keys.DFS_FEDERATION_ROUTER_CLIENT_MOUNT_STATUS_TIME_OUT)
+    quotas: bool = setting(keys.DFS_FEDERATION_ROUTER_QUOTA_ENABLE)
     quota_interval_s: float
-    observer_reads: bool
+    observer_reads: bool = setting(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT)
     observer_overrides: frozenset[str]
     """Nameservices in which that is the other way round."""
-    observer_states_sent: int
-    observer_refresh_s: float
+    observer_states_sent: int = setting(
+        keys.DFS_FEDERATION_ROUTER_OBSERVER_FEDERATED_STATE_PROPAGATION_MAXSIZE
+    )
+    observer_refresh_s: float = setting(keys.DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD)
     tells_where_clients_are: bool
-    max_frame_bytes: int
-    backlog: int
-    supergroup: str
-    permissions: bool
+    max_frame_bytes: int = setting(keys.IPC_MAXIMUM_DATA_LENGTH)
+    backlog: int = setting(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
+    supergroup: str = setting(keys.DFS_PERMISSIONS_SUPERUSERGROUP)
+    permissions: bool = setting(keys.DFS_PERMISSIONS_ENABLED)
 
     @classmethod
     def of(cls, conf: Configuration) -> Settings:
@@ -55,47 +58,29 @@ class Settings:
         namenodes = served(conf)
         _check_renames(conf)
         overrides = conf.get(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_OVERRIDES)
-        return cls(
+        return read(
+            cls,
+            conf,
             rpc=rpc,
             rpc_bind=conf.get(keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST) or rpc[0],
             admin=admin if has_admin else None,
             admin_bind=conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST) or admin[0],
-            has_http=conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE),
             namenodes=namenodes,
             default_nameservice=default_nameservice(conf, namenodes),
             store=store_place(conf),
             store_ttl_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_CACHE_TTL), 0.05),
-            safe_mode_after_s=(
-                conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_EXPIRATION) if refuses else None
-            ),
+            safe_mode_after_s=conf.get(keys.DFS_FEDERATION_ROUTER_SAFEMODE_EXPIRATION)
+            if refuses
+            else None,
             heartbeat_interval_s=max(conf.get(keys.DFS_FEDERATION_ROUTER_HEARTBEAT_INTERVAL), 0.05),
-            heartbeat_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_HEALTH_MONITOR_TIMEOUT),
             locality_interval_s=max(
                 conf.get(keys.DFS_FEDERATION_ROUTER_ROUTER_RESOLVER_UPDATE_PERIOD), 0.05
             ),
-            connect_timeout_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECT_TIMEOUT),
-            idle_limit_s=conf.get(keys.DFS_FEDERATION_ROUTER_CONNECTION_POOL_CLEAN_MS),
-            partial_listing=conf.get(keys.DFS_FEDERATION_ROUTER_CLIENT_ALLOW_PARTIAL_LISTING),
-            mount_status_timeout_s=conf.get(
-                keys.DFS_FEDERATION_ROUTER_CLIENT_MOUNT_STATUS_TIME_OUT
-            ),
-            quotas=conf.get(keys.DFS_FEDERATION_ROUTER_QUOTA_ENABLE),
             quota_interval_s=max(
                 conf.get(keys.DFS_FEDERATION_ROUTER_QUOTA_CACHE_UPDATE_INTERVAL), 0.05
             ),
-            observer_reads=conf.get(keys.DFS_FEDERATION_ROUTER_OBSERVER_READ_DEFAULT),
             observer_overrides=frozenset(overrides),
-            observer_states_sent=conf.get(
-                keys.DFS_FEDERATION_ROUTER_OBSERVER_FEDERATED_STATE_PROPAGATION_MAXSIZE
-            ),
-            observer_refresh_s=conf.get(
-                keys.DFS_FEDERATION_ROUTER_OBSERVER_STATE_ID_REFRESH_PERIOD
-            ),
             tells_where_clients_are=bool(conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)),
-            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
-            backlog=conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE),
-            supergroup=conf.get(keys.DFS_PERMISSIONS_SUPERUSERGROUP),
-            permissions=conf.get(keys.DFS_PERMISSIONS_ENABLED),
         )
 
 

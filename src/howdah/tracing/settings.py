@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from howdah import keys
 from howdah.config import Configuration
+from howdah.settings import read, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,14 +14,12 @@ class TracingSettings:
     """`ratio` of the traces that begin here are recorded; None leaves it to
     `OTEL_TRACES_SAMPLER`, and so all of them if that is not set."""
 
-    enabled: bool = False
-    ratio: float | None = None
+    enabled: bool = setting(keys.HOWDAH_TRACING_ENABLED)
+    ratio: float | None = setting(keys.HOWDAH_TRACING_SAMPLE_RATIO)
 
     @classmethod
     def of(cls, conf: Configuration) -> TracingSettings:
-        return cls(
-            conf.get(keys.HOWDAH_TRACING_ENABLED), conf.get(keys.HOWDAH_TRACING_SAMPLE_RATIO)
-        )
+        return read(cls, conf)
 
 
 OFF = TracingSettings()

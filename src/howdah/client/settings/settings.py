@@ -15,6 +15,7 @@ from howdah.client.settings.pipeline_rules import (
 from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
 from howdah.config import Configuration
 from howdah.kinds import Key
+from howdah.settings import read, setting
 from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import DatanodeAddress
 
@@ -23,53 +24,61 @@ from howdah.transfer.blocks import DatanodeAddress
 class ClientSettings:
     """What the streams and calls of one client go by. None: as the namenode says."""
 
-    use_datanode_hostname: bool = False
-    socket_timeout_s: float = 60.0
-    write_timeout_s: float = 480.0
+    use_datanode_hostname: bool = setting(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME)
+    socket_timeout_s: float = setting(keys.DFS_CLIENT_SOCKET_TIMEOUT)
+    write_timeout_s: float = setting(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT)
     timeout_per_node_s: float = 5.0
     packet_data_bytes: int = 64 * 1024
-    max_packets_in_flight: int = 80
-    block_write_retries: int = 3
-    pipeline_recovery_retries: int = 5
+    max_packets_in_flight: int = setting(keys.DFS_CLIENT_WRITE_MAX_PACKETS_IN_FLIGHT)
+    block_write_retries: int = setting(keys.DFS_CLIENT_BLOCK_WRITE_RETRIES)
+    pipeline_recovery_retries: int = setting(keys.DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES)
     replacement: ReplacementPolicy = DEFAULT_POLICY
-    exclude_nodes_s: float = 600.0
-    restart_timeout_s: float = 30.0
-    slow_acks: int = 10
-    hflush_to_disk: bool = False
+    exclude_nodes_s: float = setting(
+        keys.DFS_CLIENT_WRITE_EXCLUDE_NODES_CACHE_EXPIRY_INTERVAL_MILLIS
+    )
+    restart_timeout_s: float = setting(keys.DFS_CLIENT_DATANODE_RESTART_TIMEOUT)
+    slow_acks: int = setting(keys.DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD)
+    hflush_to_disk: bool = setting(keys.HOWDAH_CLIENT_HFLUSH_TO_DISK)
     lease_renewal_s: float = 30.0
-    lease_hard_limit_s: float = 1200.0
-    next_block_retries: int = 5
-    next_block_first_delay_s: float = 0.4
-    next_block_max_delay_s: float = 60.0
-    kept_connections: int = 16
-    keep_connections_s: float = 3.0
-    prefetch_bytes: int | None = None
-    prefers_cached: bool = False
-    max_acquire_failures: int = 3
-    retry_window_s: float = 3.0
+    lease_hard_limit_s: float = setting(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC)
+    next_block_retries: int = setting(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES)
+    next_block_first_delay_s: float = setting(
+        keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS
+    )
+    next_block_max_delay_s: float = setting(
+        keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
+    )
+    kept_connections: int = setting(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY)
+    keep_connections_s: float = setting(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC)
+    prefetch_bytes: int | None = setting(keys.DFS_CLIENT_READ_PREFETCH_SIZE)
+    prefers_cached: bool = setting(keys.DFS_CLIENT_READ_USE_CACHE_PRIORITY)
+    max_acquire_failures: int = setting(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES)
+    retry_window_s: float = setting(keys.DFS_CLIENT_RETRY_WINDOW_BASE)
     dead_node_memory_s: float = 600.0
     short_circuit: ShortCircuitSettings = NEVER
-    drop_behind_reads: bool | None = None
-    drop_behind_writes: bool | None = None
-    readahead_bytes: int | None = None
-    hedged_read_threads: int = 0
-    hedged_read_threshold_s: float = 0.5
-    vectored_min_seek_bytes: int = 64 * 1024
-    vectored_max_merged_bytes: int = 4 * 1024 * 1024
-    last_block_length_retries: int = 3
-    last_block_length_delay_s: float = 4.0
-    connect_timeout_s: float = 20.0
+    drop_behind_reads: bool | None = setting(keys.DFS_CLIENT_CACHE_DROP_BEHIND_READS)
+    drop_behind_writes: bool | None = setting(keys.DFS_CLIENT_CACHE_DROP_BEHIND_WRITES)
+    readahead_bytes: int | None = setting(keys.DFS_CLIENT_CACHE_READAHEAD)
+    hedged_read_threads: int = setting(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE)
+    hedged_read_threshold_s: float = setting(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS)
+    vectored_min_seek_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE)
+    vectored_max_merged_bytes: int = setting(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE)
+    last_block_length_retries: int = setting(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH)
+    last_block_length_delay_s: float = setting(
+        keys.DFS_CLIENT_RETRY_INTERVAL_MS_GET_LAST_BLOCK_LENGTH
+    )
+    connect_timeout_s: float = setting(keys.IPC_CLIENT_CONNECT_TIMEOUT)
     call_timeout_s: float = 60.0
-    connect_retries: int = 10
-    connect_retry_delay_s: float = 1.0
-    retriable_retries: int = 10
-    idle_limit_s: float = 10.0
-    max_response_bytes: int = 128 * 1024 * 1024
+    connect_retries: int = setting(keys.IPC_CLIENT_CONNECT_MAX_RETRIES)
+    connect_retry_delay_s: float = setting(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL)
+    retriable_retries: int = setting(keys.DFS_CLIENT_RETRY_MAX_ATTEMPTS)
+    idle_limit_s: float = setting(keys.IPC_CLIENT_CONNECTION_MAXIDLETIME)
+    max_response_bytes: int = setting(keys.IPC_MAXIMUM_RESPONSE_LENGTH)
     replication: int | None = None
     block_size: int | None = None
     bytes_per_checksum: int | None = None
     checksum_type: str | None = None
-    checksum_combine_mode: str = "MD5MD5CRC"
+    checksum_combine_mode: str = setting(keys.DFS_CHECKSUM_COMBINE_MODE)
 
     def pipeline_rules(self, is_local: Callable[[DatanodeAddress], bool]) -> PipelineRules:
         """What a pipeline goes by; `is_local` tells the nodes on this machine."""
@@ -111,66 +120,24 @@ class ClientSettings:
             if conf.is_set(keys.IPC_CLIENT_RPC_TIMEOUT_MS)
             else 60.0
         )
-        return cls(
-            use_datanode_hostname=conf.get(keys.DFS_CLIENT_USE_DATANODE_HOSTNAME),
-            socket_timeout_s=conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT),
-            write_timeout_s=conf.get(keys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT),
+        return read(
+            cls,
+            conf,
             # A packet with its header and sums must stay under what datanodes take.
             packet_data_bytes=min(
                 conf.get(keys.DFS_CLIENT_WRITE_PACKET_SIZE), MAX_PACKET_BYTES // 2
             ),
-            max_packets_in_flight=conf.get(keys.DFS_CLIENT_WRITE_MAX_PACKETS_IN_FLIGHT),
-            block_write_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_RETRIES),
-            pipeline_recovery_retries=conf.get(keys.DFS_CLIENT_PIPELINE_RECOVERY_MAX_RETRIES),
             replacement=_replacement(conf),
-            exclude_nodes_s=conf.get(
-                keys.DFS_CLIENT_WRITE_EXCLUDE_NODES_CACHE_EXPIRY_INTERVAL_MILLIS
-            ),
-            restart_timeout_s=conf.get(keys.DFS_CLIENT_DATANODE_RESTART_TIMEOUT),
-            slow_acks=conf.get(keys.DFS_CLIENT_MARK_SLOWNODE_AS_BADNODE_THRESHOLD),
-            hflush_to_disk=conf.get(keys.HOWDAH_CLIENT_HFLUSH_TO_DISK),
             lease_renewal_s=min(conf.get(keys.HOWDAH_NAMENODE_LEASE_SOFT_LIMIT) / 2, 30.0),
-            lease_hard_limit_s=conf.get(keys.DFS_NAMENODE_LEASE_HARD_LIMIT_SEC),
-            next_block_retries=conf.get(keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_RETRIES),
-            next_block_first_delay_s=conf.get(
-                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_INITIAL_DELAY_MS
-            ),
-            next_block_max_delay_s=conf.get(
-                keys.DFS_CLIENT_BLOCK_WRITE_LOCATEFOLLOWINGBLOCK_MAX_DELAY_MS
-            ),
-            kept_connections=conf.get(keys.DFS_CLIENT_SOCKETCACHE_CAPACITY),
-            keep_connections_s=conf.get(keys.DFS_CLIENT_SOCKETCACHE_EXPIRYMSEC),
-            prefetch_bytes=conf.get(keys.DFS_CLIENT_READ_PREFETCH_SIZE),
-            prefers_cached=conf.get(keys.DFS_CLIENT_READ_USE_CACHE_PRIORITY),
-            max_acquire_failures=conf.get(keys.DFS_CLIENT_MAX_BLOCK_ACQUIRE_FAILURES),
-            retry_window_s=conf.get(keys.DFS_CLIENT_RETRY_WINDOW_BASE),
             short_circuit=ShortCircuitSettings.from_configuration(conf),
-            drop_behind_reads=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_READS),
-            drop_behind_writes=conf.get(keys.DFS_CLIENT_CACHE_DROP_BEHIND_WRITES),
-            readahead_bytes=conf.get(keys.DFS_CLIENT_CACHE_READAHEAD),
-            hedged_read_threads=conf.get(keys.DFS_CLIENT_HEDGED_READ_THREADPOOL_SIZE),
-            hedged_read_threshold_s=conf.get(keys.DFS_CLIENT_HEDGED_READ_THRESHOLD_MILLIS),
-            vectored_min_seek_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MIN_SEEK_SIZE),
-            vectored_max_merged_bytes=conf.get(keys.FS_HDFS_VECTORED_READ_MAX_MERGED_SIZE),
-            last_block_length_retries=conf.get(keys.DFS_CLIENT_RETRY_TIMES_GET_LAST_BLOCK_LENGTH),
-            last_block_length_delay_s=conf.get(
-                keys.DFS_CLIENT_RETRY_INTERVAL_MS_GET_LAST_BLOCK_LENGTH
-            ),
-            connect_timeout_s=conf.get(keys.IPC_CLIENT_CONNECT_TIMEOUT),
             # 0 is for ever in Hadoop; nothing waits for ever here.
             call_timeout_s=call_timeout_s or 3600.0,
-            connect_retries=conf.get(keys.IPC_CLIENT_CONNECT_MAX_RETRIES),
-            connect_retry_delay_s=conf.get(keys.IPC_CLIENT_CONNECT_RETRY_INTERVAL),
-            retriable_retries=conf.get(keys.DFS_CLIENT_RETRY_MAX_ATTEMPTS),
-            idle_limit_s=conf.get(keys.IPC_CLIENT_CONNECTION_MAXIDLETIME),
-            max_response_bytes=conf.get(keys.IPC_MAXIMUM_RESPONSE_LENGTH),
             replication=own(keys.DFS_REPLICATION),
             block_size=own(keys.DFS_BLOCKSIZE),
             bytes_per_checksum=own(keys.DFS_BYTES_PER_CHECKSUM),
-            checksum_type=(
-                conf.get(keys.DFS_CHECKSUM_TYPE) if conf.is_set(keys.DFS_CHECKSUM_TYPE) else None
-            ),
-            checksum_combine_mode=conf.get(keys.DFS_CHECKSUM_COMBINE_MODE),
+            checksum_type=conf.get(keys.DFS_CHECKSUM_TYPE)
+            if conf.is_set(keys.DFS_CHECKSUM_TYPE)
+            else None,
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.settings import read, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +15,11 @@ class ShortCircuitSettings:
 
     socket_path: str = ""
     """Empty: not at all. `_PORT` in it stands for the datanode's data port."""
-    skip_checksum: bool = False
-    cache_size: int = 256
-    cache_expiry_s: float = 300.0
-    disable_interval_s: float = 600.0
-    mmap: bool = True
+    skip_checksum: bool = setting(keys.DFS_CLIENT_READ_SHORTCIRCUIT_SKIP_CHECKSUM)
+    cache_size: int = setting(keys.DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_SIZE)
+    cache_expiry_s: float = setting(keys.DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_EXPIRY_MS)
+    disable_interval_s: float = setting(keys.DFS_DOMAIN_SOCKET_DISABLE_INTERVAL_SECONDS)
+    mmap: bool = setting(keys.DFS_CLIENT_MMAP_ENABLED)
 
     @classmethod
     def from_configuration(cls, conf: Configuration) -> ShortCircuitSettings:
@@ -31,14 +32,7 @@ class ShortCircuitSettings:
                     "The short-circuit local reads feature is enabled "
                     "(dfs.client.read.shortcircuit) but dfs.domain.socket.path is not set."
                 )
-        return cls(
-            socket_path=path,
-            skip_checksum=conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT_SKIP_CHECKSUM),
-            cache_size=conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_SIZE),
-            cache_expiry_s=conf.get(keys.DFS_CLIENT_READ_SHORTCIRCUIT_STREAMS_CACHE_EXPIRY_MS),
-            disable_interval_s=conf.get(keys.DFS_DOMAIN_SOCKET_DISABLE_INTERVAL_SECONDS),
-            mmap=conf.get(keys.DFS_CLIENT_MMAP_ENABLED),
-        )
+        return read(cls, conf, socket_path=path)
 
 
 NEVER = ShortCircuitSettings()

@@ -24,10 +24,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from howdah import keys
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.datanode.latency.outliers import Outlier, outliers
 from howdah.datanode.latency.rolling import RollingMeans
 from howdah.datanode.latency.volume_figures import VolumeWork
+from howdah.settings import setting
 
 log = logging.getLogger(__name__)
 
@@ -36,17 +38,17 @@ log = logging.getLogger(__name__)
 class LatencySettings:
     """What is measured, and what counts as slow. Defaults are Hadoop's."""
 
-    measures_peers: bool = False
+    measures_peers: bool = setting(keys.DFS_DATANODE_PEER_STATS_ENABLED)
     sampled_percent: int = 0
     """Of reads and writes; 0: disks are not measured at all."""
-    interval_s: float = 1800.0
+    interval_s: float = setting(keys.DFS_DATANODE_OUTLIERS_REPORT_INTERVAL)
     """Between two reports."""
-    least_samples: int = 1000
+    least_samples: int = setting(keys.DFS_DATANODE_PEER_METRICS_MIN_OUTLIER_DETECTION_SAMPLES)
     """Of a peer, before it is compared with others."""
-    least_peers: int = 10
-    peer_floor_ms: float = 5.0
-    least_disks: int = 5
-    disk_floor_ms: float = 20.0
+    least_peers: int = setting(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_NODES)
+    peer_floor_ms: float = setting(keys.DFS_DATANODE_SLOWPEER_LOW_THRESHOLD_MS)
+    least_disks: int = setting(keys.DFS_DATANODE_MIN_OUTLIER_DETECTION_DISKS)
+    disk_floor_ms: float = setting(keys.DFS_DATANODE_SLOWDISK_LOW_THRESHOLD_MS)
 
 
 class PeerMeter:

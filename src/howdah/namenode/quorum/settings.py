@@ -20,6 +20,7 @@ from howdah.namenode.quorum.messages import (
     SendEdits,
     StartSegment,
 )
+from howdah.settings import read, setting
 from howdah.tls.client import ClientTls
 
 _HEARTBEATS_IN_A_LEASE = 3
@@ -30,17 +31,17 @@ def boottime_ms() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumSettings:
     """Time-outs in seconds, by the kind of request."""
 
     timeouts_s: dict[type[Request], float]
-    read_timeout_s: float
-    rare_timeout_s: float
-    http_open_timeout_s: float
-    http_read_timeout_s: float
+    read_timeout_s: float = setting(keys.DFS_QJOURNAL_SELECT_INPUT_STREAMS_TIMEOUT_MS)
+    rare_timeout_s: float = setting(keys.DFS_QJM_OPERATIONS_TIMEOUT)
+    http_open_timeout_s: float = setting(keys.DFS_QJOURNAL_HTTP_OPEN_TIMEOUT_MS)
+    http_read_timeout_s: float = setting(keys.DFS_QJOURNAL_HTTP_READ_TIMEOUT_MS)
     queue_bytes: int
-    max_edits: int
+    max_edits: int = setting(keys.DFS_HA_TAIL_EDITS_QJM_RPC_MAX_TXNS)
     lease_ms: int
     clock_ms: Callable[[], int] = field(default=boottime_ms)
     tls: ClientTls = field(default_factory=lambda: ClientTls(Configuration()))
@@ -53,7 +54,9 @@ class QuorumSettings:
     @classmethod
     def of(cls, conf: Configuration) -> QuorumSettings:
         write_s = conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS)
-        return cls(
+        return read(
+            cls,
+            conf,
             timeouts_s={
                 GetState: conf.get(keys.DFS_QJOURNAL_GET_JOURNAL_STATE_TIMEOUT_MS),
                 NewEpoch: conf.get(keys.DFS_QJOURNAL_NEW_EPOCH_TIMEOUT_MS),
@@ -65,12 +68,7 @@ class QuorumSettings:
                 Heartbeat: write_s,
                 Purge: write_s,
             },
-            read_timeout_s=conf.get(keys.DFS_QJOURNAL_SELECT_INPUT_STREAMS_TIMEOUT_MS),
-            rare_timeout_s=conf.get(keys.DFS_QJM_OPERATIONS_TIMEOUT),
-            http_open_timeout_s=conf.get(keys.DFS_QJOURNAL_HTTP_OPEN_TIMEOUT_MS),
-            http_read_timeout_s=conf.get(keys.DFS_QJOURNAL_HTTP_READ_TIMEOUT_MS),
             queue_bytes=conf.get(keys.DFS_QJOURNAL_QUEUED_EDITS_LIMIT_MB) << 20,
-            max_edits=conf.get(keys.DFS_HA_TAIL_EDITS_QJM_RPC_MAX_TXNS),
             lease_ms=max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000)),
             tls=ClientTls(conf),
         )
