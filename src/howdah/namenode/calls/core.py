@@ -345,7 +345,7 @@ class Core(Checks):
 
     # Directories that are made on the way.
 
-    def made_parent(
+    def ensure_parent(
         self,
         who: Identity,
         found: Resolved,
@@ -354,16 +354,16 @@ class Core(Checks):
         unmasked: int | None = None,
     ) -> Directory:
         """The directory of a path that is about to be made: it is there, or is made now, as
-        `make_parents` says."""
+        `create_missing_parents` says."""
         parent = found.parent
         if isinstance(parent, Directory):
             return parent
-        self.make_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
+        self.create_missing_parents(who, found, len(found.components) - 1, mode, now_ms, unmasked)
         way = self.namespace.way_to(paths.join(found.components[:-1]))
         assert way is not None, "it was just made"
         return way.end
 
-    def make_parents(
+    def create_missing_parents(
         self,
         who: Identity,
         found: Resolved,

@@ -47,7 +47,7 @@ class LinkCalls:
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
         # With the mode of what is above: Hadoop's namenode takes no notice of the client's, either.
-        core.make_parents(who, found, len(found.components) - 1, None, now_ms)
+        core.create_missing_parents(who, found, len(found.components) - 1, None, now_ms)
         parent = core.namespace.find(paths.parent_of(found.path))
         assert isinstance(parent, Directory), "its parents exist now"
         core.check_room(parent)

@@ -60,7 +60,7 @@ class TreeCalls:
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
         mode &= MODE_MASK
-        parent = core.made_parent(who, found, mode, now_ms, unmasked)
+        parent = core.ensure_parent(who, found, mode, now_ms, unmasked)
         core.check_room(parent)
         mode, acl = core.initial_acl(parent, mode, unmasked, is_directory=True)
         core.commit(

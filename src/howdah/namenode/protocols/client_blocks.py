@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.once import Once
-from howdah.namenode.protocols import messages
+from howdah.namenode.protocols import bad_blocks, messages
 from howdah.namenode.protocols.quick import requests
 from howdah.namenode.protocols.quick.written import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
@@ -132,14 +132,7 @@ class BlockMethods:
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
-        for located in request.blocks:
-            for node in located.locs:
-                named = messages.client_block(self._core.settings, located.b)
-                self._core.blocks.found_corrupt(
-                    self._core.datanodes.get(node.id.datanodeUuid),
-                    named.block_id,
-                    named.generation_stamp,
-                )
+        bad_blocks.note(self._core, request.blocks)
         return pb.ReportBadBlocksResponseProto()
 
     def _storages(

@@ -85,7 +85,7 @@ class Opening:
         check_names(core, found)
         core.check_new_names(found)
         now_ms = core.clock.wall_ms()
-        parent = core.made_parent(who, found, None, now_ms)
+        parent = core.ensure_parent(who, found, None, now_ms)
         if old is None:
             core.check_room(parent)
         if not policy_id and storage_policies.of(parent).fixed:

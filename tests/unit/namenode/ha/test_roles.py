@@ -149,7 +149,7 @@ def test_after_it_was_active_no_duty_runs_and_nothing_is_written(root: Path) -> 
         assert (on_disk(root), namenode.core.last_txid) == (before, last_txid)
         assert not any("inprogress" in name for name in before), "the segment has ended"
         with pytest.raises(AssertionError, match="only an active namenode"):
-            namenode.core.make_parents(  # whatever would make an edit
+            namenode.core.create_missing_parents(  # whatever would make an edit
                 namenode.core.permissions.identity("root"),
                 namenode.core.resolve("/x/y"),
                 2,

@@ -31,7 +31,7 @@ from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.report_leases import NO_LEASE, ReportLeases
 from howdah.namenode.calls.core import Core
-from howdah.namenode.protocols import messages
+from howdah.namenode.protocols import bad_blocks, messages
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.protocols.datanodes import told
 from howdah.namenode.protocols.datanodes.orders import Orders, register_command
@@ -369,14 +369,7 @@ class DatanodeProtocol:
     def report_bad_blocks(
         self, request: pb.ReportBadBlocksRequestProto, caller: Caller
     ) -> pb.ReportBadBlocksResponseProto:
-        for located in request.blocks:
-            for node in located.locs:
-                named = messages.client_block(self._core.settings, located.b)
-                self._core.blocks.found_corrupt(
-                    self._core.datanodes.get(node.id.datanodeUuid),
-                    named.block_id,
-                    named.generation_stamp,
-                )
+        bad_blocks.note(self._core, request.blocks)
         return pb.ReportBadBlocksResponseProto()
 
     def commit_block_synchronization(
