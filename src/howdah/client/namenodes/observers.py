@@ -27,9 +27,9 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.client.namenodes.call_loop import FAILOVER_ERRORS
 from howdah.client.namenodes.calls import ActiveCalls
 from howdah.client.namenodes.connections import Connections
-from howdah.client.namenodes.failover import FAILOVER_ERRORS
 from howdah.client.namenodes.impatience import state_of
 from howdah.client.namenodes.syncing import Syncing
 from howdah.client_methods import OBSERVER_METHODS

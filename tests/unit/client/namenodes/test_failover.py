@@ -12,8 +12,9 @@ import pytest
 from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.namenodes.call_loop import NoActiveNamenode
 from howdah.client.namenodes.connections import Connections
-from howdah.client.namenodes.failover import ConfiguredFailover, NoActiveNamenode
+from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration

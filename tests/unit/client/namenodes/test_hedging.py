@@ -12,8 +12,7 @@ import pytest
 from howdah import errors
 from howdah.client.dfs import DFSClient
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.namenodes.failover import NoActiveNamenode
-from howdah.client.namenodes.hedging import first_answer
+from howdah.client.namenodes.call_loop import NoActiveNamenode, first_answer
 from howdah.rpc.session import Call
 
 FakeNameservice = Any  # of conftest.py
