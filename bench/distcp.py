@@ -40,9 +40,9 @@ from harness import (
 )
 
 import howdah
+from howdah.copy import options as copy_options
 from howdah.java import NoJava, find_java_home
 from howdah.spark import distcp
-from howdah.spark.copy import options as copy_options
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.minicluster import MiniCluster

@@ -42,14 +42,14 @@ from harness import (
 from scale import Asking, Howdah, image_of
 
 from howdah.config import Configuration
+from howdah.copy.common.filesystems import Place
+from howdah.copy.listing.entries import Entry, Kind
+from howdah.copy.listing.walking import Walk
 from howdah.fs.registry import connect
 from howdah.java import NoJava, find_java_home
 from howdah.spark import namespace
-from howdah.spark.common.filesystems import Place
-from howdah.spark.listing.entries import Entry, Kind
 from howdah.spark.listing.rounds import make_listing
 from howdah.spark.listing.row_stores import RowsInMemory
-from howdah.spark.listing.walking import Walk
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster

@@ -12,8 +12,8 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing import MiniCluster
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import howdah
-from howdah.spark.copy.options import Options, attributes
+from howdah.copy.options import Options, attributes
 from howdah.sync import sync
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

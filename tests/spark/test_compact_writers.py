@@ -13,12 +13,12 @@ import pytest
 
 from howdah import errors
 from howdah.cli import compact as command
+from howdah.copy.locks.files import TreeLocked
+from howdah.copy.locks.tree_lock import is_lock, locked
 from howdah.spark import compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange
 from howdah.spark.compaction.plan import State, parse_name
-from howdah.spark.locks.files import TreeLocked
-from howdah.spark.locks.tree_lock import is_lock, locked
 from howdah.testing.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(300)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.layout import InvalidInput
+from howdah.copy.locks.tree_lock import is_lock
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.copy.layout import InvalidInput
 from howdah.spark.copy_job.outcome import DuplicateFile
-from howdah.spark.locks.tree_lock import is_lock
 
 pytestmark = pytest.mark.timeout(240)
 

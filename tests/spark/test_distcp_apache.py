@@ -11,6 +11,8 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.options import attributes
 from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.administration import Administration
@@ -18,8 +20,6 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.options import attributes
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopCluster, HadoopDistCp
 from howdah.testing.internal.replicas import replicas_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.staging import is_staging
 from howdah.spark import Options, Outcome, distcp
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.staging import is_staging
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Point
 from howdah.testing.trees import Tree, make_tree, read_tree

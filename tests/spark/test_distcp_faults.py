@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.common.failures import CopyFailed, ReadFailed
+from howdah.copy.common.staging import key_of
+from howdah.copy.layout import InvalidInput
+from howdah.copy.results import summed
 from howdah.spark import Options, distcp
-from howdah.spark.common.failures import CopyFailed, ReadFailed
-from howdah.spark.common.staging import key_of
-from howdah.spark.copy.layout import InvalidInput
-from howdah.spark.copy.results import summed
 from howdah.spark.copy_job import job as jobs
 from howdah.spark.copy_job.outcome import ListingChanged
 

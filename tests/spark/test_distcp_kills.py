@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from howdah.spark.common.staging import WORK_PREFIX, is_staging
+from howdah.copy.common.staging import WORK_PREFIX, is_staging
 from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import Tree
 from howdah.testing.waiting import wait_until

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from howdah.cli.dfs import main as dfs
-from howdah.spark.copy.layout import InvalidInput
-from howdah.spark.copy.options import attributes
-from howdah.spark.copy.preserving import preserve
-from howdah.spark.listing.entries import Entry, Kind
+from howdah.copy.layout import InvalidInput
+from howdah.copy.listing.entries import Entry, Kind
+from howdah.copy.options import attributes
+from howdah.copy.preserving import preserve
 from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)
@@ -238,7 +238,7 @@ def test_local_files_are_copied_to_the_cluster_and_back(bench: Any, tmp_path: Pa
 def test_many_directories_are_listed_in_rounds_and_by_threads(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from howdah.spark.listing import walking
+    from howdah.copy.listing import walking
 
     tree = {f"d{i}/e{j}/f": b"x" for i in range(4) for j in range(3)}
     bench.make("src", tree)
@@ -259,7 +259,7 @@ def test_bandwidth_is_kept_below_a_limit(bench: Any) -> None:
 
 
 def test_dynamic_strategy_copies_the_same(bench: Any) -> None:
-    from howdah.spark.copy.options import Strategy
+    from howdah.copy.options import Strategy
 
     tree = {f"f{i}": b"x" * i for i in range(60)}
     bench.make("src", tree)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.staging import WORK_PREFIX, is_staging
-from howdah.spark.copy.options import attributes
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.staging import WORK_PREFIX, is_staging
+from howdah.copy.locks.files import TreeLocked
+from howdah.copy.locks.tree_lock import LockLost, is_lock, locked, places_of
+from howdah.copy.options import attributes
 from howdah.spark.copy_job import job as jobs
-from howdah.spark.locks.files import TreeLocked
-from howdah.spark.locks.tree_lock import LockLost, is_lock, locked, places_of
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -123,7 +123,7 @@ def test_times_of_the_target_are_kept_wherever_the_lock_is(
     bench.make("dst", {})
     bench.fs.set_times(bench.path("src"), 1_000_000_000_000)
     # As one who may not write to the directory above.
-    from howdah.spark.locks import tree_lock
+    from howdah.copy.locks import tree_lock
 
     monkeypatch.setattr(tree_lock, "places_of", lambda tree: places_of(tree)[1:])
     bench.copy("src", "dst", update=True, update_root=True, preserve=attributes("t"))

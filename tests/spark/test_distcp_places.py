@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.options import attributes
 from howdah.spark import Options, Outcome, distcp
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.options import attributes
 from howdah.testing.trees import make_tree, read_tree
 
 pytestmark = pytest.mark.timeout(240)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.layout import InvalidInput
-from howdah.spark.copy.options import attributes
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.layout import InvalidInput
+from howdah.copy.options import attributes
 from howdah.spark.copy_job import job as jobs
 from howdah.spark.snapshots.sync import SnapshotSync, SyncFailed
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from howdah.copy.arguments import parse
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
-from howdah.spark.copy.arguments import parse
 from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.common import filesystems
+from howdah.copy.common.staging import WORK_PREFIX, is_staging
+from howdah.copy.locks.tree_lock import is_lock, places_of
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.common import filesystems
-from howdah.spark.common.staging import WORK_PREFIX, is_staging
-from howdah.spark.locks.tree_lock import is_lock, places_of
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.listing.entries import entries
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, distcp, verify
 from howdah.spark.copy_job import partitions
-from howdah.spark.listing.entries import entries
 from howdah.spark.locality import plan_files
 from howdah.spark.locality.plan_files import OPEN_COST, PlanFiles
 from howdah.spark.verification import job as verifying

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from howdah.copy.common.failures import CopyFailed
 from howdah.fs.glob import escape
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
-from howdah.spark.common.failures import CopyFailed
 from howdah.testing import MiniCluster
 from howdah.testing.trees import make_tree, read_tree
 

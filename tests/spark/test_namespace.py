@@ -13,11 +13,11 @@ import pytest
 from howdah import errors
 from howdah.cli import namespace as command
 from howdah.config import Configuration
+from howdah.copy.common.filesystems import Place
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import namespace
 from howdah.spark import namespace_reports as reports
-from howdah.spark.common.filesystems import Place
 from howdah.testing import MiniCluster
 
 pytestmark = pytest.mark.timeout(240)

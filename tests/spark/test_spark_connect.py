@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
+from howdah.copy.common.failures import ReadFailed
+from howdah.copy.common.filesystems import Place
+from howdah.copy.options import attributes
 from howdah.spark import Options, compact, distcp, namespace, verify
 from howdah.spark import namespace_reports as reports
-from howdah.spark.common.failures import ReadFailed
-from howdah.spark.common.filesystems import Place
-from howdah.spark.copy.options import attributes
 from howdah.spark.sessions import ship
 
 pytestmark = pytest.mark.timeout(240)

@@ -9,10 +9,10 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common.filesystems import behind_view, sources_behind_views
+from howdah.copy.layout import InvalidInput
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark import Options, compact, distcp, namespace, verify
-from howdah.spark.common.filesystems import behind_view, sources_behind_views
-from howdah.spark.copy.layout import InvalidInput
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -258,16 +258,18 @@ PURE = {
         "viewfs.patterns",
         "viewfs.rename_rules",
     },
-    "spark": {
+    "copy": {
+        "arguments",
         "common.rows",
+        "compare",
+        "counters",
+        "layout",
+        "listing.entries",
+        "options",
+    },
+    "spark": {
         "compaction.outcome",
         "compaction.plan",
-        "copy.arguments",
-        "copy.compare",
-        "copy.counters",
-        "copy.layout",
-        "copy.options",
-        "listing.entries",
         "locality.nodes",
         "namespaces.page",
         "namespaces.treemap",
@@ -423,9 +425,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "installation": BOTTOM | {"storage"},
     "fsspec": BOTTOM | {"fs"},
     "java": {"errors", "standard_streams"},
-    "spark": BOTTOM | {"fs", "storage", "transfer"},
+    # What a copy does, whoever has it done: Spark's executors, or threads of this process.
+    "copy": BOTTOM | {"fs", "storage", "transfer"},
+    "spark": BOTTOM | {"copy", "fs", "storage", "transfer"},
     # A mirror is distcp without Spark: its planning, its copying of a file.
-    "sync": BOTTOM | {"fs", "spark"},
+    "sync": BOTTOM | {"copy", "fs", "spark"},
     # A cluster on this machine: servers are programs to it, which it formats and asks.
     "local": BOTTOM | {"failover", "java", "namenode", "rpc", "storage"},
     "testing": BOTTOM
@@ -447,6 +451,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": BOTTOM
     | {
         "balancer",
+        "copy",
         "datanode",
         "doctor",
         "failover",
@@ -531,12 +536,10 @@ ROOMS = {
         "process",
     ),
     "router": ("table", "store", "namenodes", "calls"),
+    "copy": ("common", "locks", "listing"),
     "spark": (
-        "common",
-        "locks",
         "listing",
         "locality",
-        "copy",
         "snapshots",
         "copy_job",
         "compaction",
@@ -556,15 +559,15 @@ BY_THEMSELVES = {
     ("fs", "objects"),
     ("fs", "typed_data"),
     ("namenode", "journal"),
-    ("spark", "common"),
-    ("spark", "locks"),
+    ("copy", "common"),
+    ("copy", "locks"),
     ("testing", "contract"),
     ("testing", "simulator"),
 }
 # Groups of rooms of which none knows another: each is a job of its own.
 APART = {
     "spark": (
-        {"copy", "snapshots", "copy_job"},
+        {"snapshots", "copy_job"},
         {"compaction"},
         {"verification"},
         {"namespaces"},

@@ -230,7 +230,7 @@ def test_a_filesystem_at_another_address_has_nothing_of_its_settings(home: Path)
 
 def test_a_job_takes_the_settings_along_to_executors(home: Path) -> None:
     pytest.importorskip("pyspark")
-    from howdah.spark.common.filesystems import Place
+    from howdah.copy.common.filesystems import Place
 
     leave_cluster(home)
     place = Place.of(None, Configuration(), None)

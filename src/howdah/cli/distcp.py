@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from howdah.cli.spark_options import check_default, session_of
 from howdah.config import Configuration
+from howdah.copy.arguments import Arguments, parse, usage
+from howdah.copy.options import InvalidOptions
 from howdah.errors import HowdahError
-from howdah.spark.copy.arguments import Arguments, parse, usage
-from howdah.spark.copy.options import InvalidOptions
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:

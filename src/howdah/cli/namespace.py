@@ -51,8 +51,8 @@ def main(argv: list[str], conf: Configuration) -> int:
         wanted = ["directories", "small-files", "ages", "owners"]
     check_default([options.where, options.before], conf)
     with session_of(options.master, options.remote) as spark:
-        from howdah.spark.common.failures import from_spark
-        from howdah.spark.common.progress import ProgressLine
+        from howdah.copy.common.failures import from_spark
+        from howdah.copy.common.progress import ProgressLine
         from howdah.spark.namespaces.job import namespace
 
         on_terminal = sys.stderr.isatty()
@@ -139,7 +139,7 @@ def _report(
             before = namespace(spark, options.before, most_tasks=options.m, conf=conf)
             return reports.growth(before, rows, options.depth)
         case _:
-            from howdah.spark.common.filesystems import Place, behind_view, located
+            from howdah.copy.common.filesystems import Place, behind_view, located
 
             where = located(behind_view(options.where, conf, None))
             return reports.duplicates(rows, Place.of(where, conf, None))

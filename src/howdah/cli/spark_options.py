@@ -65,8 +65,8 @@ def session_of(master: str | None, remote: str | None) -> Iterator[SparkSession]
 
     Raises `NoSpark` and `NoJava`, which say what to install.
     """
+    from howdah.copy.common.failures import from_spark
     from howdah.java import find_java_home
-    from howdah.spark.common.failures import from_spark
     from howdah.spark.sessions import require, session, ship
 
     require()

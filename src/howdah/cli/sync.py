@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from howdah.copy.options import InvalidOptions
 from howdah.errors import HowdahError
-from howdah.spark.copy.options import InvalidOptions
 from howdah.sync import options as words
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from howdah.copy.options import Attribute, Options
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
-    from howdah.spark.copy.options import Attribute, Options
     from howdah.spark.copy_job.job import distcp
     from howdah.spark.copy_job.outcome import Outcome
     from howdah.spark.namespaces.job import namespace
@@ -46,8 +46,8 @@ _HOME = {
     "compact": "howdah.spark.compaction.job",
     "distcp": "howdah.spark.copy_job.job",
     "namespace": "howdah.spark.namespaces.job",
-    "Attribute": "howdah.spark.copy.options",
-    "Options": "howdah.spark.copy.options",
+    "Attribute": "howdah.copy.options",
+    "Options": "howdah.copy.options",
     "Outcome": "howdah.spark.copy_job.outcome",
     "Verified": "howdah.spark.verification.job",
     "verify": "howdah.spark.verification.job",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
-from howdah.spark.common.failures import reason
+from howdah.copy.common.failures import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -4,7 +4,7 @@
     >>> sync("hdfs://a:8020/data", "file:///backup/data")  # doctest: +SKIP
 
 The planning, the copying of a file and the rules for what is the same are those of `distcp`
-(`howdah.spark.copy`, `listing` and `locks`, which know no session of Spark); only who does the
+(`howdah.copy`, `listing` and `locks`, which know no session of Spark); only who does the
 work differs. `job` lists, hands out and finishes; `pool` has processes of `worker`; `options` are
 distcp's, without those that make sense on a cluster only.
 """
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from howdah.spark.copy.options import Attribute, Options
+    from howdah.copy.options import Attribute, Options
     from howdah.sync.job import sync
     from howdah.sync.outcome import Synced
 
 __all__ = ["Attribute", "Options", "Synced", "sync"]
 
 _HOME = {
-    "Attribute": "howdah.spark.copy.options",
-    "Options": "howdah.spark.copy.options",
+    "Attribute": "howdah.copy.options",
+    "Options": "howdah.copy.options",
     "Synced": "howdah.sync.outcome",
     "sync": "howdah.sync.job",
 }

@@ -1,6 +1,6 @@
 """`sync`: a whole mirror.
 
-1. Look at sources and target, take the lock of the target (`howdah.spark.locks`), give each
+1. Look at sources and target, take the lock of the target (`howdah.copy.locks`), give each
    source its place. What an earlier run of the same mirror left, if it was killed, is removed.
 2. List sources and target side by side. The listing is in memory, so it has a limit; `distcp`
    has none.
@@ -27,30 +27,30 @@ from typing import Final
 
 from howdah import errors, keys
 from howdah.config import Configuration
+from howdah.copy.by_server import notes_of
+from howdah.copy.commit_tasks import AttributesTask, DeleteTask
+from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.filesystems import Place, for_each, keeps_directories, located, prefix
+from howdah.copy.common.gauge import Amount
+from howdah.copy.common.progress import ProgressLine, line, listing_progress
+from howdah.copy.common.staging import Staging, key_of
+from howdah.copy.context import CopyContext
+from howdah.copy.copier import COMPOSITE
+from howdah.copy.counters import Counters
+from howdah.copy.dry_run import DryRunTask, tell_action
+from howdah.copy.layout import Placed, place
+from howdah.copy.listing.entries import Entry, Found, Kind
+from howdah.copy.listing.walking import Walk
+from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
+from howdah.copy.options import Options
+from howdah.copy.preserving import check_support
+from howdah.copy.roots import is_unpaired, own_roots, roots_of
+from howdah.copy.tasks import CopyTask
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
-from howdah.spark.common.attempts import remove_unfinished
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.filesystems import Place, for_each, keeps_directories, located, prefix
-from howdah.spark.common.gauge import Amount
-from howdah.spark.common.progress import ProgressLine, line, listing_progress
-from howdah.spark.common.staging import Staging, key_of
-from howdah.spark.copy.by_server import notes_of
-from howdah.spark.copy.commit_tasks import AttributesTask, DeleteTask
-from howdah.spark.copy.context import CopyContext
-from howdah.spark.copy.copier import COMPOSITE
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.dry_run import DryRunTask, tell_action
-from howdah.spark.copy.layout import Placed, place
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.preserving import check_support
-from howdah.spark.copy.roots import is_unpaired, own_roots, roots_of
-from howdah.spark.copy.tasks import CopyTask
 from howdah.spark.copy_job.outcome import DuplicateFile
-from howdah.spark.listing.entries import Entry, Found, Kind
-from howdah.spark.listing.walking import Walk
-from howdah.spark.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.sync.options import as_mirror
 from howdah.sync.outcome import Synced
 from howdah.sync.pool import copy_all, pieces

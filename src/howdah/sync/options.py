@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from howdah.copy.arguments import OPTIONS, Arguments, parse
+from howdah.copy.options import InvalidOptions, Options, Strategy
 from howdah.errors import UnsupportedOperation
-from howdah.spark.copy.arguments import OPTIONS, Arguments, parse
-from howdah.spark.copy.options import InvalidOptions, Options, Strategy
 
 DISTCP_ONLY: Final = (
     "async",

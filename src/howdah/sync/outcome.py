@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from howdah.spark.copy.counters import Counters
+from howdah.copy.counters import Counters
 from howdah.wording import byte_text
 
 

@@ -18,10 +18,10 @@ from typing import Final
 
 import howdah
 from howdah import errors
-from howdah.spark.common.failures import CopyFailed, error_from
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.tasks import CopyTask
-from howdah.spark.listing.entries import Entry
+from howdah.copy.common.failures import CopyFailed, error_from
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry
+from howdah.copy.tasks import CopyTask
 from howdah.sync.worker import receive, send
 
 MOST_FILES: Final = 64

@@ -18,10 +18,10 @@ import sys
 import threading
 from typing import IO, Any, Final
 
-from howdah.spark.common.failures import FAILURES, error_name, error_text
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.tasks import Attempt, CopyTask
-from howdah.spark.listing.entries import Entry
+from howdah.copy.common.failures import FAILURES, error_name, error_text
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry
+from howdah.copy.tasks import Attempt, CopyTask
 
 _LENGTH: Final = struct.Struct("!Q")
 Work = tuple[int, tuple[Entry, ...]]

@@ -12,11 +12,11 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.copy.options import Options, attributes
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem, S3AFileSystem, S3FileSystem
 from howdah.fs.objects.store import ObjectInfo, Part
 from howdah.options import CopyCheck
-from howdah.spark.copy.options import Options, attributes
 from howdah.sync import sync
 from howdah.sync.outcome import Synced
 from howdah.testing.internal.objects.clouds import CloudServer

@@ -14,9 +14,9 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.options import Options
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.options import CopyCheck
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.azurite import Azurite
 from howdah.testing.internal.objects.trouble import Answer, Proxy, proxy_before

@@ -11,10 +11,10 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing import MiniCluster
 from howdah.testing.internal.objects.store import StoreServer

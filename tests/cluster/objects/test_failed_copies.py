@@ -14,10 +14,10 @@ from fsspec.callbacks import Callback
 
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.options import Options
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.store import StoreServer
 from howdah.testing.internal.objects.trouble import Proxy

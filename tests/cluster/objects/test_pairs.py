@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
+from howdah.copy.options import Options
 from howdah.fs.registry import connect
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.azurite import ACCOUNT, Azurite
 from howdah.testing.internal.objects.google import GoogleServer

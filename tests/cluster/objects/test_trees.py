@@ -11,10 +11,10 @@ import pytest
 import howdah.fsspec
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.clouds import CloudServer
 from howdah.testing.internal.objects.store import StoreServer, stub_server

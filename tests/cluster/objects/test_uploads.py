@@ -11,8 +11,8 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.config import Configuration
+from howdah.copy.options import Options
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.spark.copy.options import Options
 from howdah.sync import sync
 from howdah.testing.internal.objects.store import StoreServer
 

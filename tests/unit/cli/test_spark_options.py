@@ -15,8 +15,8 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.cli.spark_options import session_of
+from howdah.copy.common.failures import from_spark
 from howdah.spark import sessions
-from howdah.spark.common.failures import from_spark
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.cli.namespace import PageNotWritten, write_page
+from howdah.copy.commit_tasks import TrackTask
+from howdah.copy.common.gauge import Gauge
+from howdah.copy.options import Options
+from howdah.copy.task_log import TaskLog
 from howdah.fs.api import FileSystem
-from howdah.spark.common.gauge import Gauge
 from howdah.spark.compaction.joining import join
-from howdah.spark.copy.commit_tasks import TrackTask
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.task_log import TaskLog
 
 pytestmark = pytest.mark.req("OS-061", "OS-065")
 

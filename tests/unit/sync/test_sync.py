@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Kind
+from howdah.copy.options import InvalidOptions, Options
 from howdah.errors import HowdahError, UnsupportedOperation
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.options import InvalidOptions, Options
-from howdah.spark.listing.entries import Entry, Kind
 from howdah.sync import options as words
 from howdah.sync import pool, sync
 from howdah.sync.job import _Mirror

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.common.rows import decode
+from howdah.copy.common.rows import decode
+from howdah.copy.locks.tree_lock import PREFIX as LOCK
 from howdah.spark.compaction.plan import (
     BUCKET,
     ICEBERG_SUFFIX,
@@ -22,7 +23,6 @@ from howdah.spark.compaction.plan import (
     Contents,
 )
 from howdah.spark.listing.tree import DIRECTORY, FILE, Tree
-from howdah.spark.locks.tree_lock import PREFIX as LOCK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -17,14 +17,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
+from howdah.copy.common.filesystems import for_each
+from howdah.copy.locks.tree_lock import is_lock
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.paths import shown
 from howdah.fs.status import FileStatus
-from howdah.spark.common.filesystems import for_each
 from howdah.spark.compaction.attributes import xattrs_of
 from howdah.spark.compaction.plan import KNOWN_HIDDEN, is_hidden
-from howdah.spark.locks.tree_lock import is_lock
 
 DIGEST_CHARS: Final = 16
 _KNOWN: Final = re.compile(KNOWN_HIDDEN)

@@ -24,14 +24,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from howdah import errors
+from howdah.copy.locks.files import TreeLocked
+from howdah.copy.locks.tree_lock import places_of, refuse_if_held
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.directory_state import state_of
 from howdah.spark.compaction.exchange import move_in, remove
 from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
-from howdah.spark.locks.files import TreeLocked
-from howdah.spark.locks.tree_lock import places_of, refuse_if_held
 
 _NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory, errors.AccessDenied)
 

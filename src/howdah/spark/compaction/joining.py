@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from howdah.copy.common.attempts import attempt_file, attempt_id
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import batches
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.common.attempts import attempt_file, attempt_id
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import batches
 from howdah.spark.compaction import joining_avro, joining_lines, joining_parquet
 from howdah.spark.compaction.joining_lines import Joined
 from howdah.spark.compaction.plan import Format, format_of, is_hidden

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.failures import from_spark
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.reported import Reported, most_attempts, raise_failed, with_failures
+from howdah.copy.common.rows import batches, decode, encode
 from howdah.fs.api import FileSystem
-from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
-from howdah.spark.common.rows import batches, decode, encode
 from howdah.spark.compaction.footers import Footer, NotReadable, combined_footer
 from howdah.spark.compaction.joining import data_files
 from howdah.spark.compaction.plan import Format

@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.failures import from_spark
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.reported import raise_failed
 from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
-from howdah.spark.common.attempts import remove_unfinished
-from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import raise_failed
 from howdah.spark.compaction import joining_parquet
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
 from howdah.spark.compaction.exchange import Exchange

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from howdah import errors
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.staging import WORK_PREFIX
 from howdah.fs import paths
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.staging import WORK_PREFIX
 
 if TYPE_CHECKING:
+    from howdah.copy.counters import Counters
     from howdah.fs.api import FileSystem
-    from howdah.spark.copy.counters import Counters
 
 
 class AtomicCopy:

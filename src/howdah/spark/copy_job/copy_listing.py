@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.spark.common.filesystems import prefix
-from howdah.spark.common.rows import decode
-from howdah.spark.common.staging import Staging
-from howdah.spark.copy.context import CopyContext
-from howdah.spark.copy.layout import Placed
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.roots import is_unpaired, own_roots, roots_of
+from howdah.copy.common.filesystems import prefix
+from howdah.copy.common.rows import decode
+from howdah.copy.common.staging import Staging
+from howdah.copy.context import CopyContext
+from howdah.copy.layout import Placed
+from howdah.copy.listing.entries import Entry, Kind
+from howdah.copy.listing.walking import Walk
+from howdah.copy.locks.tree_lock import TreeLock
+from howdah.copy.options import Options
+from howdah.copy.roots import is_unpaired, own_roots, roots_of
 from howdah.spark.copy_job.outcome import DuplicateFile
-from howdah.spark.listing.entries import Entry, Kind
 from howdah.spark.listing.rounds import Listing, make_listing
 from howdah.spark.listing.row_stores import NotStored, RowsInFiles, RowsInMemory, RowStore
-from howdah.spark.listing.walking import Walk
-from howdah.spark.locks.tree_lock import TreeLock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

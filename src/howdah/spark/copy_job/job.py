@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING
 
 from howdah import errors, keys
 from howdah.config import Configuration
-from howdah.fs import capabilities, paths
-from howdah.spark.common.attempts import remove_unfinished
-from howdah.spark.common.failures import CopyFailed, from_spark
-from howdah.spark.common.filesystems import (
+from howdah.copy.by_server import notes_of
+from howdah.copy.commit_tasks import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
+from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.failures import CopyFailed, from_spark
+from howdah.copy.common.filesystems import (
     Place,
     behind_view,
     is_object_store,
@@ -40,36 +41,29 @@ from howdah.spark.common.filesystems import (
     located,
     prefix,
 )
-from howdah.spark.common.gauge import Amount
-from howdah.spark.common.progress import Progress
-from howdah.spark.common.reported import most_attempts
-from howdah.spark.common.staging import Staging, key_of
-from howdah.spark.copy.by_server import notes_of
-from howdah.spark.copy.commit_tasks import (
-    OWNER_ENTERS,
-    AttributesTask,
-    DeleteTask,
-    JoinTask,
-    TrackTask,
-)
-from howdah.spark.copy.context import CopyContext
-from howdah.spark.copy.copier import COMPOSITE
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.dry_run import SCHEMA as DRY_RUN_SCHEMA
-from howdah.spark.copy.dry_run import DryRunTask, report_all
-from howdah.spark.copy.layout import place
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.preserving import check_support
-from howdah.spark.copy.results import SCHEMA, summed, sums_of
-from howdah.spark.copy.tasks import CopyTask
+from howdah.copy.common.gauge import Amount
+from howdah.copy.common.progress import Progress
+from howdah.copy.common.reported import most_attempts
+from howdah.copy.common.staging import Staging, key_of
+from howdah.copy.context import CopyContext
+from howdah.copy.copier import COMPOSITE
+from howdah.copy.counters import Counters
+from howdah.copy.dry_run import SCHEMA as DRY_RUN_SCHEMA
+from howdah.copy.dry_run import DryRunTask, report_all
+from howdah.copy.layout import place
+from howdah.copy.listing.entries import Found, Kind
+from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
+from howdah.copy.options import Options
+from howdah.copy.preserving import check_support
+from howdah.copy.results import SCHEMA, summed, sums_of
+from howdah.copy.tasks import CopyTask
+from howdah.fs import capabilities, paths
 from howdah.spark.copy_job.atomic import AtomicCopy
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.outcome import ListingChanged, Outcome
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
-from howdah.spark.listing.entries import Found, Kind
 from howdah.spark.listing.rounds import Listing
-from howdah.spark.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.spark.snapshots.sync import SnapshotSync
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.layout import InvalidInput
-from howdah.spark.copy.options import InvalidOptions
-from howdah.spark.copy.preserving import AclsNotSupported, XAttrsNotSupported
+from howdah.copy.counters import Counters
+from howdah.copy.layout import InvalidInput
+from howdah.copy.options import InvalidOptions
+from howdah.copy.preserving import AclsNotSupported, XAttrsNotSupported
 from howdah.spark.listing.rounds import Totals
 
 SUCCESS: Final = 0

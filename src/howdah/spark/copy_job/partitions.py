@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.copy.options import Options, Strategy
-from howdah.spark.listing.entries import COLUMNS, Kind
+from howdah.copy.listing.entries import COLUMNS, Kind
+from howdah.copy.options import Options, Strategy
 from howdah.spark.listing.rounds import Totals
 
 if TYPE_CHECKING:

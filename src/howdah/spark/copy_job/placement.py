@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import Row, batches
+from howdah.copy.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
+from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import Row, batches
-from howdah.spark.copy.options import Options
 from howdah.spark.copy_job.partitions import (
     BYTES_A_PART,
     FILES_A_PART,
@@ -34,7 +35,6 @@ from howdah.spark.copy_job.partitions import (
     in_partitions,
     part_count,
 )
-from howdah.spark.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
 from howdah.spark.listing.rounds import Totals
 from howdah.spark.locality.nodes import Share, busiest, choose, holders, hosts, shares
 from howdah.spark.locality.plan_files import (

@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from howdah.spark.common.rows import partitioned
-from howdah.spark.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
+from howdah.copy.common.rows import partitioned
+from howdah.copy.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
+from howdah.copy.listing.walking import Walk
 from howdah.spark.listing.row_stores import RowStore, Task
-from howdah.spark.listing.walking import Walk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,10 +18,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from howdah import errors
-from howdah.spark.common import rows
-from howdah.spark.common.failures import FAILURES, error_from, error_text
-from howdah.spark.common.filesystems import Place
-from howdah.spark.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
+from howdah.copy.common import rows
+from howdah.copy.common.failures import FAILURES, error_from, error_text
+from howdah.copy.common.filesystems import Place
+from howdah.copy.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.reported import Reported, most_attempts, raise_failed, with_failures
+from howdah.copy.common.rows import arrow_schema, batches
 from howdah.fs import glob, paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import Reported, most_attempts, raise_failed, with_failures
-from howdah.spark.common.rows import arrow_schema, batches
 from howdah.spark.locality.nodes import Share
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import Row, batches
 from howdah.messages import parse
 from howdah.proto import fsimage_pb2 as pb
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import Row, batches
 from howdah.spark.listing.tree import DIRECTORY, FILE, SYMLINK
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.inodes import InodeDecoder, LoadedStrings

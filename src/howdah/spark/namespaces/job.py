@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.registry import connect
-from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place, behind_view
-from howdah.spark.common.progress import ProgressLine, listing_progress
-from howdah.spark.common.reported import (
+from howdah.copy.common.failures import from_spark
+from howdah.copy.common.filesystems import Place, behind_view
+from howdah.copy.common.progress import ProgressLine, listing_progress
+from howdah.copy.common.reported import (
     FAILURE_COLUMNS,
     Reported,
     Task,
@@ -36,6 +35,7 @@ from howdah.spark.common.reported import (
     raise_reported,
     with_failures,
 )
+from howdah.fs.registry import connect
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.namespaces.image_tasks import (
     CHILD_SCHEMA,

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from howdah.spark.copy.layout import InvalidInput
+from howdah.copy.layout import InvalidInput
 
 MODIFIED: Final = "M"
 CREATED: Final = "+"

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common import rows
+from howdah.copy.common.failures import FAILURES, error_name, error_text
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import decode, encode
+from howdah.copy.listing.entries import Entry, Kind, Sums, batches
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.common import rows
-from howdah.spark.common.failures import FAILURES, error_name, error_text
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import decode, encode
-from howdah.spark.listing.entries import Entry, Kind, Sums, batches
 from howdah.spark.snapshots.changes import CREATED, MODIFIED, RENAMED, Change, Changes
 from howdah.spark.snapshots.resuming import explained_by
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from howdah.spark.common.staging import is_staging
-from howdah.spark.locks.tree_lock import is_lock
+from howdah.copy.common.staging import is_staging
+from howdah.copy.locks.tree_lock import is_lock
 from howdah.spark.snapshots.changes import (
     CREATED,
     DELETED,

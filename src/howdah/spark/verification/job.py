@@ -21,14 +21,9 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.api import FileSystem
-from howdah.fs.hdfs.replicas import Replicas
-from howdah.fs.named import named
-from howdah.fs.registry import connect
-from howdah.fs.status import FileStatus
-from howdah.spark.common.failures import from_spark
-from howdah.spark.common.filesystems import Place, sources_behind_views
-from howdah.spark.common.progress import (
+from howdah.copy.common.failures import from_spark
+from howdah.copy.common.filesystems import Place, sources_behind_views
+from howdah.copy.common.progress import (
     ProgressLine,
     clock,
     listing_progress,
@@ -36,14 +31,19 @@ from howdah.spark.common.progress import (
     progress_directory,
     reported,
 )
-from howdah.spark.common.reported import (
+from howdah.copy.common.reported import (
     FAILURE_COLUMNS,
     Reported,
     most_attempts,
     raise_reported,
     with_failures,
 )
-from howdah.spark.common.rows import partitioned
+from howdah.copy.common.rows import partitioned
+from howdah.fs.api import FileSystem
+from howdah.fs.hdfs.replicas import Replicas
+from howdah.fs.named import named
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
 from howdah.spark.verification.judging import Verdict

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.gauge import Gauge
+from howdah.copy.common.rows import Row, batches, decode
 from howdah.fs.hdfs.replicas import NOWHERE, Replicas
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Gauge
-from howdah.spark.common.rows import Row, batches, decode
 from howdah.spark.verification.judging import BAD, Verdict, file_crc, judge
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ PRELOADED: Final = (
     "howdah.client.writing.output",
     "howdah.fs.hdfs.replicas",
     "howdah.spark.compaction.joining",
-    "howdah.spark.copy.tasks",
+    "howdah.copy.tasks",
     "howdah.spark.listing.rounds",
-    "howdah.spark.locks.tree_lock",
+    "howdah.copy.locks.tree_lock",
     "howdah.spark.namespaces.image_tasks",
     "howdah.spark.verification.tasks",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.common.failures import MOST_CHARS, JobFailed, from_spark, reason
+from howdah.copy.common.failures import MOST_CHARS, JobFailed, from_spark, reason
 
 STACK = """
 \tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2935)

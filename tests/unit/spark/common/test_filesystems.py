@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 
 from howdah.config import Configuration
+from howdah.copy.common.filesystems import Place
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.common.filesystems import Place
 
 
 def test_a_nameservice_travels_with_its_namenodes() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import howdah
-from howdah.spark.common.gauge import LINE_BYTES, Amount, Gauge, last_of, line_of
-from howdah.spark.common.progress import reported
+from howdah.copy.common.gauge import LINE_BYTES, Amount, Gauge, last_of, line_of
+from howdah.copy.common.progress import reported
 
 
 def test_progress_is_told_by_the_last_whole_line() -> None:

@@ -17,10 +17,10 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.spark.common import progress
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Amount, Gauge, gauge_filesystem, line_of
-from howdah.spark.common.progress import (
+from howdah.copy.common import progress
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.gauge import Amount, Gauge, gauge_filesystem, line_of
+from howdah.copy.common.progress import (
     CLEAR_LINE,
     Progress,
     ProgressLine,

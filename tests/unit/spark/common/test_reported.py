@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from howdah import errors
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.reported import Reported, raise_failed, with_failures
-from howdah.spark.common.rows import batches
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.reported import Reported, raise_failed, with_failures
+from howdah.copy.common.rows import batches
 
 DDL = "path binary, size long"
 DENIED = errors.AccessDenied("Permission denied: user=eve, path=/a")

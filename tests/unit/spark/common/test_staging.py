@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.common.staging import Staging, is_staging, key_of
+from howdah.copy.common.staging import Staging, is_staging, key_of
 
 
 def test_same_copy_finds_its_staging_directory_again() -> None:

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import howdah
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import batch_of
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import batch_of
 from howdah.spark.compaction import rewriting
 from howdah.spark.compaction.exchange import new_run
 from howdah.spark.compaction.joining import Count, Join

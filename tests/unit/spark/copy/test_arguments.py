@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.copy.arguments import OPTIONS, parse, usage
-from howdah.spark.copy.options import Attribute, InvalidOptions, Options, Strategy, attributes
+from howdah.copy.arguments import OPTIONS, parse, usage
+from howdah.copy.options import Attribute, InvalidOptions, Options, Strategy, attributes
 
 
 def options(*words: str) -> Options:

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
+from howdah.copy.commit_tasks import JoinTask
+from howdah.copy.common import filesystems
+from howdah.copy.common.attempts import AttemptFile, attempt_file, remove_unfinished
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.staging import Staging
+from howdah.copy.copier import BandwidthLimit, Copier, CopySettings
+from howdah.copy.listing.entries import WHOLE, Entry, Kind, fingerprint_of
+from howdah.copy.options import Options
+from howdah.copy.tasks import Attempt, CopyTask
 from howdah.errors import PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import FileChecksum
 from howdah.spark import distcp
-from howdah.spark.common import filesystems
-from howdah.spark.common.attempts import AttemptFile, attempt_file, remove_unfinished
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.staging import Staging
 from howdah.spark.compaction.joining import join
-from howdah.spark.copy.commit_tasks import JoinTask
-from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.tasks import Attempt, CopyTask
-from howdah.spark.listing.entries import WHOLE, Entry, Kind, fingerprint_of
 from howdah.transfer.checksum import ChecksumType, crc
 
 STAGING = Staging("/dst/.distcp.tmp.0123456789abcdef", "run")

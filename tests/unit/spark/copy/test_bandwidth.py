@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.spark.copy.copier import BandwidthLimit
+from howdah.copy.copier import BandwidthLimit
 
 
 def test_throttle_waits_for_what_was_moved_too_early() -> None:

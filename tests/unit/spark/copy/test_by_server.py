@@ -10,16 +10,16 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.by_server import notes_of
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.copier import BandwidthLimit, Copier, CopySettings
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Kind
+from howdah.copy.options import attributes
 from howdah.fs.api import FileSystem, PathLike
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import ServerCopies, ServerCopy
 from howdah.options import CopyCheck
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.by_server import notes_of
-from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.options import attributes
-from howdah.spark.listing.entries import Entry, Kind
 
 OFFERED = ServerCopies(are_offered=True)
 

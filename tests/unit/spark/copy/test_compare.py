@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.spark.copy.compare import Action, Checksums, Decision, FileVersion, Reason, decide
-from howdah.spark.copy.options import Options, attributes
+from howdah.copy.compare import Action, Checksums, Decision, FileVersion, Reason, decide
+from howdah.copy.options import Options, attributes
 
 UPDATE = Options(update=True)
 FACTS = st.builds(FileVersion, st.integers(0, 3), st.integers(0, 3), st.integers(1, 2))

@@ -10,17 +10,17 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common import filesystems
+from howdah.copy.common.failures import CopyFailed, ReadFailed, SourceChanged, error_from
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.staging import Staging
+from howdah.copy.copier import BandwidthLimit, Copier, CopySettings
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Found, Kind, batches
+from howdah.copy.options import Options, attributes
+from howdah.copy.tasks import CopyTask
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceChanged, error_from
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.staging import Staging
-from howdah.spark.copy.copier import BandwidthLimit, Copier, CopySettings
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.options import Options, attributes
-from howdah.spark.copy.tasks import CopyTask
-from howdah.spark.listing.entries import Entry, Found, Kind, batches
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from howdah.spark.copy.counters import Counters
+from howdah.copy.counters import Counters
 
 
 def test_counters_add_up_and_print_as_hadoops() -> None:

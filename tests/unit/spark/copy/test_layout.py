@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.spark.copy.layout import InvalidInput, Placed, Source, place
-from howdah.spark.copy.options import Options
-from howdah.spark.listing.entries import Found
+from howdah.copy.layout import InvalidInput, Placed, Source, place
+from howdah.copy.listing.entries import Found
+from howdah.copy.options import Options
 
 DEFAULT = Options()
 UPDATE = Options(update=True)

@@ -10,21 +10,21 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy import results
+from howdah.copy.common import filesystems
+from howdah.copy.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.reported import is_last, most_attempts
+from howdah.copy.common.staging import Staging
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Found, Kind, batches, entries
+from howdah.copy.listing.walking import Walk
+from howdah.copy.options import Options
+from howdah.copy.results import FailureMark, result, result_of, summed
+from howdah.copy.tasks import CopyTask
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.reported import is_last, most_attempts
-from howdah.spark.common.staging import Staging
-from howdah.spark.copy import results
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.options import Options
-from howdah.spark.copy.results import FailureMark, result, result_of, summed
-from howdah.spark.copy.tasks import CopyTask
-from howdah.spark.listing.entries import Entry, Found, Kind, batches, entries
 from howdah.spark.listing.row_stores import ReadRows, StoreRows
 from howdah.spark.listing.tree import FAILED, ListTree
-from howdah.spark.listing.walking import Walk
 
 PLACE = Place("mem://results")
 STAGING = Staging("/t/.distcp.tmp.0123456789abcdef", "run")

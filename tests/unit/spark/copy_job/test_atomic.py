@@ -8,9 +8,9 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common.failures import CopyFailed
+from howdah.copy.counters import Counters
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.common.failures import CopyFailed
-from howdah.spark.copy.counters import Counters
 from howdah.spark.copy_job.atomic import AtomicCopy
 
 ONE = Counters(files_copied=1, bytes_copied=3, directories_copied=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.spark.listing.entries import Entry, Kind, batches, entries
+from howdah.copy.listing.entries import Entry, Kind, batches, entries
 
 NAMES = st.binary(min_size=1, max_size=6)
 

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common import filesystems
+from howdah.copy.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import decode
+from howdah.copy.listing import walking
+from howdah.copy.listing.entries import Entry, Found, Kind, entries
+from howdah.copy.listing.walking import Walk
+from howdah.copy.locks.tree_lock import locked
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.common import filesystems
-from howdah.spark.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import decode
-from howdah.spark.listing import walking
-from howdah.spark.listing.entries import Entry, Found, Kind, entries
-from howdah.spark.listing.walking import Walk
-from howdah.spark.locks.tree_lock import locked
 
 PLACE = Place("mem://walks")
 Tree = dict[str, Any]

@@ -17,11 +17,9 @@ from hypothesis import strategies as st
 import howdah
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.api import FileSystem
-from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.locks.files import TreeLocked
-from howdah.spark.locks.holders import Holder
-from howdah.spark.locks.tree_lock import (
+from howdah.copy.locks.files import TreeLocked
+from howdah.copy.locks.holders import Holder
+from howdah.copy.locks.tree_lock import (
     LockLost,
     TreeLock,
     is_lock,
@@ -29,6 +27,8 @@ from howdah.spark.locks.tree_lock import (
     places_of,
     refuse_if_held,
 )
+from howdah.fs.api import FileSystem
+from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.testing import MiniCluster
 
 
@@ -268,7 +268,7 @@ def test_process_of_the_same_number_is_another_one() -> None:
 HOLD = """
 import sys, howdah
 from howdah.config import Configuration
-from howdah.spark.locks.tree_lock import locked
+from howdah.copy.locks.tree_lock import locked
 with howdah.connect(sys.argv[1]) as fs, locked(fs, sys.argv[2], "distcp"):
     print("held", flush=True)
     sys.stdin.read()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah.spark.copy.layout import InvalidInput
+from howdah.copy.layout import InvalidInput
 from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
 from howdah.spark.snapshots.resuming import differences, explained_by, remaining, unmoved
 

@@ -19,7 +19,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from howdah.spark.copy.options import Attribute, Options
+from howdah.copy.options import Attribute, Options
 
 
 class Action(enum.Enum):

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from howdah.copy.listing.entries import Found
+from howdah.copy.options import Options
 from howdah.errors import HowdahError
-from howdah.spark.copy.options import Options
-from howdah.spark.listing.entries import Found
 
 
 class InvalidInput(HowdahError, ValueError):

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
+from howdah.copy.common import rows
+from howdah.copy.common.rows import decode, encode
 from howdah.fs.status import FileStatus
-from howdah.spark.common import rows
-from howdah.spark.common.rows import decode, encode
 
 if TYPE_CHECKING:
     import pyarrow as pa

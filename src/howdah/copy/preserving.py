@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Set
 
 from howdah import errors
+from howdah.copy.listing.entries import Entry
+from howdah.copy.options import Attribute
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
-from howdah.spark.copy.options import Attribute
-from howdah.spark.listing.entries import Entry
 
 _RAW = "raw."
 _STICKY = 0o1000

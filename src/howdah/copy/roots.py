@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from howdah.copy.common.filesystems import for_each, prefix, status_of
+from howdah.copy.common.rows import encode
+from howdah.copy.context import CopyContext
+from howdah.copy.layout import Placed
+from howdah.copy.listing.entries import Entry, Found, Kind
+from howdah.copy.options import Options
 from howdah.fs.status import FileStatus
-from howdah.spark.common.filesystems import for_each, prefix, status_of
-from howdah.spark.common.rows import encode
-from howdah.spark.copy.context import CopyContext
-from howdah.spark.copy.layout import Placed
-from howdah.spark.copy.options import Options
-from howdah.spark.listing.entries import Entry, Found, Kind
 
 
 def roots_of(

@@ -11,13 +11,8 @@ from typing import Final
 
 from howdah import keys
 from howdah.config import Configuration
-from howdah.fs import paths
-from howdah.fs.api import FileSystem
-from howdah.fs.named import named
-from howdah.fs.registry import connect
-from howdah.fs.status import FileStatus
-from howdah.spark.common.failures import SourceGone
-from howdah.spark.common.filesystems import (
+from howdah.copy.common.failures import SourceGone
+from howdah.copy.common.filesystems import (
     Place,
     behind_view,
     for_each,
@@ -25,10 +20,15 @@ from howdah.spark.common.filesystems import (
     sources_behind_views,
     status_of,
 )
-from howdah.spark.common.rows import decode
-from howdah.spark.copy.layout import InvalidInput, Source
-from howdah.spark.copy.options import InvalidOptions, Options
-from howdah.spark.listing.entries import Found, found_of
+from howdah.copy.common.rows import decode
+from howdah.copy.layout import InvalidInput, Source
+from howdah.copy.listing.entries import Found, found_of
+from howdah.copy.options import InvalidOptions, Options
+from howdah.fs import paths
+from howdah.fs.api import FileSystem
+from howdah.fs.named import named
+from howdah.fs.registry import connect
+from howdah.fs.status import FileStatus
 
 _TRASH_SCHEMES: Final = ("hdfs",)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from howdah.copy.common.failures import FAILURES, error_text
+from howdah.copy.common.rows import decode
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Found, Kind, entries
+from howdah.copy.tasks import CopyTask, decision_of
 from howdah.fs import paths
-from howdah.spark.common.failures import FAILURES, error_text
-from howdah.spark.common.rows import decode
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.tasks import CopyTask, decision_of
-from howdah.spark.listing.entries import Entry, Found, Kind, entries
 
 if TYPE_CHECKING:
     import pyarrow as pa

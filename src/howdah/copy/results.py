@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.spark.common.failures import FAILURES, error_from, error_name, error_text
-from howdah.spark.common.reported import is_last
-from howdah.spark.copy.counters import Counters, names
+from howdah.copy.common.failures import FAILURES, error_from, error_name, error_text
+from howdah.copy.common.reported import is_last
+from howdah.copy.counters import Counters, names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -27,9 +27,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.locks.files import HeldLock, LockMechanism, TreeLocked, mechanism_of
+from howdah.copy.locks.holders import Holder
 from howdah.fs import paths
-from howdah.spark.locks.files import HeldLock, LockMechanism, TreeLocked, mechanism_of
-from howdah.spark.locks.holders import Holder
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem

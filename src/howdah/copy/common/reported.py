@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.spark.common.failures import (
+from howdah.copy.common.failures import (
     FAILURES,
     PERMANENT,
     SourceGone,
@@ -25,7 +25,7 @@ from howdah.spark.common.failures import (
     error_name,
     error_text,
 )
-from howdah.spark.common.rows import arrow_schema, batches
+from howdah.copy.common.rows import arrow_schema, batches
 
 if TYPE_CHECKING:
     import pyarrow as pa

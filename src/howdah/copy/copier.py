@@ -32,20 +32,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
+from howdah.copy.by_server import Offers
+from howdah.copy.common.checksums import checksum_of
+from howdah.copy.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import decode
+from howdah.copy.listing.entries import WHOLE, Entry
+from howdah.copy.options import Attribute
+from howdah.copy.preserving import is_set_afterwards, preserve
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.status import special_kind
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.options import CopyCheck
-from howdah.spark.common.checksums import checksum_of
-from howdah.spark.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import decode
-from howdah.spark.copy.by_server import Offers
-from howdah.spark.copy.options import Attribute
-from howdah.spark.copy.preserving import is_set_afterwards, preserve
-from howdah.spark.listing.entries import WHOLE, Entry
 from howdah.throttle import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
 

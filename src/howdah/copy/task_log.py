@@ -9,11 +9,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from howdah.copy.common.attempts import AttemptFile
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.gauge import Gauge
+from howdah.copy.options import Options
 from howdah.fs import paths
-from howdah.spark.common.attempts import AttemptFile
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Gauge
-from howdah.spark.copy.options import Options
 
 
 class TaskLog:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 from howdah import errors
+from howdah.copy.common.filesystems import Place
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.common.filesystems import Place
 
 if TYPE_CHECKING:
     from howdah.fs.streams import FSDataOutputStream

@@ -19,22 +19,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.attempts import attempt_file, attempt_id
+from howdah.copy.common.checksums import checksum_of
+from howdah.copy.common.failures import CopyFailed, SourceChanged
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.rows import decode
+from howdah.copy.compare import Action
+from howdah.copy.copier import COMPOSITE
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import Entry, Found, entries
+from howdah.copy.preserving import preserve
+from howdah.copy.results import result_of
+from howdah.copy.tasks import FAILED_PART, CopyTask, decision_of
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
-from howdah.spark.common.attempts import attempt_file, attempt_id
-from howdah.spark.common.checksums import checksum_of
-from howdah.spark.common.failures import CopyFailed, SourceChanged
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.rows import decode
-from howdah.spark.copy.compare import Action
-from howdah.spark.copy.copier import COMPOSITE
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.results import result_of
-from howdah.spark.copy.tasks import FAILED_PART, CopyTask, decision_of
-from howdah.spark.listing.entries import Entry, Found, entries
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,33 +12,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.by_server import ETAG
+from howdah.copy.common.checksums import checksum_of
+from howdah.copy.common.failures import FAILURES, CopyFailed, ReadFailed
+from howdah.copy.common.filesystems import Place
+from howdah.copy.common.gauge import Gauge, gauge_filesystem
+from howdah.copy.common.reported import is_last
+from howdah.copy.common.rows import decode
+from howdah.copy.common.staging import Staging
+from howdah.copy.compare import Action, Decision, FileVersion, Reason, decide
+from howdah.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import WHOLE, Entry, Found, Kind, entries, fingerprint_of, found_of
+from howdah.copy.options import MEBIBYTE, Options
+from howdah.copy.preserving import preserve
+from howdah.copy.results import FailureMark, result
+from howdah.copy.task_log import TaskLog
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.checksums import summed_name
-from howdah.spark.common.checksums import checksum_of
-from howdah.spark.common.failures import FAILURES, CopyFailed, ReadFailed
-from howdah.spark.common.filesystems import Place
-from howdah.spark.common.gauge import Gauge, gauge_filesystem
-from howdah.spark.common.reported import is_last
-from howdah.spark.common.rows import decode
-from howdah.spark.common.staging import Staging
-from howdah.spark.copy.by_server import ETAG
-from howdah.spark.copy.compare import Action, Decision, FileVersion, Reason, decide
-from howdah.spark.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
-from howdah.spark.copy.counters import Counters
-from howdah.spark.copy.options import MEBIBYTE, Options
-from howdah.spark.copy.preserving import preserve
-from howdah.spark.copy.results import FailureMark, result
-from howdah.spark.copy.task_log import TaskLog
-from howdah.spark.listing.entries import (
-    WHOLE,
-    Entry,
-    Found,
-    Kind,
-    entries,
-    fingerprint_of,
-    found_of,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa

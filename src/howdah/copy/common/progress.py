@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import Final, Self, TextIO
 
 from howdah import errors
+from howdah.copy.common.filesystems import for_each
+from howdah.copy.common.gauge import LINE_BYTES, Amount, last_of
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.common.filesystems import for_each
-from howdah.spark.common.gauge import LINE_BYTES, Amount, last_of
 from howdah.wording import iec_size
 
 INTERVAL_S: Final = 1.0

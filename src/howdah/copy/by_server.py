@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from howdah.copy.counters import Counters
+from howdah.copy.listing.entries import WHOLE, Entry
 from howdah.fs.api import FileSystem
 from howdah.fs.status import ServerCopies
-from howdah.spark.copy.counters import Counters
-from howdah.spark.listing.entries import WHOLE, Entry
 
 ETAG: Final = "ETag"
 

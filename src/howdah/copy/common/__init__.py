@@ -1,4 +1,4 @@
-"""What all jobs on Spark share.
+"""What copies share, and all jobs on Spark.
 
 `filesystems` are connections as values that tasks can use; `rows` makes Arrow's batches;
 `attempts` writes a file so that a second attempt does no harm; `failures` are errors of tasks

@@ -33,9 +33,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.fs.api import FileSystem, ListOne, ListsAhead
-from howdah.fs.status import FileStatus
-from howdah.spark.common.failures import (
+from howdah.copy.common.failures import (
     FAILURES,
     CopyFailed,
     ReadFailed,
@@ -43,10 +41,10 @@ from howdah.spark.common.failures import (
     error_name,
     error_text,
 )
-from howdah.spark.common.filesystems import Place, status_of
-from howdah.spark.common.rows import decode, encode
-from howdah.spark.common.staging import is_staging
-from howdah.spark.listing.entries import (
+from howdah.copy.common.filesystems import Place, status_of
+from howdah.copy.common.rows import decode, encode
+from howdah.copy.common.staging import is_staging
+from howdah.copy.listing.entries import (
     WAITING,
     Entry,
     Found,
@@ -56,8 +54,10 @@ from howdah.spark.listing.entries import (
     entries,
     found_of,
 )
-from howdah.spark.locks.files import TreeLocked
-from howdah.spark.locks.tree_lock import is_lock, refuse_if_held
+from howdah.copy.locks.files import TreeLocked
+from howdah.copy.locks.tree_lock import is_lock, refuse_if_held
+from howdah.fs.api import FileSystem, ListOne, ListsAhead
+from howdah.fs.status import FileStatus
 
 if TYPE_CHECKING:
     import pyarrow as pa

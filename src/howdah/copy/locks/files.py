@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from howdah import errors
+from howdah.copy.locks.holders import Holder
 from howdah.fs import capabilities, paths
-from howdah.spark.locks.holders import Holder
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
