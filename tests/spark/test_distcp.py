@@ -9,9 +9,9 @@ import pytest
 
 from howdah.copy.layout import InvalidInput
 from howdah.copy.locks.tree_lock import is_lock
+from howdah.copy.outcome import DuplicateFile
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.spark.copy_job.outcome import DuplicateFile
 
 pytestmark = pytest.mark.timeout(240)
 

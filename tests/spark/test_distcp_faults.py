@@ -10,10 +10,10 @@ import pytest
 from howdah.copy.common.failures import CopyFailed, ReadFailed
 from howdah.copy.common.staging import key_of
 from howdah.copy.layout import InvalidInput
+from howdah.copy.outcome import ListingChanged
 from howdah.copy.results import summed
 from howdah.spark import Options, distcp
 from howdah.spark.copy_job import job as jobs
-from howdah.spark.copy_job.outcome import ListingChanged
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from howdah.copy.arguments import parse
 from howdah.copy.counters import Counters
+from howdah.copy.outcome import exit_code
 from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
-from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp, HadoopRun
 from howdah.testing.internal.torture import times

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah.copy.arguments import parse
+from howdah.copy.outcome import exit_code
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
-from howdah.spark.copy_job.outcome import exit_code
 from howdah.testing import MiniCluster
 from howdah.testing.internal.hadoop.distcp import HadoopDistCp
 from howdah.testing.internal.torture import times

@@ -428,8 +428,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # What a copy does, whoever has it done: Spark's executors, or threads of this process.
     "copy": BOTTOM | {"fs", "storage", "transfer"},
     "spark": BOTTOM | {"copy", "fs", "storage", "transfer"},
-    # A mirror is distcp without Spark: its planning, its copying of a file.
-    "sync": BOTTOM | {"copy", "fs", "spark"},
+    # A mirror is distcp without Spark.
+    "sync": BOTTOM | {"copy", "fs"},
     # A cluster on this machine: servers are programs to it, which it formats and asks.
     "local": BOTTOM | {"failover", "java", "namenode", "rpc", "storage"},
     "testing": BOTTOM

@@ -20,7 +20,7 @@ from howdah.errors import HowdahError
 from howdah.wording import byte_text
 
 if TYPE_CHECKING:
-    from howdah.spark.copy_job.outcome import Outcome
+    from howdah.copy.outcome import Outcome
 
 EXIT_INVALID = 255
 
@@ -39,7 +39,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(f"howdah distcp: {note}", file=sys.stderr)
     if arguments.runs_in_background:
         return _run_in_background(argv, conf)
-    from howdah.spark.copy_job.outcome import exit_code
+    from howdah.copy.outcome import exit_code
 
     try:
         outcome = _copy(arguments, conf)

@@ -29,7 +29,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     except InvalidOptions as error:
         print(f"Invalid arguments: {error}\n{words.usage()}", file=sys.stderr)
         return EXIT_INVALID
-    from howdah.spark.copy_job.outcome import exit_code
+    from howdah.copy.outcome import exit_code
     from howdah.sync.job import sync
 
     try:

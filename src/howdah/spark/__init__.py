@@ -22,10 +22,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from howdah.copy.options import Attribute, Options
+    from howdah.copy.outcome import Outcome
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
     from howdah.spark.copy_job.job import distcp
-    from howdah.spark.copy_job.outcome import Outcome
     from howdah.spark.namespaces.job import namespace
     from howdah.spark.verification.job import Verified, verify
 
@@ -48,7 +48,7 @@ _HOME = {
     "namespace": "howdah.spark.namespaces.job",
     "Attribute": "howdah.copy.options",
     "Options": "howdah.copy.options",
-    "Outcome": "howdah.spark.copy_job.outcome",
+    "Outcome": "howdah.copy.outcome",
     "Verified": "howdah.spark.verification.job",
     "verify": "howdah.spark.verification.job",
 }

@@ -44,13 +44,13 @@ from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
+from howdah.copy.outcome import DuplicateFile
 from howdah.copy.preserving import check_support
 from howdah.copy.roots import is_unpaired, own_roots, roots_of
 from howdah.copy.tasks import CopyTask
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
-from howdah.spark.copy_job.outcome import DuplicateFile
 from howdah.sync.options import as_mirror
 from howdah.sync.outcome import Synced
 from howdah.sync.pool import copy_all, pieces

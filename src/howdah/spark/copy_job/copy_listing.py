@@ -19,8 +19,8 @@ from howdah.copy.listing.entries import Entry, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import TreeLock
 from howdah.copy.options import Options
+from howdah.copy.outcome import DuplicateFile
 from howdah.copy.roots import is_unpaired, own_roots, roots_of
-from howdah.spark.copy_job.outcome import DuplicateFile
 from howdah.spark.listing.rounds import Listing, make_listing
 from howdah.spark.listing.row_stores import NotStored, RowsInFiles, RowsInMemory, RowStore
 

@@ -54,13 +54,13 @@ from howdah.copy.layout import place
 from howdah.copy.listing.entries import Found, Kind
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
+from howdah.copy.outcome import ListingChanged, Outcome
 from howdah.copy.preserving import check_support
 from howdah.copy.results import SCHEMA, summed, sums_of
 from howdah.copy.tasks import CopyTask
 from howdah.fs import capabilities, paths
 from howdah.spark.copy_job.atomic import AtomicCopy
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
-from howdah.spark.copy_job.outcome import ListingChanged, Outcome
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
 from howdah.spark.listing.rounds import Listing

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from howdah.copy.listing.entries import COLUMNS, Kind
+from howdah.copy.listing.totals import Totals
 from howdah.copy.options import Options, Strategy
-from howdah.spark.listing.rounds import Totals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

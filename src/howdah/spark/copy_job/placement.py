@@ -24,6 +24,7 @@ from howdah import errors
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.rows import Row, batches
 from howdah.copy.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
+from howdah.copy.listing.totals import Totals
 from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -35,7 +36,6 @@ from howdah.spark.copy_job.partitions import (
     in_partitions,
     part_count,
 )
-from howdah.spark.listing.rounds import Totals
 from howdah.spark.locality.nodes import Share, busiest, choose, holders, hosts, shares
 from howdah.spark.locality.plan_files import (
     NOT_NEAR,

@@ -10,11 +10,12 @@ The rows are kept in the staging directory or by the executors (`listing.row_sto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from howdah.copy.common.rows import partitioned
 from howdah.copy.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
+from howdah.copy.listing.totals import Totals
 from howdah.copy.listing.walking import Walk
 from howdah.spark.listing.row_stores import RowStore, Task
 
@@ -24,23 +25,6 @@ if TYPE_CHECKING:
 BUDGET_GROWTH: Final = 4
 MOST_ENTRIES: Final = 1_000_000
 DIRECTORIES_A_TASK: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """The sums of a listing."""
-
-    files: int = 0
-    directories: int = 0
-    bytes: int = 0
-    largest_bytes: int = 0
-    missing: int = 0
-    rounds: int = 0
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether there is anything to copy, even an empty directory."""
-        return self.files + self.directories > 0
 
 
 class Listing:

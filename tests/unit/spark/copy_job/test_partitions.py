@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.copy.listing.totals import Totals
 from howdah.copy.options import Options, Strategy
 from howdah.spark.copy_job.partitions import assign_largest_first, part_count
-from howdah.spark.listing.rounds import Totals
 
 
 @given(st.lists(st.integers(0, 100), max_size=30), st.integers(1, 5))

@@ -9,9 +9,9 @@ from typing import Final
 from howdah import errors
 from howdah.copy.counters import Counters
 from howdah.copy.layout import InvalidInput
+from howdah.copy.listing.totals import Totals
 from howdah.copy.options import InvalidOptions
 from howdah.copy.preserving import AclsNotSupported, XAttrsNotSupported
-from howdah.spark.listing.rounds import Totals
 
 SUCCESS: Final = 0
 INVALID_ARGUMENT: Final = -1
