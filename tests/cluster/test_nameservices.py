@@ -101,5 +101,8 @@ def test_one_datanode_serves_two_nameservices_and_is_refused_by_a_third(
     servers.ready("datanode")
     wait_until(lambda: "nameservice north is not served" in servers.log("datanode"))
     assert "Incompatible clusterIDs" in servers.log("datanode")
+    # It is ready with the first of them; the other one may still send clients to its former port.
+    knows = [f"registered with namenode {addresses[name]}" for name in ("east", "west")]
+    wait_until(lambda: all(line in servers.log("datanode") for line in knows))
     for name in ("east", "west"):
         assert write_and_read(f"hdfs://{addresses[name]}", b"again") == b"again"
