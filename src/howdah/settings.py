@@ -3,6 +3,8 @@
 A field says once which key it comes from, and in which unit: its default is that of the key, and
 `read` fills a record from a configuration.
 
+>>> from dataclasses import dataclass
+>>> from howdah import keys
 >>> @dataclass(frozen=True)
 ... class Settings:
 ...     replication: int = setting(keys.DFS_REPLICATION)
@@ -14,13 +16,10 @@ Settings(replication=3, interval_ms=3000)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Final, Protocol, TypeVar, cast, overload
 
-from howdah import keys
 from howdah.kinds import Key
-
-__all__ = ["dataclass", "keys", "milliseconds", "read", "setting"]
 
 T = TypeVar("T")
 V = TypeVar("V")
