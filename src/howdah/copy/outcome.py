@@ -9,7 +9,7 @@ from typing import Final
 from howdah import errors
 from howdah.copy.counters import Counters
 from howdah.copy.layout import InvalidInput
-from howdah.copy.listing.totals import Totals
+from howdah.copy.listing.entries import Totals
 from howdah.copy.options import InvalidOptions
 from howdah.copy.preserving import AclsNotSupported, XAttrsNotSupported
 

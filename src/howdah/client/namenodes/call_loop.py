@@ -76,7 +76,7 @@ class FailoverCalls(abc.ABC):
         remembered.keep(self._connections.target, namenode)
 
     @abc.abstractmethod
-    def _leave(self, namenodes: tuple[str, ...]) -> None:
+    def _go_elsewhere(self, namenodes: tuple[str, ...]) -> None:
         """None of these is active: the next attempt goes elsewhere."""
 
     @property
@@ -107,7 +107,7 @@ class FailoverCalls(abc.ABC):
         while True:
             asked = self._to_be_asked()
 
-            def ask(namenode: str, retry_count: int = attempts.count or -1) -> M:
+            def call_one(namenode: str, retry_count: int = attempts.count or -1) -> M:
                 return connections.rpc[namenode].call(
                     method,
                     request,
@@ -120,7 +120,7 @@ class FailoverCalls(abc.ABC):
             failures: dict[str, errors.HowdahError] = {}
             if len(asked) == 1:
                 try:
-                    message = ask(asked[0])
+                    message = call_one(asked[0])
                 except errors.FilesystemClosed:
                     raise
                 except FAILOVER_ERRORS as error:
@@ -129,7 +129,7 @@ class FailoverCalls(abc.ABC):
                     self._answered(asked[0])
                     return message
             else:
-                answer, failures = first_answer(ask, asked)
+                answer, failures = first_answer(call_one, asked)
                 if answer is not None:
                     self._answered(answer.namenode)
                     return answer.result()
@@ -139,12 +139,14 @@ class FailoverCalls(abc.ABC):
                     reversed(failures.values())
                 )
             if step.elsewhere:
-                self._leave(asked)
+                self._go_elsewhere(asked)
             said = "; ".join(
                 f"{connections.target.shown(name)}: {error}" for name, error in failures.items()
             )
-            elsewhere = self._to_be_asked() if step.elsewhere else asked
-            where = f"namenode {elsewhere[0]}" if elsewhere != asked == asked[:1] else "again"
+            following = self._to_be_asked()
+            where = "again"
+            if step.elsewhere and len(following) == 1:
+                where = f"namenode {following[0]}"
             what = f"{said}; trying {where}, for up to {self._policy.longest_s:.3g} s in all"
             say_again(method, what, step.pause_s, attempts.pauses if step.pause_s else 0)
             if step.pause_s:

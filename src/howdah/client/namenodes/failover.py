@@ -54,7 +54,7 @@ class ConfiguredFailover(FailoverCalls):
     def _to_be_asked(self) -> tuple[str, ...]:
         return (self._current,)
 
-    def _leave(self, namenodes: tuple[str, ...]) -> None:
+    def _go_elsewhere(self, namenodes: tuple[str, ...]) -> None:
         # Unless another thread has left it already.
         if self._current in namenodes:
             place = self._names.index(self._current)

@@ -50,5 +50,5 @@ class HedgingFailover(FailoverCalls):
         self._chosen, self._failed = namenode, None
         super()._answered(namenode)
 
-    def _leave(self, namenodes: tuple[str, ...]) -> None:
+    def _go_elsewhere(self, namenodes: tuple[str, ...]) -> None:
         self._failed, self._chosen = self._chosen, None

@@ -16,8 +16,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from howdah.copy.listing.entries import COLUMNS, Kind
-from howdah.copy.listing.totals import Totals
+from howdah.copy.listing.entries import COLUMNS, Kind, Totals
 from howdah.copy.options import Options, Strategy
 
 if TYPE_CHECKING:

@@ -23,8 +23,16 @@ from typing import TYPE_CHECKING, Final
 from howdah import errors
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.rows import Row, batches
-from howdah.copy.listing.entries import SCHEMA, WHOLE, Entry, Found, Kind, astuple_of, entries
-from howdah.copy.listing.totals import Totals
+from howdah.copy.listing.entries import (
+    SCHEMA,
+    WHOLE,
+    Entry,
+    Found,
+    Kind,
+    Totals,
+    astuple_of,
+    entries,
+)
 from howdah.copy.options import Options
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem

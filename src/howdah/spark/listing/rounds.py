@@ -14,8 +14,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from howdah.copy.common.rows import partitioned
-from howdah.copy.listing.entries import SCHEMA, WAITING, Entry, Kind, Sums, arrow_schema, batches
-from howdah.copy.listing.totals import Totals
+from howdah.copy.listing.entries import (
+    SCHEMA,
+    WAITING,
+    Entry,
+    Kind,
+    Sums,
+    Totals,
+    arrow_schema,
+    batches,
+)
 from howdah.copy.listing.walking import Walk
 from howdah.spark.listing.row_stores import RowStore, Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.copy.listing.totals import Totals
+from howdah.copy.listing.entries import Totals
 from howdah.copy.options import Options, Strategy
 from howdah.spark.copy_job.partitions import assign_largest_first, part_count
 
