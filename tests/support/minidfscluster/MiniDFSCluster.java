@@ -22,6 +22,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -66,6 +67,7 @@ public class MiniDFSCluster implements AutoCloseable {
   public static final String HDFS_MINIDFS_BASEDIR = "hdfs.minidfs.basedir";
 
   private static final int RECONNECT_S = 30;
+  private static final int HEDGED_READS_S = 10;
   private static final String GROUP_MAPPING = "hadoop.security.group.mapping";
   private static final String KEPT_CONNECTION = "ipc.client.connection.maxidletime";
   private static final int KEPT_CONNECTION_MS = 100;
@@ -1202,12 +1204,28 @@ public class MiniDFSCluster implements AutoCloseable {
         FileSystem.closeAll();
       }
       for (URI uri : uris) {
-        FileSystem.get(uri, conf).close();
+        FileSystem client = FileSystem.get(uri, conf);
+        if (client instanceof DistributedFileSystem) {
+          endHedgedReads(((DistributedFileSystem) client).getClient());
+        }
+        client.close();
       }
     } catch (IOException error) {
       System.err.println("closing clients: " + error);
     }
     tell("close", null);
+  }
+
+  /**
+   * A read that lost against its hedge goes on in a thread of the process. Hadoop's datanodes end
+   * it when they are shut down; ours may serve the next test, whose injected faults it would meet.
+   */
+  private static void endHedgedReads(DFSClient client) {
+    ThreadPoolExecutor threads = client.getHedgedReadsThreadPool();
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(HEDGED_READS_S);
+    while (threads != null && threads.getActiveCount() > 0 && System.nanoTime() < end) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+    }
   }
 
   @Override
