@@ -1226,6 +1226,9 @@ public class MiniDFSCluster implements AutoCloseable {
     while (threads != null && threads.getActiveCount() > 0 && System.nanoTime() < end) {
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
     }
+    if (threads != null && threads.getActiveCount() > 0) {
+      System.err.println("hedged reads still run after " + HEDGED_READS_S + " s");
+    }
   }
 
   @Override
