@@ -1,6 +1,6 @@
 """Hadoop's own namenode and datanodes, as the peer of ours.
 
-They run from the jars of `howdah.testing.internal.hadoop.jars`, each its own Java process, on
+They run from the jars of `tests.support.hadoop.jars`, each its own Java process, on
 the configuration files that a cluster of ours of the same shape would have: same
 ports, same directories, same replication. Everything else is as Hadoop has it.
 """
@@ -27,7 +27,7 @@ from howdah.local.ports import LOOPBACK
 from howdah.local.servers import tail
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 _START_TIMEOUT_S = 120.0

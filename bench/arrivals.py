@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from harness import MB
 
 from howdah.testing import MiniCluster
-from howdah.testing.internal.small_disks import MIB
+from tests.support.small_disks import MIB
 
 _SAMPLE_S = 0.002
 

@@ -24,10 +24,10 @@ from howdah.cli.main import main as howdah
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.java import NoJava
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.hadoop.java import hadoop_java
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 NODES = 3
 BLOCK = 16 * MIB

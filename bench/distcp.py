@@ -43,9 +43,9 @@ import howdah
 from howdah.copy import options as copy_options
 from howdah.java import NoJava, find_java_home
 from howdah.spark import distcp
-from howdah.testing.internal.hadoop.distcp import HadoopDistCp
-from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.minicluster import MiniCluster
+from tests.support.hadoop.distcp import HadoopDistCp
+from tests.support.hadoop.jars import NoHadoop
 
 PROGRAM = ROOT / "tests" / "spark" / "RunDistCp.java"
 BUFFER_BYTES = 4 << 20

@@ -31,10 +31,10 @@ from howdah.fs.api import FileSystem
 from howdah.kinds import parse_address
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.hadoop.jars import hadoop_class_path
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.minicluster import MiniCluster
+from tests.support.failover import trouble
+from tests.support.hadoop.jars import hadoop_class_path
+from tests.support.hadoop.mixed import MixedCluster
 
 OURS, OURS_ZOOKEEPER, APACHE = "howdah", "howdah with ZooKeeper", "Hadoop's pair"
 NAMENODES = 2

@@ -24,7 +24,7 @@ from scale import image_of
 
 from howdah.java import find_java_home
 from howdah.storage.image.files import image_name
-from howdah.testing.internal.hadoop.jars import hadoop_class_path
+from tests.support.hadoop.jars import hadoop_class_path
 
 OURS = "howdah"
 HADOOP = "Hadoop's viewer"

@@ -50,9 +50,9 @@ from howdah.java import NoJava, find_java_home
 from howdah.spark import namespace
 from howdah.spark.listing.rounds import make_listing
 from howdah.spark.listing.row_stores import RowsInMemory
-from howdah.testing.internal.hadoop.distcp import HadoopDistCp
-from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster
+from tests.support.hadoop.distcp import HadoopDistCp
+from tests.support.hadoop.jars import NoHadoop
 
 TREE = "/tree"
 OURS = "howdah namespace"

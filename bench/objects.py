@@ -1,7 +1,7 @@
 """Streams, small files and listings of an object store, beside s3fs, pyarrow's S3FileSystem and
 obstore (`pip install obstore`; it is left out where it is missing).
 
-The store is `howdah.testing.internal.objects.stub`, on this machine: moto's server takes longer
+The store is `tests.support.objects.stub`, on this machine: moto's server takes longer
 for a request than any client. Each client has its defaults; all are in this process, and take
 turns. MB are millions of bytes.
 
@@ -26,7 +26,7 @@ import pyarrow.fs
 import s3fs
 from harness import MB, Options, Results, Skipped, figure, in_turn, main, progress
 
-from howdah.testing.internal.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer, stub_server
+from tests.support.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer, stub_server
 
 try:
     import obstore

@@ -17,11 +17,11 @@ from arrivals import Arrivals
 from harness import CACHE, Options, Results, Skipped, figure, in_turn, main, progress
 
 from howdah.java import NoJava
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
-from howdah.testing.internal.hadoop.mixed import MixedCluster
-from howdah.testing.internal.replicas import replica_files
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.hadoop.mixed import MixedCluster
+from tests.support.replicas import replica_files
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 NODES = 4
 BLOCK = 16 * MIB

@@ -30,15 +30,11 @@ from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.rpc.client import RpcClient
-from howdah.testing.internal.hadoop.jars import (
-    NoHadoop,
-    hadoop_class_path,
-    hadoop_router_class_path,
-)
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.routers import Routers
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path, hadoop_router_class_path
+from tests.support.hadoop.java import hadoop_java
+from tests.support.routers import Routers
 
 ROUTED, REAL = "/east/file", "/real/file"
 DIRECT, OURS, HADOOPS = "direct", "howdah's router", "Hadoop's router"

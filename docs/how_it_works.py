@@ -21,8 +21,8 @@ from howdah.namenode.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, Adm
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
 from howdah.namenode.ha.states import SERVED, TRANSITIONS, HAState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
-from howdah.testing.internal.routing import walk
 from howdah.transitions import as_markdown, as_mermaid
+from tests.support.routing import walk
 
 HERE: Final = Path(__file__).parent
 PAGES: Final = HERE / "how-it-works"

@@ -19,9 +19,9 @@ from howdah.config import Configuration
 from howdah.namenode.monitoring.starting import Starting
 from howdah.namenode.monitoring.startup import Phase
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.started import server
 from howdah.testing.waiting import wait_until
+from tests.support.routers import Routers
+from tests.support.started import server
 
 PLACE = Path(__file__).parent / "pages"
 WIDTH, HEIGHT = 1000, 720

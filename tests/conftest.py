@@ -22,11 +22,11 @@ from sortedcontainers import SortedSet
 from howdah.java import NoJava, find_java_home
 from howdah.rpc import notices
 from howdah.testing import MiniCluster
-from howdah.testing.internal.child_signals import hear_signals
-from howdah.testing.internal.requirements.distribution import lower_priority, make_scheduler
-from howdah.testing.internal.requirements.marks import is_worker
-from howdah.testing.internal.spark_archive import archive_path, make_spark_archive, quick_start
 from howdah.testing.spark import NoSpark
+from tests.support.child_signals import hear_signals
+from tests.support.requirements.distribution import lower_priority, make_scheduler
+from tests.support.requirements.marks import is_worker
+from tests.support.spark_archive import archive_path, make_spark_archive, quick_start
 
 pytest_plugins = ["pytester"]
 
@@ -40,6 +40,11 @@ ARCHIVE_TIMEOUT_S = 500
 # A checkpoint is made by a fork, here of this process, that closes all descriptors. gRPC, which
 # comes with Spark Connect's client, would start its threads anew there, miss them, and abort.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+# Processes that tests start import `tests.support`, too.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH")))
+)
 
 hear_signals()
 
@@ -230,7 +235,7 @@ def spark(
         "spark.locality.wait": "0s",
         "spark.driver.extraJavaOptions": quick_start(spark_archive),
         "spark.local.dir": str(scratch),
-        "spark.python.daemon.module": "howdah.testing.internal.spark_daemon",
+        "spark.python.daemon.module": "tests.support.spark_daemon",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": f"{howdah_cluster.uri}/warehouse",
         "spark.sql.session.timeZone": "UTC",

@@ -13,11 +13,11 @@ from howdah.config import Configuration
 from howdah.namenode.monitoring.starting import Starting
 from howdah.namenode.monitoring.startup import Phase
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.started import server
 from howdah.testing.waiting import wait_until
 from howdah.web.http import Request, Response
 from howdah.web.pages.layout import Link, Site, live, respond
+from tests.support.routers import Routers
+from tests.support.started import server
 
 from .accessibility import COLOUR_RULES, violations
 

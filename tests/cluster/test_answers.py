@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from howdah.testing import MiniCluster
-from howdah.testing.internal.answers.allowed import ALLOWED
-from howdah.testing.internal.answers.conversation import CONF, converse
-from howdah.testing.internal.answers.facts import Facts, differences
+from tests.support.answers.allowed import ALLOWED
+from tests.support.answers.conversation import CONF, converse
+from tests.support.answers.facts import Facts, differences
 
 RECORDED = Path(__file__).parents[1] / "compat" / "hadoop_answers.json"
 

@@ -19,10 +19,10 @@ from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.load import working
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.load import working
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 TIMEOUT_S = 60.0
 RACKS = ("/r0", "/r1", "/r2", "/r0", "/r1", "/r2")

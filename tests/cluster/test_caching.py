@@ -21,8 +21,8 @@ from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import found_below
 
 BLOCK = 64 << 10
 DATA = random.Random(41).randbytes(2 * BLOCK + 777)

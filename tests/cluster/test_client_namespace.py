@@ -12,7 +12,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.testing import MiniCluster
-from howdah.testing.internal.named_failures import make_ground, unnamed
+from tests.support.named_failures import make_ground, unnamed
 
 _numbers = itertools.count()
 

@@ -14,8 +14,8 @@ from howdah import errors
 from howdah.fs.tail import Change, TailReader
 from howdah.options import FileRange
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import blocks_of, replica_files
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import blocks_of, replica_files
 
 MIB = 1 << 20
 DATA = random.Random(6).randbytes(3 * MIB + 77)

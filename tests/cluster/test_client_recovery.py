@@ -19,8 +19,8 @@ from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.writing.output import DFSOutputStream
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
 
 pytestmark = pytest.mark.timeout(240)
 

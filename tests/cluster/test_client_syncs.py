@@ -16,8 +16,8 @@ from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream, HdfsFileSystem
 from howdah.options import CreateFlag, SyncFlag
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, blocks_of, replica_files
 
 MIB = 1 << 20
 DATA = random.Random(9).randbytes(4 * MIB)

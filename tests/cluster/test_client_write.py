@@ -17,7 +17,7 @@ from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import found_below
+from tests.support.replicas import found_below
 
 MIB = 1 << 20
 DATA = random.Random(1).randbytes(3 * MIB + 77)

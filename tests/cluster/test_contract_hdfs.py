@@ -11,8 +11,8 @@ import howdah
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
-from howdah.testing.internal.torture import times
 from howdah.testing.waiting import wait_until
+from tests.support.torture import times
 
 pytestmark = pytest.mark.kind("hdfs")
 

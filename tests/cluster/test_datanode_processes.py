@@ -19,8 +19,8 @@ from urllib.request import urlopen
 import pytest
 
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import found_below
 
 BLOCK = 1 << 20
 

@@ -11,8 +11,8 @@ from howdah.fs.api import FileSystem
 from howdah.proto import client_datanode_pb2
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, blocks_of, replica_files
 
 BLOCK = 4 << 20
 CLIENT_DATANODE = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"

@@ -15,8 +15,8 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import replicas_of
 
 MIB = 1 << 20
 _numbers = itertools.count()

@@ -18,10 +18,10 @@ from howdah.diskbalancer.plan_files import parse_before, parse_plan
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import blocks_of, found_below
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
-from howdah.testing.internal.volumes import ipc_of, reconfigure, set_property, set_volumes
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import blocks_of, found_below
+from tests.support.small_disks import MIB, NotMounted, small_disks
+from tests.support.volumes import ipc_of, reconfigure, set_property, set_volumes
 
 TIMEOUT_S = 60.0
 CONF: dict[str, str | int] = {

@@ -15,8 +15,8 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import ReplicaFile, replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import ReplicaFile, replicas_of
 
 MIB = 1 << 20
 DATA = random.Random(13).randbytes(2 * MIB + 777)

@@ -37,10 +37,10 @@ from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
 from howdah.users.current import current_user
 from howdah.users.impersonation import read_rules
 from howdah.web.server import HttpServer
+from tests.support.routers import Routers
 
 HERE = Path(__file__).parents[2]
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -18,8 +18,8 @@ from howdah import connect, errors
 from howdah.fs.api import FileSystem
 from howdah.fs.streams import FSDataOutputStream
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, replica_files, replicas_of
 
 MIB = 1 << 20
 SIZES = [0, 1, 511, 512, 513, 64 * 1024 + 1, MIB - 1, MIB, MIB + 1, 3 * MIB]

@@ -15,11 +15,11 @@ import pytest
 from howdah import connect
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.load import IMPATIENT, ask_directly, working
-from howdah.testing.internal.failover.recording import Kind, record
-from howdah.testing.internal.linearizability import check
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.load import IMPATIENT, ask_directly, working
+from tests.support.failover.recording import Kind, record
+from tests.support.linearizability import check
 
 TIMEOUT_S = 60.0
 

@@ -25,10 +25,10 @@ from howdah.namenode.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover.writers import Writer
-from howdah.testing.internal.replicas import found_below
-from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
+from tests.support.failover.writers import Writer
+from tests.support.replicas import found_below
+from tests.support.volumes import set_volumes
 
 pytestmark = pytest.mark.req("FS-043", "FS-044", "FS-046")
 

@@ -17,8 +17,8 @@ from howdah.balancer.namenode import BalancedNamenode
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 TIMEOUT_S = 60.0
 FILES = {"a": 12, "b": 8}

@@ -23,8 +23,8 @@ from howdah.namenode.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover.writers import Writer
 from howdah.testing.waiting import wait_until
+from tests.support.failover.writers import Writer
 
 pytestmark = [pytest.mark.req("FS-043", "FS-045", "FS-046"), pytest.mark.timeout(300)]
 

@@ -10,9 +10,9 @@ from howdah.namenode.process import upgrading
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import found_below
-from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import found_below
+from tests.support.started import started
 
 TIMEOUT_S = 60.0
 

@@ -17,9 +17,9 @@ import pytest
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, replica_files, replicas_of
-from howdah.testing.internal.small_disks import MIB, NotMounted, fill, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, replica_files, replicas_of
+from tests.support.small_disks import MIB, NotMounted, fill, small_disks
 
 CONF: dict[str, str | int] = {"dfs.blocksize": MIB, "dfs.heartbeat.interval": "200ms"}
 SMALL_DISK_BYTES = 6 * MIB

@@ -12,11 +12,11 @@ from howdah import connect, errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.storage.disk import Operation
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.load import TIMEOUT_S, wait_until_they_go_on, working
-from howdah.testing.internal.small_disks import MIB, NotMounted, fill, small_disks
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.load import TIMEOUT_S, wait_until_they_go_on, working
+from tests.support.small_disks import MIB, NotMounted, fill, small_disks
 
 DISK_BYTES = 16 * MIB
 JOURNAL_NODES = ("journalnode0/edits", "journalnode1/edits")

@@ -19,15 +19,9 @@ from howdah.local.nameservice import Nameservice
 from howdah.local.ports import Ports
 from howdah.testing import MiniCluster
 from howdah.testing.forked import Forked
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.manifest import (
-    MOST_CHUNKS,
-    FileWriter,
-    LogWriter,
-    Manifest,
-    Reader,
-)
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.manifest import MOST_CHUNKS, FileWriter, LogWriter, Manifest, Reader
 
 TIMEOUT_S = 60.0
 WRITERS = 2

@@ -18,9 +18,9 @@ import pytest
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.beans import kind_of
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.started import gateway, server
+from tests.support.hadoop.beans import kind_of
+from tests.support.routers import Routers
+from tests.support.started import gateway, server
 
 RECORDED = json.loads((Path(__file__).parent / "hadoop_beans.json").read_text())["beans"]
 """Kinds of values by service, bean and attribute, as Hadoop's servers have them."""

@@ -25,9 +25,9 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, ReplicaFile, blocks_of, replica_files
-from howdah.testing.internal.small_disks import NotMounted, fill, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, ReplicaFile, blocks_of, replica_files
+from tests.support.small_disks import NotMounted, fill, small_disks
 
 pytestmark = pytest.mark.timeout(300)
 

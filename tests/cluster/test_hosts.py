@@ -10,18 +10,18 @@ from collections.abc import Iterator
 import pytest
 
 from howdah import connect
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.hosts import HostsCluster, NoHosts
-from howdah.testing.internal.failover.links import Silenced
-from howdah.testing.internal.failover.load import (
+from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.hosts import HostsCluster, NoHosts
+from tests.support.failover.links import Silenced
+from tests.support.failover.load import (
     IMPATIENT,
     TIMEOUT_S,
     ask_directly,
     wait_until_they_go_on,
     working,
 )
-from howdah.testing.internal.failover.weather import JOURNAL_NODES, Weather
-from howdah.testing.waiting import wait_until
+from tests.support.failover.weather import JOURNAL_NODES, Weather
 
 SOON_S = 1.0
 

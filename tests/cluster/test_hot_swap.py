@@ -15,9 +15,9 @@ from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal import volumes as volume_files
-from howdah.testing.internal.replicas import blocks_of, found_below
 from howdah.testing.waiting import wait_until
+from tests.support import volumes as volume_files
+from tests.support.replicas import blocks_of, found_below
 
 MIB = 1 << 20
 DATA = random.Random(17).randbytes(MIB + 99)

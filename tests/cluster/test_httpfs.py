@@ -17,9 +17,9 @@ from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.httpfs import HttpFs
 from howdah.testing import MiniCluster
-from howdah.testing.internal.started import gateway
 from howdah.testing.waiting import wait_until
 from howdah.web.server import HttpServer
+from tests.support.started import gateway
 
 DATA = bytes(range(256)) * 10_000
 TYPE = {"Content-Type": "application/octet-stream"}

@@ -26,11 +26,11 @@ from howdah.testing.contract import (
     contract_parameters,
     run,
 )
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.started import gateway, server
 from howdah.testing.waiting import wait_until
 from howdah.tls.client import ClientTls, NotTrusted
 from howdah.tls.places import Place
+from tests.support.routers import Routers
+from tests.support.started import gateway, server
 
 pytestmark = [pytest.mark.req("FS-291"), pytest.mark.kind("hdfs")]
 

@@ -19,9 +19,9 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault
-from howdah.testing.internal.replicas import found_below
-from howdah.testing.internal.volumes import set_volumes
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import found_below
+from tests.support.volumes import set_volumes
 
 MIB = 1 << 20
 BLOCK = 256 << 10

@@ -20,8 +20,8 @@ from howdah.datanode.channel.fault_points import Point
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import replicas_of
 
 pytestmark = pytest.mark.timeout(240)
 

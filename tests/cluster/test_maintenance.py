@@ -18,8 +18,8 @@ import pytest
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import replicas_of
 
 MIB = 1 << 20
 DATA = random.Random(31).randbytes(MIB)

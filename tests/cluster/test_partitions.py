@@ -13,20 +13,20 @@ import pytest
 
 from howdah import connect, errors
 from howdah.fs.api import FileSystem
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.links import CLIENTS, Silenced
-from howdah.testing.internal.failover.load import (
+from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.failover.links import CLIENTS, Silenced
+from tests.support.failover.load import (
     IMPATIENT,
     TIMEOUT_S,
     ask_directly,
     wait_until_they_go_on,
     working,
 )
-from howdah.testing.internal.failover.network import PartitionedCluster
-from howdah.testing.internal.failover.recording import Kind, record
-from howdah.testing.internal.failover.weather import DATANODES, JOURNAL_NODES, Weather
-from howdah.testing.internal.linearizability import check
-from howdah.testing.waiting import wait_until
+from tests.support.failover.network import PartitionedCluster
+from tests.support.failover.recording import Kind, record
+from tests.support.failover.weather import DATANODES, JOURNAL_NODES, Weather
+from tests.support.linearizability import check
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="who has a connection is asked of Linux"

@@ -19,9 +19,9 @@ from howdah.config import Configuration
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.started import gateway
 from howdah.testing.waiting import wait_until
+from tests.support.routers import Routers
+from tests.support.started import gateway
 
 OWNER = getpass.getuser()
 PROXY = "hadoop.proxyuser."

@@ -12,9 +12,9 @@ from howdah import errors
 from howdah.client.reading.replica_check import ReplicaChecker, ReplicaFinding, ReplicaState
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, crc
+from tests.support.replicas import replicas_of
 
 MIB = 1 << 20
 DATA = random.Random(5).randbytes(2 * MIB + 777)

@@ -21,7 +21,9 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import (
+from howdah.testing.waiting import wait_until
+from howdah.transfer.meta_header import META_HEADER_BYTES
+from tests.support.replicas import (
     BEING_WRITTEN,
     ReplicaFile,
     blocks_of,
@@ -29,8 +31,6 @@ from howdah.testing.internal.replicas import (
     replica_files,
     replicas_of,
 )
-from howdah.testing.waiting import wait_until
-from howdah.transfer.meta_header import META_HEADER_BYTES
 
 MIB = 1 << 20
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.DatanodeProtocol"

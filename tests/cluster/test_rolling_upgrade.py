@@ -13,10 +13,10 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.namenode.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover.manifest import FileWriter, LogWriter, Manifest, Reader
-from howdah.testing.internal.replicas import found_below
-from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
+from tests.support.failover.manifest import FileWriter, LogWriter, Manifest, Reader
+from tests.support.replicas import found_below
+from tests.support.started import started
 
 Admin = Callable[..., tuple[int, str]]
 TIMEOUT_S = 60.0

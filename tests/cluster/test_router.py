@@ -22,8 +22,8 @@ from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
 from howdah.testing.waiting import wait_until
+from tests.support.routers import Routers
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(180)]
 

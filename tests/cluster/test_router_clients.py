@@ -15,9 +15,9 @@ from howdah.errors import AuthorizationFailed
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.routing.sources import calls_from
 from howdah.testing.waiting import wait_until
+from tests.support.routers import Routers
+from tests.support.routing.sources import calls_from
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(180)]
 

@@ -13,7 +13,7 @@ from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
-from howdah.testing.internal.routers import Routers
+from tests.support.routers import Routers
 
 pytestmark = [pytest.mark.kind("hdfs"), pytest.mark.timeout(180)]
 

@@ -12,7 +12,7 @@ from howdah.fs.registry import connect
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
+from tests.support.routers import Routers
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(240)]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.testing.internal.routing.observed import ObservedRouter, before_an_observer
+from tests.support.routing.observed import ObservedRouter, before_an_observer
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(240)]
 

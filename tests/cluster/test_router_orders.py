@@ -17,8 +17,8 @@ from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.routing.sources import calls_from
+from tests.support.routers import Routers
+from tests.support.routing.sources import calls_from
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(180)]
 

@@ -19,9 +19,9 @@ from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.volumes import reconfigure, set_volumes
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
+from tests.support.volumes import reconfigure, set_volumes
 
 pytestmark = pytest.mark.req("FS-185")
 

@@ -11,9 +11,9 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.namenode.process import upgrading
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import found_below, replica_files
-from howdah.testing.internal.started import started
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import found_below, replica_files
+from tests.support.started import started
 
 
 def name_directories(cluster: MiniCluster) -> Configuration:

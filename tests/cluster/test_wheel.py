@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from tests.support.unpacking import unpack
 
 ROOT = Path(__file__).parents[2]

@@ -1,6 +1,6 @@
 """What the tests against strangers share: Hadoop's own jars.
 
-Where they cannot be had (see `howdah.testing.internal.hadoop.jars`), or there is no Java, the
+Where they cannot be had (see `tests.support.hadoop.jars`), or there is no Java, the
 tests that need them are skipped and say why.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from howdah.testing.internal.hadoop.class_archive import make_class_archive
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_class_path
-from howdah.testing.internal.hadoop.java import hadoop_java
+from tests.support.hadoop.class_archive import make_class_archive
+from tests.support.hadoop.jars import NoHadoop, hadoop_class_path
+from tests.support.hadoop.java import hadoop_java
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _RUN_TIMEOUT_S = 100

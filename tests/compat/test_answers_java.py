@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from howdah.testing.internal.answers.conversation import converse
-from howdah.testing.internal.answers.facts import differences
+from tests.support.answers.conversation import converse
+from tests.support.answers.facts import differences
 
 RECORDED = Path(__file__).with_name("hadoop_answers.json")
 

@@ -13,9 +13,9 @@ from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.utilization import Rules, survey
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 240.0

@@ -14,8 +14,8 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.req("FS-041"), pytest.mark.req("FS-042")]
 

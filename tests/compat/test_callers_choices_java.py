@@ -29,7 +29,7 @@ from howdah.storage.edits.codec import LAYOUT_VERSION, encode_record
 from howdah.storage.image.files import save_image
 from howdah.storage.image.sections import Sink
 from howdah.testing.in_memory import POOL_ID, InMemoryNamenode
-from howdah.testing.internal.extremes import extremes
+from tests.support.extremes import extremes
 
 pytestmark = pytest.mark.timeout(300)
 

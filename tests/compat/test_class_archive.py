@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from howdah.testing.internal.hadoop.java import archive_path, hadoop_java
+from tests.support.hadoop.java import archive_path, hadoop_java
 
 VERSION = "org.apache.hadoop.util.VersionInfo"
 

@@ -11,8 +11,8 @@ import pytest
 from howdah.proto import client_datanode_pb2
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, blocks_of, replica_files
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.compat.test_hadoop_datanode import Mixed
 
 from howdah.cli.main import main
 from howdah.diskbalancer.plan_files import before_text, parse_plan
 from howdah.diskbalancer.volumes import DiskNode, DiskVolume, VolumeSet
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.small_disks import MIB, NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.compat.test_hadoop_datanode import Mixed
+from tests.support.small_disks import MIB, NotMounted, small_disks
 
 TIMEOUT_S = 120.0
 GIB = 1 << 30

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.java_client import JavaClient
 from howdah.testing.spark import java_fs_shell
+from tests.support.failover import trouble
+from tests.support.failover.java_client import JavaClient
 
 PROGRAM = Path(__file__).with_name("FailoverClient.java")
 

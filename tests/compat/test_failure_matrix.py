@@ -26,8 +26,8 @@ from howdah.datanode.channel.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import replicas_of
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -14,9 +14,9 @@ import pytest
 from howdah.local.layout import Layout
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
-from howdah.testing.internal.hadoop.mixed import MixedCluster
-from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
+from tests.support.replicas import found_below
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.req("FS-043", "FS-046")]
 

@@ -12,8 +12,8 @@ from itertools import product
 
 import pytest
 
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.hadoop.mixed import MixedCluster
+from tests.support.failover import trouble
+from tests.support.hadoop.mixed import MixedCluster
 
 HADOOP, OURS, BOTH = "hadoop", "ours", "both"
 TIMEOUT_S = 90.0

@@ -30,9 +30,9 @@ from howdah.local.layout import Layout
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.replicas import found_below
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
+from tests.support.replicas import found_below
 
 BLOCK = 1 << 20
 LENGTH = 3 * BLOCK + 12_345

@@ -18,10 +18,10 @@ from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.utilization import Rules, survey
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.testing.internal.hadoop.mixed import MixedCluster
-from howdah.testing.internal.replicas import ReplicaFile, replicas_of
-from howdah.testing.internal.small_disks import NotMounted, small_disks
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
+from tests.support.replicas import ReplicaFile, replicas_of
+from tests.support.small_disks import NotMounted, small_disks
 
 pytestmark = pytest.mark.timeout(300)
 

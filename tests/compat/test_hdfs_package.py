@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.unpacking import unpack
 
 from howdah.testing import MiniCluster
-from howdah.testing.internal.started import gateway
+from tests.support.started import gateway
+from tests.support.unpacking import unpack
 
 TIMEOUT_S = 300
 UTIL = Path(__file__).parent / "hdfs_package" / "util.py"

@@ -19,9 +19,9 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.image.files import save_image
 from howdah.storage.image.sections import Sink
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.testing.internal.namespaces.fingerprint import walk
-from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
-from howdah.testing.internal.torture import times
+from tests.support.namespaces.fingerprint import walk
+from tests.support.namespaces.snapshots import BoundedSnapshotHistories
+from tests.support.torture import times
 
 Told = dict[str, list[str]]
 

@@ -23,10 +23,10 @@ from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.edits import LoggedEdit
 from howdah.storage.edits.segments import list_segments
 from howdah.testing.guard import Guard
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.hadoop.mixed import WEB_APPS
-from howdah.testing.internal.journals.quorum import VERSION
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.mixed import WEB_APPS
+from tests.support.journals.quorum import VERSION
 
 JOURNAL_NODE = "org.apache.hadoop.hdfs.qjournal.server.JournalNode"
 START_TIMEOUT_S = 60

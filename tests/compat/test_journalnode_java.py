@@ -9,8 +9,8 @@ import pytest
 
 from howdah.journalnode.formats import LEASE
 from howdah.storage.edits.segments import list_segments, scan_segment
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
 
 NAMENODES = ("namenode0", "namenode1")
 CONTROLLERS = ("zkfc0", "zkfc1")

@@ -20,10 +20,10 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local.layout import Layout
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.replicas import found_below
 from howdah.testing.spark import java_fs_shell
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
+from tests.support.replicas import found_below
 
 pytestmark = [pytest.mark.req("FS-211", "FS-212"), pytest.mark.timeout(240)]
 

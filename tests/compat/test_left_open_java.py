@@ -19,7 +19,7 @@ from howdah.storage.edits.segments import SegmentWriter
 from howdah.storage.image.files import save_image
 from howdah.storage.image.sections import Sink
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.testing.internal.repairs import Repairs
+from tests.support.repairs import Repairs
 
 MODE = types_pb2.FsPermissionProto(perm=0o755)
 CLIENT_ID = bytes(range(16))

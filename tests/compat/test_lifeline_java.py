@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from howdah.local.layout import Layout
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
 
 _MAIN = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 # At a port that nothing asks for.

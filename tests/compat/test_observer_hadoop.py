@@ -14,8 +14,8 @@ from howdah.local.nameservice import Namenode
 from howdah.proto import ha_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -13,8 +13,8 @@ from howdah.config import Configuration
 from howdah.namenode.ha.states import HAState
 from howdah.rpc.service import Answer
 from howdah.rpc.session import Call
-from howdah.testing.internal.namenode_pair import Pair, become, run
-from howdah.testing.internal.routing.observed import ObservedRouter, before_an_observer
+from tests.support.namenode_pair import Pair, become, run
+from tests.support.routing.observed import ObservedRouter, before_an_observer
 
 pytestmark = pytest.mark.timeout(200)
 

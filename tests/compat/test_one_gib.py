@@ -23,9 +23,9 @@ import pytest
 from howdah.fs.api import FileSystem
 from howdah.java import NoJava
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import replica_files
 from howdah.testing.spark import NoSpark, java_fs_shell
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import replica_files
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -16,8 +16,8 @@ import pytest
 from howdah import connect
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
 from howdah.testing.waiting import wait_until
+from tests.support.replicas import BEING_WRITTEN, blocks_of, replica_files, replicas_of
 
 pytestmark = pytest.mark.timeout(240)
 

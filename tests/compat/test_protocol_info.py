@@ -21,7 +21,7 @@ from howdah.proto import (
     rpc_pb2,
 )
 from howdah.rpc import protocol_info
-from howdah.testing.internal.hadoop.class_files import Method, read_class
+from tests.support.hadoop.class_files import Method, read_class
 
 FILES = (
     *(client_datanode_pb2, client_namenode_pb2, datanode_namenode_pb2, failover_pb2, ha_pb2),

@@ -18,8 +18,8 @@ from google.protobuf.json_format import MessageToDict
 
 from howdah.proto import rpc_pb2
 from howdah.testing import MiniCluster
-from howdah.testing.internal.answers.asking import CLIENT, Asking
-from howdah.testing.internal.answers.conversation import CONF
+from tests.support.answers.asking import CLIENT, Asking
+from tests.support.answers.conversation import CONF
 
 GUARDS: Final = {"fs.protected.directories": "/kept, /above/kept/"}
 ALL: Final = (1 << 64) - 1

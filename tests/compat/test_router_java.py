@@ -17,9 +17,9 @@ from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_router_class_path
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.routers import Routers
+from tests.support.hadoop.jars import NoHadoop, hadoop_router_class_path
+from tests.support.hadoop.java import hadoop_java
+from tests.support.routers import Routers
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(400)]
 

@@ -21,10 +21,10 @@ from howdah.local.zookeeper import NoZooKeeper
 from howdah.router.store.choice import store_at, store_place
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_router_class_path
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.zookeeper import zookeeper_server
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.jars import NoHadoop, hadoop_router_class_path
+from tests.support.hadoop.java import hadoop_java
+from tests.support.zookeeper import zookeeper_server
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(240)]
 

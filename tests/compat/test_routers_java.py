@@ -22,11 +22,11 @@ from howdah.fs.registry import connect
 from howdah.router.store.choice import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover.java_client import JavaClient
-from howdah.testing.internal.hadoop.mixed import MixedCluster
-from howdah.testing.internal.routers import Routers
-from howdah.testing.internal.routing.sources import calls_from
 from howdah.testing.spark import java_fs_shell
+from tests.support.failover.java_client import JavaClient
+from tests.support.hadoop.mixed import MixedCluster
+from tests.support.routers import Routers
+from tests.support.routing.sources import calls_from
 
 pytestmark = [pytest.mark.req("LM-020"), pytest.mark.timeout(300)]
 

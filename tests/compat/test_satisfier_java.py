@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.cluster.test_satisfier import CONF, MARK, is_whole, kinds, satisfier, wait_for, write
 
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.testing.internal.hadoop.java import hadoop_java
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from tests.cluster.test_satisfier import CONF, MARK, is_whole, kinds, satisfier, wait_for, write
+from tests.support.hadoop.java import hadoop_java
+from tests.support.hadoop.mixed import MixedCluster
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.req("FS-184", "FS-185")]
 

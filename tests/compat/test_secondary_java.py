@@ -18,8 +18,8 @@ from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.java import hadoop_java
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.java import hadoop_java
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -25,7 +25,7 @@ from howdah.fs.status import FsStatistics
 from howdah.fs.viewfs.filesystem import ViewFileSystem
 from howdah.spark import distcp, namespace
 from howdah.testing import MiniCluster
-from howdah.testing.internal.views import Ours, Outcome, Theirs
+from tests.support.views import Ours, Outcome, Theirs
 
 pytestmark = pytest.mark.timeout(240)
 

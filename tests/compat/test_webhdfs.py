@@ -9,7 +9,7 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.started import gateway
+from tests.support.started import gateway
 
 DATA = bytes(range(256)) * 20_000
 

@@ -24,8 +24,8 @@ import pytest
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
+from tests.support.hadoop.mixed import MixedCluster
 
 pytestmark = [pytest.mark.req("FS-216", "FS-218"), pytest.mark.timeout(400)]
 

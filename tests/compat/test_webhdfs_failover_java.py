@@ -14,8 +14,8 @@ import pytest
 
 from howdah.local import certificates
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.failover.java_client import JavaClient
+from tests.support.failover import trouble
+from tests.support.failover.java_client import JavaClient
 
 PROGRAM = Path(__file__).with_name("FailoverClient.java")
 SCHEMES = ("webhdfs", "swebhdfs")

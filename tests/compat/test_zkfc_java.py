@@ -6,10 +6,10 @@ import pytest
 
 from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.nameservices import specialise
-from howdah.testing.internal.failover import trouble
-from howdah.testing.internal.hadoop.mixed import MixedCluster
 from howdah.testing.waiting import wait_until
 from howdah.zookeeper import Session
+from tests.support.failover import trouble
+from tests.support.hadoop.mixed import MixedCluster
 
 TIMEOUT_S = 90.0
 

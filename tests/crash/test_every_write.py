@@ -38,8 +38,8 @@ from howdah.storage.edits.segments import SegmentWriter
 from howdah.storage.image.files import save_image
 from howdah.storage.layout import LOCK_NAME
 from howdah.storage.retention import Retention, purge
-from howdah.testing.internal.requirements.sources import tree_of
-from howdah.testing.internal.site_faults import Crash, Fault, Gate, through
+from tests.support.requirements.sources import tree_of
+from tests.support.site_faults import Crash, Fault, Gate, through
 
 WAIT_S = 20.0
 STRIDES = {1: 3, 2: 9}

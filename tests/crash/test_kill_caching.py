@@ -18,8 +18,8 @@ from howdah.fs.hdfs.caching import CacheStatistics
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action
-from howdah.testing.internal.torture import times
 from howdah.testing.waiting import wait_until
+from tests.support.torture import times
 
 BLOCK = 16 << 10
 BLOCKS = 8

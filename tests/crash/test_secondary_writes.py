@@ -14,7 +14,7 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
-from howdah.testing.internal.site_faults import Crash, Fault, Gate, through
+from tests.support.site_faults import Crash, Fault, Gate, through
 
 STRIDE = 11
 CONF = {

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import AddOp, AppendOp
-from howdah.testing.internal.torture import times
 from howdah.testing.simulator.cluster import Simulation
 from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.plans import (
@@ -31,6 +30,7 @@ from howdah.testing.simulator.plans import (
     Plan,
 )
 from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
+from tests.support.torture import times
 
 SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"1000-{1000 + times(200)}")
 PROCESSES = int(os.environ.get("HOWDAH_PROCESSES", "1"))

@@ -42,8 +42,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryNamenode, Replica
-from howdah.testing.internal.pairs import Pair, PairDatanode
-from howdah.testing.internal.torture import times
+from tests.support.pairs import Pair, PairDatanode
+from tests.support.torture import times
 
 BLOCK_BYTES = 1024
 CLIENT = "DFSClient_machine"

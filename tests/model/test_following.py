@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from howdah.testing.internal.namespaces.attributes import AttributeHistories
-from howdah.testing.internal.namespaces.changes import ChangeHistories
-from howdah.testing.internal.namespaces.following import Follower
-from howdah.testing.internal.namespaces.histories import Histories
-from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories
-from howdah.testing.internal.namespaces.tree import TreeHistories
-from howdah.testing.internal.torture import times
+from tests.support.namespaces.attributes import AttributeHistories
+from tests.support.namespaces.changes import ChangeHistories
+from tests.support.namespaces.following import Follower
+from tests.support.namespaces.histories import Histories
+from tests.support.namespaces.snapshots import BoundedSnapshotHistories
+from tests.support.namespaces.tree import TreeHistories
+from tests.support.torture import times
 
 
 class Followed(Histories):

@@ -1,10 +1,10 @@
 """The edit log on a quorum of journal nodes, under every fault that the dice or a count give.
 
 The writers of `howdah.namenode.quorum` and the acceptors of `howdah.journalnode`, as they are,
-in `howdah.testing.internal.journals`. Always: what a writer recovers is at least what was
+in `tests.support.journals`. Always: what a writer recovers is at least what was
 acknowledged; there is one history; no two writers serve at the same time.
 
-A run that fails says its seed: `python -m howdah.testing.internal.journals.seeds --plan PLAN
+A run that fails says its seed: `python -m tests.support.journals.seeds --plan PLAN
 --seeds SEED` does it again. HOWDAH_SEEDS=0-20000 are other seeds, also in ./dev test.
 """
 
@@ -22,12 +22,12 @@ from howdah.journalnode.acceptor import Acceptor
 from howdah.namenode.quorum import recovery
 from howdah.namenode.quorum.messages import Prepared, Request, StartSegment
 from howdah.namenode.quorum.quorum import QuorumCall
-from howdah.testing.internal.journals import seeds
-from howdah.testing.internal.journals.history import Violation
-from howdah.testing.internal.journals.node import Crashes
-from howdah.testing.internal.journals.world import NONE, PLANS, Process, World
-from howdah.testing.internal.torture import times
 from howdah.testing.simulator.seeds import seeds_of
+from tests.support.journals import seeds
+from tests.support.journals.history import Violation
+from tests.support.journals.node import Crashes
+from tests.support.journals.world import NONE, PLANS, Process, World
+from tests.support.torture import times
 
 SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS", "0-250"))
 MANY_SEEDS = seeds_of(os.environ.get("HOWDAH_SEEDS") or f"0-{times(2500)}")

@@ -10,18 +10,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from howdah.testing.internal.namespaces.attributes import AttributeHistories, BoundedHistories
-from howdah.testing.internal.namespaces.caching import CacheHistories
-from howdah.testing.internal.namespaces.changes import ChangeHistories
-from howdah.testing.internal.namespaces.comparing import compare
-from howdah.testing.internal.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
-from howdah.testing.internal.namespaces.survival import (
-    NotedNamespace,
-    Survival,
-    check_survival,
-)
-from howdah.testing.internal.namespaces.tree import TreeHistories
-from howdah.testing.internal.torture import times
+from tests.support.namespaces.attributes import AttributeHistories, BoundedHistories
+from tests.support.namespaces.caching import CacheHistories
+from tests.support.namespaces.changes import ChangeHistories
+from tests.support.namespaces.comparing import compare
+from tests.support.namespaces.snapshots import BoundedSnapshotHistories, SnapshotHistories
+from tests.support.namespaces.survival import NotedNamespace, Survival, check_survival
+from tests.support.namespaces.tree import TreeHistories
+from tests.support.torture import times
 
 
 class NamespaceHistories(TreeHistories, ChangeHistories, AttributeHistories):

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
-from tests.model.test_failover import CLIENT, SETTINGS, FailoverMachine, run
 
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.fsck.options import parse_options
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.testing.internal.torture import times
+from tests.model.test_failover import CLIENT, SETTINGS, FailoverMachine, run
+from tests.support.torture import times
 
 MOST_SNAPSHOTS = 3
 

@@ -16,10 +16,10 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.java import NoJava, find_java_home
 from howdah.spark import Options, Outcome, distcp
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.distcp import HadoopDistCp
-from howdah.testing.internal.hadoop.jars import NoHadoop
 from howdah.testing.spark_cluster import SparkCluster
 from howdah.testing.trees import Tree, make_tree, read_tree
+from tests.support.hadoop.distcp import HadoopDistCp
+from tests.support.hadoop.jars import NoHadoop
 
 _CACHE = Path(__file__).parents[2] / ".cache"
 _PROGRAM = Path(__file__).with_name("RunDistCp.java")
@@ -145,7 +145,7 @@ def spark_cluster(
     # Each executor forks its Python workers from one process that has imported what they need.
     settings = {"spark.sql.shuffle.partitions": "2"}
     if _is_howdah_installed():
-        settings["spark.python.daemon.module"] = "howdah.testing.internal.spark_daemon"
+        settings["spark.python.daemon.module"] = "tests.support.spark_daemon"
     with SparkCluster(hosts, settings=settings, java_options=options) as cluster:
         yield cluster
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from howdah.java import find_java_home
-from howdah.testing.internal.spark_archive import quick_start
 from howdah.testing.spark import spark_class_path
+from tests.support.spark_archive import quick_start
 
 MAIN = "org.apache.spark.deploy.SparkSubmit"
 

@@ -21,9 +21,9 @@ from howdah.fs.registry import connect
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
 from howdah.spark import Options, Outcome, compact, distcp, namespace, verify
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.distcp import HadoopCluster, HadoopDistCp
-from howdah.testing.internal.replicas import replicas_of
 from howdah.testing.trees import Tree, make_tree, read_tree
+from tests.support.hadoop.distcp import HadoopCluster, HadoopDistCp
+from tests.support.replicas import replicas_of
 
 pytestmark = pytest.mark.timeout(240)
 

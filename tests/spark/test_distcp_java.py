@@ -22,8 +22,8 @@ from howdah.fs.acl import parse_acl
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.distcp import HadoopDistCp, HadoopRun
-from howdah.testing.internal.torture import times
+from tests.support.hadoop.distcp import HadoopDistCp, HadoopRun
+from tests.support.torture import times
 
 pytestmark = pytest.mark.timeout(240)
 

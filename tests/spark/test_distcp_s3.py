@@ -12,8 +12,8 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.registry import connect
 from howdah.spark import Options, Outcome, distcp
-from howdah.testing.internal.objects.store import StoreServer, store_server
 from howdah.testing.trees import read_tree
+from tests.support.objects.store import StoreServer, store_server
 
 pytestmark = pytest.mark.timeout(240)
 

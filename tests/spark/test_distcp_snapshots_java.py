@@ -17,9 +17,9 @@ from howdah.copy.outcome import exit_code
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp
 from howdah.testing import MiniCluster
-from howdah.testing.internal.hadoop.distcp import HadoopDistCp
-from howdah.testing.internal.torture import times
 from howdah.testing.trees import read_tree
+from tests.support.hadoop.distcp import HadoopDistCp
+from tests.support.torture import times
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -12,9 +12,9 @@ import pytest
 from howdah.fs.api import FileSystem
 from howdah.spark import distcp, namespace, verify
 from howdah.testing import MiniCluster
-from howdah.testing.internal.failover import trouble
 from howdah.testing.trees import Tree, make_tree, read_tree
 from howdah.testing.waiting import wait_until
+from tests.support.failover import trouble
 
 pytestmark = pytest.mark.timeout(240)
 

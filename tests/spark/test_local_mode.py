@@ -21,7 +21,7 @@ import pytest
 from howdah.java import find_java_home
 from howdah.local.servers import environment
 from howdah.testing import MiniCluster
-from howdah.testing.internal.spark_archive import quick_start
+from tests.support.spark_archive import quick_start
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -16,4 +16,4 @@ def test_they_are_forked_by_a_process_that_has_imported_everything(spark: Any) -
         return Path(f"/proc/{os.getppid()}/cmdline").read_text()
 
     (command,) = spark.sparkContext.parallelize([0], 1).map(parent).collect()
-    assert "howdah.testing.internal.spark_daemon" in command
+    assert "tests.support.spark_daemon" in command

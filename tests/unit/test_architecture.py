@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import howdah
-from howdah.testing.internal.requirements.sources import tree_of
+from tests.support.requirements.sources import tree_of
 
 ROOT = Path(howdah.__file__).parent
 
@@ -548,8 +548,7 @@ ROOMS = {
     ),
     "storage": ("edits", "image", "viewers"),
     "web": ("admission", "webhdfs", "monitoring", "pages"),
-    # What users get, and on top what is for our own tests alone.
-    "testing": ("contract", "simulator", "internal"),
+    "testing": ("contract", "simulator"),
 }
 # Rooms that know none of the others, though they stand above some.
 BY_THEMSELVES = {
@@ -732,10 +731,8 @@ def test_production_does_not_import_testing() -> None:
     assert {name for name, targets in MAY_IMPORT.items() if "testing" in targets} == set()
 
 
-def test_only_our_own_tests_import_what_is_for_them() -> None:
-    internal = "howdah.testing.internal"
-    outside = [module for module in modules() if not module.startswith(internal)]
-    assert [m for m in outside for name in imports(m) if name.startswith(internal)] == []
+def test_the_package_does_not_import_tests() -> None:
+    assert [m for m in modules() for name in imports(m) if name.startswith("tests")] == []
 
 
 @pytest.mark.parametrize("server", ["namenode", "datanode", "journalnode", "router"])

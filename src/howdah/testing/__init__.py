@@ -14,7 +14,7 @@ filesystem against the stream contract (`howdah.testing.contract`). `howdah.test
 is a namenode with datanodes as plain objects, whose time moves when it is told to, and
 `howdah.testing.simulator` a whole cluster from a seed.
 
-What only howdah's own tests use is in `howdah.testing.internal` and may change any day.
+What only howdah's own tests use is in `tests/support`, and in no wheel.
 Production code imports nothing of this package.
 """
 

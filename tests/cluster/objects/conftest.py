@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.azurite import Azurite, NoAzurite, azurite_server
-from howdah.testing.internal.objects.clouds import CloudServer
-from howdah.testing.internal.objects.google import GoogleServer, google_server
-from howdah.testing.internal.objects.store import StoreServer, store_server
-from howdah.testing.internal.objects.trouble import Proxy, proxy_before
+from tests.support.objects.azurite import Azurite, NoAzurite, azurite_server
+from tests.support.objects.clouds import CloudServer
+from tests.support.objects.google import GoogleServer, google_server
+from tests.support.objects.store import StoreServer, store_server
+from tests.support.objects.trouble import Proxy, proxy_before
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.fs.objects.azure.requests import VERSION, Query
 from howdah.fs.objects.azure.store import AzureStore
 from howdah.fsspec import HowdahAzureFileSystem
-from howdah.testing.internal.objects.azurite import ACCOUNT, SECRET, Azurite
+from tests.support.objects.azurite import ACCOUNT, SECRET, Azurite
 
 NAMES = ["a b+c%41", "é\u0301", "x?y#z&=", "{1}[2]*", "tab\there", "日本", "..c", "~", "'\"<&>"]
 

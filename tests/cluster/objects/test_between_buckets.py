@@ -19,10 +19,10 @@ from howdah.fs.objects.store import ObjectInfo, Part
 from howdah.options import CopyCheck
 from howdah.sync import sync
 from howdah.sync.outcome import Synced
-from howdah.testing.internal.objects.clouds import CloudServer
-from howdah.testing.internal.objects.google import GoogleServer
-from howdah.testing.internal.objects.store import SECRET_KEY, StoreServer, store_server
-from howdah.testing.internal.objects.trouble import Answer, Proxy
+from tests.support.objects.clouds import CloudServer
+from tests.support.objects.google import GoogleServer
+from tests.support.objects.store import SECRET_KEY, StoreServer, store_server
+from tests.support.objects.trouble import Answer, Proxy
 
 SMALL = b"small"
 LARGE = bytes(range(256)) * (6 << 12)

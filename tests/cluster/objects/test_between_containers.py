@@ -18,8 +18,8 @@ from howdah.copy.options import Options
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.options import CopyCheck
 from howdah.sync import sync
-from howdah.testing.internal.objects.azurite import Azurite
-from howdah.testing.internal.objects.trouble import Answer, Proxy, proxy_before
+from tests.support.objects.azurite import Azurite
+from tests.support.objects.trouble import Answer, Proxy, proxy_before
 
 DATA = bytes(range(256)) * 400
 NAME = "a b+%41 é#?&"

@@ -8,7 +8,7 @@ import pytest
 
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
-from howdah.testing.internal.objects.clouds import CloudServer
+from tests.support.objects.clouds import CloudServer
 
 TRAITS = Traits(creates_visibly=False, one_writer=False, several_clients=True)
 

@@ -9,7 +9,7 @@ import pytest
 from howdah.testing import check_filesystem
 from howdah.testing.contract import Check, Outcome, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
-from howdah.testing.internal.objects.store import StoreServer, stub_server
+from tests.support.objects.store import StoreServer, stub_server
 
 TRAITS = Traits(creates_visibly=False, one_writer=False, several_clients=True)
 

@@ -17,8 +17,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.sync import sync
 from howdah.testing import MiniCluster
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Proxy
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Proxy
 
 FILES = {
     "a": b"one",

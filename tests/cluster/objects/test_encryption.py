@@ -11,8 +11,8 @@ import pytest
 
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.options import FileRange
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Proxy
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Proxy
 
 PART = 16 << 10
 DATA = bytes(range(256)) * 200

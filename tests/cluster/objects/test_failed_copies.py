@@ -19,9 +19,9 @@ from howdah.copy.options import Options
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
 from howdah.sync import sync
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Proxy
 from howdah.testing.waiting import wait_until
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Proxy
 
 Capture = pytest.CaptureFixture[str]
 SIZE = 11 << 20

@@ -14,7 +14,7 @@ from howdah.config import Configuration
 from howdah.fs import capabilities
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
-from howdah.testing.internal.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer
+from tests.support.objects.store import ACCESS_KEY, SECRET_KEY, StoreServer
 
 
 def keys_in(store: StoreServer, bucket: str) -> list[str]:

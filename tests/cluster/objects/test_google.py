@@ -15,7 +15,7 @@ from howdah.config import Configuration
 from howdah.fs import capabilities
 from howdah.fs.objects.google.filesystem import GoogleFileSystem
 from howdah.fsspec import HowdahGoogleFileSystem
-from howdah.testing.internal.objects.google import GoogleServer, google_server
+from tests.support.objects.google import GoogleServer, google_server
 
 NAMES = ["a b+c%41", "é\u0301", "x?y#z&=", "{1}[2]*", "tab\there", "日本", "..c", "~", "'\"<&>"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.fs.objects.google.filesystem import GoogleFileSystem
-from howdah.testing.internal.objects.google import CloudStorage, GoogleServer
+from tests.support.objects.google import CloudStorage, GoogleServer
 
 DATA = bytes(range(256)) * 5000
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from howdah.testing.internal.objects.store import StoreServer, stub_server
+from tests.support.objects.store import StoreServer, stub_server
 
 MIB = 1 << 20
 
 # Peaks are of the process alone: what it inherits of the one that started it does not count.
 PROGRAM = """
     import json, sys
-    from howdah.testing.internal.objects.store import StoreServer
-    from howdah.testing.internal.objects.stub import PATTERN
+    from tests.support.objects.store import StoreServer
+    from tests.support.objects.stub import PATTERN
 
     port, length, part_bytes = map(int, sys.argv[1:])
     fs = StoreServer(port).connect("bucket", multipart_size=str(part_bytes))

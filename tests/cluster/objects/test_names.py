@@ -11,8 +11,8 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Answer, Proxy
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Answer, Proxy
 
 PRINTABLE = string.printable.strip().replace("/", "")
 CONTROLS = "\x01\x1f\x7f"

@@ -12,10 +12,10 @@ from howdah.config import Configuration
 from howdah.copy.options import Options
 from howdah.fs.registry import connect
 from howdah.sync import sync
-from howdah.testing.internal.objects.azurite import ACCOUNT, Azurite
-from howdah.testing.internal.objects.google import GoogleServer
-from howdah.testing.internal.objects.store import StoreServer
 from howdah.testing.trees import read_tree
+from tests.support.objects.azurite import ACCOUNT, Azurite
+from tests.support.objects.google import GoogleServer
+from tests.support.objects.store import StoreServer
 
 TREE = {
     "a": b"one",

@@ -9,8 +9,8 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Proxy
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Proxy
 
 DATA = bytes(range(256)) * 1000
 

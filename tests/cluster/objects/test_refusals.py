@@ -15,8 +15,8 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.store import SECRET_KEY, StoreServer
-from howdah.testing.internal.objects.trouble import Answer, Proxy
+from tests.support.objects.store import SECRET_KEY, StoreServer
+from tests.support.objects.trouble import Answer, Proxy
 
 Capture = pytest.CaptureFixture[str]
 NO_RETRIES = {"retry_limit": "0", "retry_throttle_limit": "0"}

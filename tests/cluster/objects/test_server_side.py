@@ -10,9 +10,9 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fsspec import HowdahS3FileSystem
-from howdah.testing.internal.objects.clouds import CloudServer
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import Answer, Proxy
+from tests.support.objects.clouds import CloudServer
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import Answer, Proxy
 
 SMALL = b"small"
 LARGE = bytes(range(256)) * (6 << 12)

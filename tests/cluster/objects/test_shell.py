@@ -13,8 +13,8 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.store import StoreServer
 from howdah.users.current import current_user
+from tests.support.objects.store import StoreServer
 
 SCENE = """
 $ -mkdir -p ROOT/d/e

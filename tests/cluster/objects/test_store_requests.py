@@ -11,8 +11,8 @@ from howdah import errors
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.fs.objects.s3 import S3Store
 from howdah.local import certificates
-from howdah.testing.internal.objects.store import StoreServer, stub_server
-from howdah.testing.internal.objects.trouble import Answer, Proxy
+from tests.support.objects.store import StoreServer, stub_server
+from tests.support.objects.trouble import Answer, Proxy
 
 
 def is_quick(fs: S3FileSystem) -> bool:

@@ -16,8 +16,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.status import FileStatus
 from howdah.sync import sync
-from howdah.testing.internal.objects.clouds import CloudServer
-from howdah.testing.internal.objects.store import StoreServer, stub_server
+from tests.support.objects.clouds import CloudServer
+from tests.support.objects.store import StoreServer, stub_server
 
 DIRECTORIES = 20
 FILES = [

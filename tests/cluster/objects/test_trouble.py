@@ -12,9 +12,9 @@ from howdah import errors
 from howdah.fs import capabilities
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.options import AbortableResult, FileRange
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import TROUBLES, Proxy
 from howdah.testing.waiting import wait_until
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import TROUBLES, Proxy
 
 PART = 16 << 10
 DATA = bytes(range(256)) * 200

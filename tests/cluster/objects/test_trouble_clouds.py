@@ -15,19 +15,11 @@ from howdah.fs import capabilities
 from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.registry import connect
 from howdah.options import AbortableResult, FileRange
-from howdah.testing.internal.objects.changes import (
-    CHANGES,
-    FAILING,
-    NAMES,
-    WHOLE,
-    content,
-    held,
-    plans,
-)
-from howdah.testing.internal.objects.clouds import CloudServer
-from howdah.testing.internal.objects.google import GoogleServer
-from howdah.testing.internal.objects.trouble import TROUBLES, Proxy, proxy_before
 from howdah.testing.waiting import wait_until
+from tests.support.objects.changes import CHANGES, FAILING, NAMES, WHOLE, content, held, plans
+from tests.support.objects.clouds import CloudServer
+from tests.support.objects.google import GoogleServer
+from tests.support.objects.trouble import TROUBLES, Proxy, proxy_before
 
 PART = 256 << 10
 DATA = bytes(range(256)) * 3400

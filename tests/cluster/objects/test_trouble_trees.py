@@ -9,17 +9,9 @@ import pytest
 
 from howdah import errors
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.testing.internal.objects.changes import (
-    CHANGES,
-    FAILING,
-    NAMES,
-    WHOLE,
-    content,
-    held,
-    plans,
-)
-from howdah.testing.internal.objects.store import StoreServer
-from howdah.testing.internal.objects.trouble import TROUBLES, Answer, Proxy
+from tests.support.objects.changes import CHANGES, FAILING, NAMES, WHOLE, content, held, plans
+from tests.support.objects.store import StoreServer
+from tests.support.objects.trouble import TROUBLES, Answer, Proxy
 
 PART = 16 << 10
 MATRIX = [False, pytest.param(True, marks=pytest.mark.torture)]

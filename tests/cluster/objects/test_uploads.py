@@ -14,7 +14,7 @@ from howdah.config import Configuration
 from howdah.copy.options import Options
 from howdah.fs.objects.filesystem import S3FileSystem
 from howdah.sync import sync
-from howdah.testing.internal.objects.store import StoreServer
+from tests.support.objects.store import StoreServer
 
 Capture = pytest.CaptureFixture[str]
 
@@ -23,7 +23,7 @@ def write_and_die(store: StoreServer, bucket: str, path: str) -> None:
     """A process that is killed in the middle of an upload, when two parts are at the store."""
     code = f"""
         import os, signal
-        from howdah.testing.internal.objects.store import StoreServer
+        from tests.support.objects.store import StoreServer
         fs = StoreServer({store.port}).connect({bucket!r}, part_bytes=16 << 10)
         out = fs.create({path!r})
         out.write(bytes(51200))
@@ -89,7 +89,7 @@ def test_a_copy_whose_program_is_killed_before_it_was_compared_is_no_file_for_th
     client.put_object(Bucket=source, Key="src/plain", Body=b"plain", ChecksumAlgorithm="SHA256")
     code = f"""
         import os, signal
-        from howdah.testing.internal.objects.store import StoreServer
+        from tests.support.objects.store import StoreServer
         store = StoreServer({store.port})
         here, there = store.connect({source!r}), store.connect({bucket!r})
         copy_part = there._store.copy_part

@@ -21,9 +21,9 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from howdah.java import NoJava
-from howdah.testing.internal.hadoop.clusters import ClusterServer
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_tests_class_path
-from howdah.testing.internal.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
+from tests.support.hadoop.clusters import ClusterServer
+from tests.support.hadoop.jars import NoHadoop, hadoop_tests_class_path
+from tests.support.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
 
 STAND_IN = Path(__file__).parents[2] / "support" / "minidfscluster"
 CACHE = Path(__file__).parents[3] / ".cache"

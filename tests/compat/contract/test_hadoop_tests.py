@@ -1,7 +1,7 @@
 """Hadoop's own tests of what clients see, run on our servers, class by class.
 
 Those that start a cluster and ask it as clients do judge any servers. Which these are, and why
-others are left out, is in two files beside this one (`howdah.testing.internal.hadoop.judges`).
+others are left out, is in two files beside this one (`tests.support.hadoop.judges`).
 A stand-in for their `MiniDFSCluster` starts ours, see tests/support. Some that take no time are
 run always, all of them as torture, in batches that share a Java process.
 """
@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from howdah.java import NoJava
-from howdah.testing.internal.hadoop.catalogue import Catalogue, read_directory, read_jars, written
-from howdah.testing.internal.hadoop.clusters import ClusterServer
-from howdah.testing.internal.hadoop.jars import NoHadoop, hadoop_test_files, hadoop_tests_class_path
-from howdah.testing.internal.hadoop.judges import Judges, batches, pattern
-from howdah.testing.internal.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
+from tests.support.hadoop.catalogue import Catalogue, read_directory, read_jars, written
+from tests.support.hadoop.clusters import ClusterServer
+from tests.support.hadoop.jars import NoHadoop, hadoop_test_files, hadoop_tests_class_path
+from tests.support.hadoop.judges import Judges, batches, pattern
+from tests.support.hadoop.suites import NoCompiler, Outcome, compile_java, run_suites
 
 JUDGES = Judges(Path(__file__).parent)
 CACHE = Path(__file__).parents[3] / ".cache"

@@ -5,7 +5,7 @@ import org.apache.hadoop.conf.Configuration;
 /**
  * Stands where Hadoop's tests expect the class of this name, before it on the class path. Hadoop's
  * makes RSA keys of 1,024 bits, which OpenSSL takes for no server. The certificates are those that
- * howdah.testing.internal.hadoop.clusters has made for all of its clusters, and the directory of
+ * tests.support.hadoop.clusters has made for all of its clusters, and the directory of
  * their ssl-client.xml is on the class path: Java's client believes these, and nobody else.
  */
 public class KeyStoreTestUtil {

@@ -56,7 +56,7 @@ import org.apache.hadoop.test.GenericTestUtils;
 
 /**
  * Stands where Hadoop's tests expect the class of this name, before it on the class path. What they
- * ask of a cluster is asked of howdah.testing.internal.hadoop.clusters, at the address that the system
+ * ask of a cluster is asked of tests.support.hadoop.clusters, at the address that the system
  * property "howdah.clusters" has. Tests that look into a namenode find what its clients are told
  * (see RemoteNameNode), and of a datanode its addresses and files (RemoteDataNode, ReplicaFiles).
  * What is missing here, or an UnsupportedOperationException, only a test that looks into a process

@@ -14,7 +14,7 @@ from howdah.cli.dfsadmin.command import java_address
 from howdah.client.namenodes import remembered
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
-from howdah.testing.internal.namenode_pair import ROOT, Pair, become, run
+from tests.support.namenode_pair import ROOT, Pair, become, run
 
 T = TypeVar("T")
 QUICK = {

@@ -13,7 +13,7 @@ from howdah import keys
 from howdah.config import Configuration
 from howdah.keys.names import spelling
 from howdah.kinds import Key
-from howdah.testing.internal.requirements.sources import tree_of
+from tests.support.requirements.sources import tree_of
 
 SOURCE = Path(howdah.__file__).parent
 OPERATING = Path(__file__).parents[3] / "docs" / "operating.md"

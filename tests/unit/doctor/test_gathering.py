@@ -20,9 +20,9 @@ from howdah.config import Configuration
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.facts import DATANODE, GATEWAY, JOURNALNODE, NAMENODE, ROUTER
 from howdah.doctor.gathering import gather
-from howdah.testing.internal.journals.quorum import VERSION, Quorum
 from howdah.tls.client import ClientTls
 from howdah.tls.places import Place
+from tests.support.journals.quorum import VERSION, Quorum
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 from howdah.failover.deaths import DeathWatch, resign_for
 from howdah.failover.service import ServingProcess
 from howdah.processes import identity_of
-from howdah.testing.internal.journals.quorum import VERSION, Quorum
 from howdah.testing.waiting import wait_until
+from tests.support.journals.quorum import VERSION, Quorum
 
 WAITS = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 LEASE = {"howdah.ha.lease.ms": "600s"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from howdah.testing.internal.torture import times
+from tests.support.torture import times
 
 from .simulation import World
 

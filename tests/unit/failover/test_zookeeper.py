@@ -24,9 +24,9 @@ from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.java import NoJava
 from howdah.kinds import Address
 from howdah.local.zookeeper import NoZooKeeper
-from howdah.testing.internal.zookeeper import zookeeper_server
 from howdah.testing.waiting import wait_until
 from howdah.zookeeper import Session, parse_acls
+from tests.support.zookeeper import zookeeper_server
 
 from .conftest import Cluster, MakeCluster
 

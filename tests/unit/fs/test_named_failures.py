@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
-from howdah.testing.internal.named_failures import make_ground, unnamed
+from tests.support.named_failures import make_ground, unnamed
 
 
 @pytest.fixture

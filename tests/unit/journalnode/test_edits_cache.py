@@ -10,7 +10,7 @@ from howdah import errors
 from howdah.journalnode.edits_cache import EditsCache
 from howdah.journalnode.records import offsets
 from howdah.storage.edits.segment_scan import encode_header
-from howdah.testing.internal.journal_writer import record, records, segment_bytes
+from tests.support.journal_writer import record, records, segment_bytes
 
 LARGE = 1 << 30
 

@@ -20,14 +20,7 @@ from howdah.journalnode.journal import Journal
 from howdah.journalnode.pages import beans
 from howdah.journalnode.state import Decision, SegmentState
 from howdah.storage.version import JournalVersion
-from howdah.testing.internal.journal_writer import (
-    VERSION,
-    Writer,
-    journal_at,
-    record,
-    records,
-    segment_bytes,
-)
+from tests.support.journal_writer import VERSION, Writer, journal_at, record, records, segment_bytes
 
 
 @pytest.fixture

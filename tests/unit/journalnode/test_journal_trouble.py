@@ -17,7 +17,7 @@ from howdah.journalnode.journal_storage import Sink
 from howdah.journalnode.state import SegmentState
 from howdah.storage import disk
 from howdah.storage.disk import Operation
-from howdah.testing.internal.journal_writer import VERSION, Writer, journal_at, segment_bytes
+from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes
 
 
 class Broken:

@@ -15,7 +15,7 @@ from howdah.journalnode.journal import Journal
 from howdah.journalnode.state import SegmentState
 from howdah.proto import election_pb2
 from howdah.rpc.service import Caller
-from howdah.testing.internal.journal_writer import VERSION, Writer, journal_at
+from tests.support.journal_writer import VERSION, Writer, journal_at
 
 EPOCH = 5
 FINISHED = "edits_0000000000000000001-0000000000000000003"

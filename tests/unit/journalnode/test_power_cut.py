@@ -12,8 +12,8 @@ import pytest
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.state import SegmentState
 from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
-from howdah.testing.internal.journal_writer import VERSION, Writer, journal_at, segment_bytes
-from howdah.testing.internal.power_cut import Disk
+from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes
+from tests.support.power_cut import Disk
 
 Fact = Callable[[Path, Journal], None]
 

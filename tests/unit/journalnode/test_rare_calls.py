@@ -18,7 +18,7 @@ from howdah.journalnode.acceptor import RequestInfo
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.state import SegmentState
 from howdah.storage.edits.segments import Segment, read_segment
-from howdah.testing.internal.journal_writer import VERSION, Writer, journal_at, no_fetching, records
+from tests.support.journal_writer import VERSION, Writer, journal_at, no_fetching, records
 
 LEASE_MS = 1000
 NEW_LAYOUT = -67

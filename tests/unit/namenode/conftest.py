@@ -17,7 +17,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode, outcome
-from howdah.testing.internal.observed_states import Recorder
+from tests.support.observed_states import Recorder
 
 BLOCK_BYTES = 1024
 Block = types_pb2.ExtendedBlockProto

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from howdah.native import compiled
-from howdah.testing.internal.requirements.sources import tree_of
+from tests.support.requirements.sources import tree_of
 
 
 def libraries(package: Path) -> list[Path]:

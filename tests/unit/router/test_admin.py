@@ -18,7 +18,7 @@ from howdah.router.table.quotas import Usage
 from howdah.router.table.records import entry_to_proto
 from howdah.rpc.service import Deferred, Registry
 from howdah.rpc.session import Call
-from howdah.testing.internal.routing.in_memory import InMemoryRouter
+from tests.support.routing.in_memory import InMemoryRouter
 
 pytestmark = pytest.mark.req("LM-020")
 

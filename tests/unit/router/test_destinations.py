@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.router.table.mount_table import Destination, MountEntry, Order
-from howdah.testing.internal.routing.in_memory import InMemoryRouter
+from tests.support.routing.in_memory import InMemoryRouter
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -28,9 +28,9 @@ from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
 from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines
-from howdah.testing.internal.zookeeper import zookeeper_server
 from howdah.transfer.blocks import StorageType
 from howdah.zookeeper import NoZooKeeper, Session
+from tests.support.zookeeper import zookeeper_server
 
 pytestmark = pytest.mark.req("LM-020")
 

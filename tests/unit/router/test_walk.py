@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from howdah.router.methods import is_write
-from howdah.testing.internal.routing.walk import HOME, NUMBERS, SCENES, walk
+from tests.support.routing.walk import HOME, NUMBERS, SCENES, walk
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import howdah
-from howdah.testing.internal.requirements.sources import tree_of
+from tests.support.requirements.sources import tree_of
 
 ROOT = Path(howdah.__file__).parent
 MODULES = sorted(path for name in ("spark", "cli") for path in (ROOT / name).rglob("*.py"))

@@ -20,7 +20,7 @@ from howdah.router.store.files import FileRecords
 from howdah.rpc.service import Caller
 from howdah.storage import disk
 from howdah.storage.layout import StorageDirectory
-from howdah.testing.internal.journal_writer import VERSION, journal_at
+from tests.support.journal_writer import VERSION, journal_at
 
 POOL = "BP-7-127.0.0.1-1"
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.conftest import Dfs, MemoryFiles
 
 from howdah import errors
 from howdah.cli.dfs import load
@@ -25,6 +24,7 @@ from howdah.cli.dfs.commands.manual import TEXTS
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.command import Command
 from howdah.fs.status import BlockLocation
+from tests.unit.cli.conftest import Dfs, MemoryFiles
 
 # -- the table of commands -----------------------------------------------------------
 

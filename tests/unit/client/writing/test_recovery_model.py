@@ -34,11 +34,11 @@ from howdah.client.writing.actions import Abandon, Allocate, Connect, Replace, S
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
-from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
 from howdah.transfer.status import Status
+from tests.support.torture import times
 
 NODES = tuple(
     DatanodeAddress(f"127.0.0.{index}", f"dn{index}", f"uuid{index}", 9866) for index in range(6)

@@ -27,8 +27,8 @@ from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery.block_recovery import Agreement, Answers, Candidate, agree, settle
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from tests.support.torture import times
 
 NODES = tuple(DatanodeAddress(f"10.0.0.{n}", f"node{n}", f"uuid-{n}", 9866) for n in range(3))
 nodes = st.integers(0, 2)

@@ -18,8 +18,8 @@ from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.scan import good_length, replica_paths, scan_pool
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
-from howdah.testing.internal.power_cut import Disk
 from howdah.transfer.blocks import StorageType
+from tests.support.power_cut import Disk
 
 Lab = Any
 DATA = os.urandom(5000)

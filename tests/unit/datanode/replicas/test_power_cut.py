@@ -17,9 +17,9 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.testing.internal.power_cut import Disk
 from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import read_response
+from tests.support.power_cut import Disk
 
 Lab = Any
 DATA = bytes(range(1, 251)) * 10

@@ -24,9 +24,9 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.scanners import volume_scanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import ScanSettings
-from howdah.testing.internal.replicas import flip
 from howdah.testing.waiting import wait_until
 from howdah.transfer.status import Status
+from tests.support.replicas import flip
 
 Lab = Any
 DATA = bytes(range(256)) * 10

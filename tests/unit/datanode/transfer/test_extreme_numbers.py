@@ -51,7 +51,6 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
 from howdah.rpc.threaded import ThreadedRpcServer
-from howdah.testing.internal.extremes import extremes
 from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica
@@ -71,6 +70,7 @@ from howdah.transfer.responses import read_response
 from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, SegmentId, SlotId
 from howdah.transfer.sockets import PeerClosed, connect_local
 from howdah.transfer.varint import delimited
+from tests.support.extremes import extremes
 
 Lab = Any
 DATA: Final = bytes(700)

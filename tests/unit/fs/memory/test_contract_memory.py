@@ -15,7 +15,7 @@ from howdah.config import Configuration
 from howdah.fs.memory.streams import MemoryOutput
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model
-from howdah.testing.internal.torture import times
+from tests.support.torture import times
 
 pytestmark = pytest.mark.kind("mem")
 

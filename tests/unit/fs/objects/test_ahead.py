@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.fs.objects import ahead
 from howdah.fs.objects.ahead import ListingAhead
 from howdah.fs.status import FileStatus
-from howdah.testing.internal.objects.keys import Keys, tree_of
+from tests.support.objects.keys import Keys, tree_of
 
 ListOne = Callable[[str], Iterable[FileStatus]]
 

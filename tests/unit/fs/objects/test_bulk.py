@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.fs.objects.bulk import ObjectBulkDelete
-from howdah.testing.internal.objects.keys import Keys, tree_of
+from tests.support.objects.keys import Keys, tree_of
 
 NAMES = st.sampled_from(["x", "x-1", "x!", "x ", "x/", "x/y", "x-1/z", "x.", "x0", "a", "x-/", "é"])
 

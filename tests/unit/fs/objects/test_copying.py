@@ -14,7 +14,7 @@ from howdah.fs.objects.copying import BY_CRC, BY_ETAG, BY_LENGTH, Copying
 from howdah.fs.objects.settings import settings_of
 from howdah.fs.objects.store import ObjectInfo, Part, UploadLost
 from howdah.options import CopyCheck
-from howdah.testing.internal.objects.in_memory import InMemoryStore
+from tests.support.objects.in_memory import InMemoryStore
 
 DATA = b"0123456789"
 PART = 4

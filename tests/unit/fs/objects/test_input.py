@@ -14,7 +14,7 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.settings import settings_of
 from howdah.fs.streams import FSDataInputStream
-from howdah.testing.internal.objects.in_memory import InMemoryStore
+from tests.support.objects.in_memory import InMemoryStore
 
 DATA = b"0123456789"
 

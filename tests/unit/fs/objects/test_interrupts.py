@@ -23,7 +23,7 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.settings import settings_of
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
-from howdah.testing.internal.objects.in_memory import InMemoryStore
+from tests.support.objects.in_memory import InMemoryStore
 
 PART = 4
 DATA = b"0123456789abcdefghi"

@@ -17,7 +17,7 @@ from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.settings import Settings, settings_of
 from howdah.fs.objects.store import ObjectInfo, ObjectStore, Reading
 from howdah.fs.objects.tuning import Tuning
-from howdah.testing.internal.objects.in_memory import InMemoryStore
+from tests.support.objects.in_memory import InMemoryStore
 
 SMALL = bytes(range(256)) * 40
 LARGE = bytes(range(256)) * 1000

@@ -17,7 +17,7 @@ from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.unfinished import abort_uploads
 from howdah.fs.streams import FSDataOutputStream
 from howdah.options import AbortableResult
-from howdah.testing.internal.objects.in_memory import InMemoryStore
+from tests.support.objects.in_memory import InMemoryStore
 
 PART = 4
 DATA = b"0123456789abcdefghi"

@@ -44,7 +44,7 @@ from howdah.testing.in_memory import (
     InMemoryNamenode,
     Replica,
 )
-from howdah.testing.internal.torture import times
+from tests.support.torture import times
 
 BLOCK_BYTES = 1024
 CLIENT = "DFSClient_machine"

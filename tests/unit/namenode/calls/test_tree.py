@@ -15,7 +15,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode
-from howdah.testing.internal.namespaces.fingerprint import fingerprint
+from tests.support.namespaces.fingerprint import fingerprint
 
 
 @pytest.fixture

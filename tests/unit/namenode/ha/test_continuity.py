@@ -12,7 +12,7 @@ from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.testing.internal.namenode_pair import Pair, become, caught_up, done, image, mkdir, run
+from tests.support.namenode_pair import Pair, become, caught_up, done, image, mkdir, run
 
 ACTIVE, STANDBY = HAState.ACTIVE, HAState.STANDBY
 

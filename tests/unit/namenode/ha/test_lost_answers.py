@@ -13,7 +13,7 @@ from howdah.client.namenodes import remembered
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
 from howdah.rpc.gates import Barrier, OpenBarrier
-from howdah.testing.internal.namenode_pair import ROOT, Pair, become, caught_up, run
+from tests.support.namenode_pair import ROOT, Pair, become, caught_up, run
 
 QUICK = {
     "dfs.client.failover.sleep.base.millis": "5",

@@ -14,7 +14,7 @@ from howdah.client.namenodes import remembered
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
-from howdah.testing.internal.namenode_pair import ROOT, Pair, become, run
+from tests.support.namenode_pair import ROOT, Pair, become, run
 
 ACTIVE, OBSERVER, STANDBY = HAState.ACTIVE, HAState.OBSERVER, HAState.STANDBY
 PROVIDER = "org.apache.hadoop.hdfs.server.namenode.ha.ObserverReadProxyProvider"

@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.ha.states import HAState
-from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
+from tests.support.namenode_pair import Pair, become, caught_up, mkdir, run
 
 ACTIVE, STANDBY, OBSERVER = HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER
 

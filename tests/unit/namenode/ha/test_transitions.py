@@ -20,7 +20,7 @@ from howdah.namenode.process.server import Namenode
 from howdah.namenode.protocols.ha_service import HAService
 from howdah.proto import ha_pb2
 from howdah.storage.edits import edits
-from howdah.testing.internal.namenode_pair import Pair, become, call, caught_up, mkdir, run
+from tests.support.namenode_pair import Pair, become, call, caught_up, mkdir, run
 
 ACTIVE, STANDBY, OBSERVER = HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER
 

@@ -22,7 +22,7 @@ from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image import columns as image_columns
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
-from howdah.testing.internal.namespaces.fingerprint import fingerprint
+from tests.support.namespaces.fingerprint import fingerprint
 
 GOLDEN = Path(__file__).parents[2] / "storage" / "golden"
 ACL = (

@@ -19,7 +19,7 @@ from howdah.storage.edits.codec import decode_record, encode_record
 from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
-from howdah.testing.internal.namespaces.fingerprint import fingerprint
+from tests.support.namespaces.fingerprint import fingerprint
 
 OWNED = ed.Permission("alice", "staff", 0o755)
 BLOCK = EditBlock(1073741825, 10, 1001)

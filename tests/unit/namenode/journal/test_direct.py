@@ -23,8 +23,8 @@ from howdah.storage import disk
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
-from howdah.testing.internal.site_faults import Gate
 from howdah.testing.waiting import wait_until
+from tests.support.site_faults import Gate
 
 FAILING = {"/dev/full": errno.ENOSPC, "/dev/null": errno.EINVAL}
 """Devices that cannot be written, or not be synced, and what is said of that."""

@@ -12,7 +12,7 @@ from howdah import keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.directories import Witnesses
 from howdah.storage.layout import StorageDirectory
-from howdah.testing.internal.namenode_pair import Pair, become, run
+from tests.support.namenode_pair import Pair, become, run
 
 TIMEOUT_S = 60
 

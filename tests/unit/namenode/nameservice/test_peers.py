@@ -21,7 +21,7 @@ from howdah.namenode.process.bootstrap import (
 )
 from howdah.namenode.process.server import Namenode
 from howdah.storage.image.files import WrittenImage, list_images
-from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
+from tests.support.namenode_pair import Pair, become, caught_up, mkdir, run
 
 ACTIVE, STANDBY, OBSERVER = HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER
 

@@ -12,7 +12,7 @@ from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.image.files import ImageFile, list_images, read_sum
-from howdah.testing.internal.namenode_pair import Pair, become, caught_up, done, mkdir, run
+from tests.support.namenode_pair import Pair, become, caught_up, done, mkdir, run
 
 ACTIVE, STANDBY = HAState.ACTIVE, HAState.STANDBY
 PREPARE = pb.RollingUpgradeRequestProto(action=pb.START)

@@ -19,7 +19,7 @@ from howdah.namenode.process.server import Namenode
 from howdah.storage.image.files import list_images, md5_path
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
-from howdah.testing.internal.namenode_pair import mkdir
+from tests.support.namenode_pair import mkdir
 
 
 def conf_of(*roots: Path) -> Configuration:

@@ -16,7 +16,7 @@ from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.server import Namenode
 from howdah.namenode.process.sharing import initialize_shared_edits
-from howdah.testing.internal.namenode_pair import Pair, become, mkdir, run
+from tests.support.namenode_pair import Pair, become, mkdir, run
 
 
 def alone(root: Path, scenario: Callable[[Namenode], Awaitable[None]]) -> None:

@@ -17,7 +17,7 @@ from howdah.namenode.process.loading import load
 from howdah.namenode.process.server import Namenode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.testing.internal.namenode_pair import acknowledged, call
+from tests.support.namenode_pair import acknowledged, call
 
 MKDIRS = pb.MkdirsRequestProto(
     src="/a", masked=types_pb2.FsPermissionProto(perm=0o755), createParent=True

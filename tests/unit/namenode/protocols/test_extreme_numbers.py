@@ -20,7 +20,7 @@ from howdah.proto import client_namenode_pb2, datanode_namenode_pb2, types_pb2
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import POOL_ID, InMemoryNamenode, replayed
-from howdah.testing.internal.extremes import extremes
+from tests.support.extremes import extremes
 
 CLIENTS = client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
 DATANODES = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]

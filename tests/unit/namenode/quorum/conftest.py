@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.testing.internal.journals.quorum import VERSION, Quorum
+from tests.support.journals.quorum import VERSION, Quorum
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from howdah.proto import qjournal_pb2 as pb
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segment_scan import encode_header
-from howdah.testing.internal.journals.quorum import VERSION
+from tests.support.journals.quorum import VERSION
 
 STAMP = Stamp(5, 7, 40, 1500)
 MAX = (1 << 64) - 1

@@ -18,9 +18,9 @@ from howdah.namenode.quorum.settings import boottime_ms
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.edits import LoggedEdit
-from howdah.testing.internal.journals.quorum import Quorum
 from howdah.testing.waiting import wait_until
 from howdah.web.fetching import fetch
+from tests.support.journals.quorum import Quorum
 
 LEASE = {"howdah.ha.lease.ms": "300"}
 

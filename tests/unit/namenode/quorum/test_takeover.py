@@ -16,9 +16,9 @@ from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.shared_log import Silence
 from howdah.namenode.monitoring.families import of_status
 from howdah.namenode.quorum.settings import boottime_ms
-from howdah.testing.internal.journals.quorum import Quorum
-from howdah.testing.internal.namenode_pair import Pair, become, caught_up, mkdir, run
 from howdah.web.pages.verdict import judge
+from tests.support.journals.quorum import Quorum
+from tests.support.namenode_pair import Pair, become, caught_up, mkdir, run
 
 ACTIVE, STANDBY = HAState.ACTIVE, HAState.STANDBY
 

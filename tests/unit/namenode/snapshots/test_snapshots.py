@@ -14,7 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.testing.internal.namespaces.fingerprint import check_consistent
+from tests.support.namespaces.fingerprint import check_consistent
 
 pytestmark = pytest.mark.usefixtures("nodes")
 

@@ -11,7 +11,7 @@ import pytest
 from howdah.namenode.inodes.effects import BlockEvent, BlockRemoved
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits
-from howdah.testing.internal.namespaces.fingerprint import check_consistent, fingerprint
+from tests.support.namespaces.fingerprint import check_consistent, fingerprint
 
 OWNER = edits.Permission("u", "g", 0o755)
 FIRST_BLOCK = 1 << 30

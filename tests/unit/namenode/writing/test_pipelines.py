@@ -14,7 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, outcome
-from howdah.testing.internal.namespaces.following import Follower
+from tests.support.namespaces.following import Follower
 
 CLIENT = "DFSClient_1"
 CLIENT_ID = b"0123456789abcdef"

@@ -38,8 +38,8 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode, Replica
-from howdah.testing.internal.torture import times
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from tests.support.torture import times
 
 NODES = 3
 BLOCK_BYTES = 1024

@@ -19,7 +19,7 @@ from howdah.namenode.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode, Replica
-from howdah.testing.internal.repairs import Repairs, find
+from tests.support.repairs import Repairs, find
 
 BLOCK = 1024
 SYNCED = 300

@@ -21,8 +21,8 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
-from howdah.testing.internal.observed_states import BLOCK_ROWS, LEASE_ROWS, Recorder
 from howdah.transitions import Transition, as_markdown, as_mermaid
+from tests.support.observed_states import BLOCK_ROWS, LEASE_ROWS, Recorder
 
 Nodes = list[InMemoryDatanode]
 SOFT_MS = 60_000

@@ -1,0 +1,91 @@
+"""Truncate, concat, recovery of leases and of blocks, as rules."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from howdah.model.entries import parent_of
+from howdah.namenode.inodes.inodes import BlockState
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.testing.in_memory import Replica
+from tests.support.namespaces.files import FileHistories
+from tests.support.namespaces.histories import BLOCK, closed, lengths, opened, there, writers
+
+
+class ChangeHistories(FileHistories):
+    """What happens to files beside being written."""
+
+    @rule(path=closed | there, writer=writers, length=st.integers(0, 3 * BLOCK))
+    def truncate(self, path: str, writer: str, length: int) -> None:
+        now_ms = self.now()
+        request = pb.TruncateRequestProto(src=path, newLength=length, clientName=writer)
+        self.both(
+            lambda: self.call("truncate", request).result,
+            lambda: self.model.truncate(path, length, writer=writer, now_ms=now_ms),
+        )
+
+    @rule(data=st.data(), path=closed)
+    def truncate_to_a_part(self, data: st.DataObject, path: str) -> None:
+        """Drawn at random the length is mostly more than there is."""
+        entry = self.model.entries.get(path)
+        if entry is not None:
+            self.truncate(path, "DFSClient_1", data.draw(st.integers(0, entry.length_bytes)))
+
+    @rule(data=st.data(), whole=closed)
+    def concat_neighbours(self, data: st.DataObject, whole: str) -> None:
+        for name in ("a", "b", "ü €"):
+            self.whole_file(parent_of(whole).rstrip("/") + "/" + name, "DFSClient_1", [1, 2])
+        beside = [p for p in self.closed_files() if parent_of(p) == parent_of(whole) and p != whole]
+        sources = st.lists(st.sampled_from(beside), min_size=1, max_size=3, unique=True)
+        self.concat(whole, data.draw(sources) if beside else [whole])
+
+    @rule(whole=closed, sources=st.lists(closed | there, min_size=1, max_size=3))
+    def concat(self, whole: str, sources: list[str]) -> None:
+        now_ms = self.now()
+        request = pb.ConcatRequestProto(trg=whole, srcs=sources)
+
+        real = self.do("concat", request)
+        self.both(real, lambda: self.model.concat(whole, sources, now_ms=now_ms))
+
+    @rule(path=there, writer=writers)
+    def recover_lease(self, path: str, writer: str) -> None:
+        self.take_over(path, writer)
+
+    @rule(which=opened, writer=writers)
+    def recover_the_lease_of_an_open_file(self, which: tuple[str, str], writer: str) -> None:
+        self.take_over(which[0], writer)
+
+    def take_over(self, path: str, writer: str) -> None:
+        now_ms = self.now()
+        request = pb.RecoverLeaseRequestProto(src=path, clientName=writer)
+        file = self.file(path)
+        keep: int | None = None
+        core = self.namenode.core
+        if file is not None:
+            count = len(file.blocks)
+            if not count or file.blocks[-1].state is BlockState.COMPLETE:
+                keep = count
+            elif core.blocks.is_unwritten(last := file.blocks[-1]) and not core.unheard(last):
+                keep = count - 1
+        self.both(
+            lambda: self.call("recoverLease", request).result,
+            lambda: self.model.take_over(path, keep=keep, now_ms=now_ms),
+        )
+
+    @rule(length=lengths)
+    def recover_blocks(self, length: int) -> None:
+        """The datanode does what it is told as a primary, and has so many bytes, or what
+        was synced if that is more."""
+        now_ms = self.now()
+        for order in self.node.orders():
+            namespace = self.namenode.core.namespace
+            block = namespace.blocks[order.truncateBlock.blockId or order.block.b.blockId]
+            told = max(length, block.length_bytes)
+            if order.HasField("truncateBlock"):
+                told = order.truncateBlock.numBytes
+            self.node.replicas[self.node.first_storage].setdefault(
+                block.block_id, Replica(block.generation_stamp, told)
+            )
+            self.model.recovered(namespace.file_of(block).path, told, now_ms=now_ms)
+            self.node.recover(order, told, [self.node])
