@@ -27,8 +27,8 @@ from itertools import pairwise
 from apache import NoPeer, require
 from harness import CACHE, Options, Results, Skipped, figure, main, progress
 
+from howdah.config.value_types import parse_address
 from howdah.fs.api import FileSystem
-from howdah.kinds import parse_address
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing.minicluster import MiniCluster

@@ -35,7 +35,7 @@ from typing import Final
 import scale
 from harness import MB, Options, Results, Skipped, figure, main, progress, scratch
 
-from howdah import keys
+from howdah.config import keys
 from howdah.web.http import Request, Response, plain
 from howdah.web.server import HttpServer
 

@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 
 from google.protobuf.message import Message
 
-from howdah.call_ids import CLIENT_ID_BYTES
 from howdah.proto import rpc_pb2
+from howdah.protocol.call_ids import CLIENT_ID_BYTES
 from howdah.rpc import wire
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

@@ -16,7 +16,7 @@ import uuid
 import scale
 from harness import Options, Results, figure, main, progress, scratch
 
-from howdah import keys
+from howdah.config import keys
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from harness import CACHE, Options, Results, Skipped, figure, main, progress, scratch
 
+from howdah.config.value_types import parse_address
 from howdah.errors import HowdahError
 from howdah.fs.registry import connect
 from howdah.java import NoJava
-from howdah.kinds import parse_address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.store.choice import store_at

@@ -31,8 +31,7 @@ from apache import ApacheCluster, NoPeer
 from harness import Options, Results, Skipped, figure, group_cpu, main, progress, scratch
 from load import PROTOCOL, Request, run_load
 
-from howdah import keys
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration, keys, namenode_address
 from howdah.errors import HowdahError
 from howdah.java import find_java_home
 from howdah.local.layout import Layout

@@ -41,8 +41,7 @@ from harness import (
 from transfer import _fill
 
 import howdah
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.testing.minicluster import MiniCluster
 
 OURS, APACHE = "howdah", "Hadoop's servers"

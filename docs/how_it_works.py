@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from howdah.client.writing import phases
-from howdah.client_methods import Category
 from howdah.datanode.replicas import states as replica_states
 from howdah.namenode.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, AdminState
 from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
 from howdah.namenode.ha.states import SERVED, TRANSITIONS, HAState
 from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
-from howdah.transitions import as_markdown, as_mermaid
+from howdah.protocol.client_methods import Category
+from howdah.runtime.state_table import as_markdown, as_mermaid
 from tests.support.routing import walk
 
 HERE: Final = Path(__file__).parent

@@ -41,7 +41,7 @@ enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
 
-/* Of what Python finds here; howdah/native/loading.py names the one that it needs. */
+/* Of what Python finds here; howdah/native/loader.py names the one that it needs. */
 enum { REVISION = 21 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */

@@ -11,7 +11,7 @@
 #include "_kernel_outlets.h"
 #include "_kernel_segments.h"
 
-enum { HOWDAH_BUCKETS = 64 };  /* as howdah.figures.times */
+enum { HOWDAH_BUCKETS = 64 };  /* as howdah.runtime.metrics.histogram */
 
 typedef struct {
     PyObject_HEAD

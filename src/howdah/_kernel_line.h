@@ -1,5 +1,5 @@
 /* A socket that is waited for by who has given the interpreter's lock away: what
- * _kernel_exchange.c and _kernel_sync.c have in common (twin: `howdah.native.line`). */
+ * _kernel_exchange.c and _kernel_sync.c have in common (twin: `howdah.native.socket_io`). */
 #ifndef HOWDAH_KERNEL_LINE_H
 #define HOWDAH_KERNEL_LINE_H
 
@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
-/* Why it is over; howdah.native.line has the same. RAISED is never told: there is an exception. */
+/* Why it is over; howdah.native.socket_io has the same. RAISED is never told: there is an exception. */
 enum { WHOLE = 0, ODD, SILENT, STUCK, BROKEN, RAISED };
 
 typedef struct {

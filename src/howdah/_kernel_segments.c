@@ -11,7 +11,7 @@
  * block of the file is kept for it, since the next records go on in the middle of that. What
  * stands behind them in their block is fill, as it was. A batch longer than the blocks takes the
  * way of all others. So does a file whose filesystem refuses such a write, though the probe of
- * howdah.storage.disk went well: it may be mounted anew, or want larger blocks. What had been
+ * howdah.runtime.disk went well: it may be mounted anew, or want larger blocks. What had been
  * written of the blocks by then is written once more.
  */
 #define PY_SSIZE_T_CLEAN
@@ -27,7 +27,7 @@
 enum {
     STEP_BYTES = 1 << 20,    /* of space that is taken ahead, as SegmentWriter does */
     KEPT_BYTES = 1 << 22,    /* of a buffer that a burst made large */
-    BLOCK_BYTES = 1 << 12,   /* as howdah.storage.disk.BLOCK_BYTES */
+    BLOCK_BYTES = 1 << 12,   /* as howdah.runtime.disk.BLOCK_BYTES */
     BLOCKS_BYTES = 1 << 16,  /* of a write past the cache, at most */
 };
 enum { ALLOCATING = 0, WRITING = 1, SYNCING = 2 };

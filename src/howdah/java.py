@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from howdah import standard_streams
 from howdah.errors import HowdahError
+from howdah.runtime import standard_streams
 
 OLDEST_JAVA = 17
 SPARK_MODULE = "jdk.incubator.vector"

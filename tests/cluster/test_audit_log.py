@@ -9,8 +9,8 @@ import pytest
 
 from howdah import errors
 from howdah.cli.main import main
+from howdah.runtime.users.current import current_user
 from howdah.testing import MiniCluster
-from howdah.users.current import current_user
 from tests.support.audit_calls import RECORDED_OWNER, VALUES, comparable, run
 
 RECORDED = Path(__file__).with_name("hadoop_audit_lines.txt")

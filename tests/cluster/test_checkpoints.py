@@ -18,7 +18,7 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local.processes import is_running
 from howdah.namenode.protocols.client import ClientProtocol
 from howdah.rpc.client import RpcClient
-from howdah.storage.disk import Operation
+from howdah.runtime.disk import Operation
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until

@@ -10,8 +10,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.main import main
+from howdah.config import keys
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

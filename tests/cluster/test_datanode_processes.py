@@ -67,7 +67,7 @@ def test_a_datanode_has_one_data_process(cluster: MiniCluster) -> None:
 def test_a_log_level_holds_in_both_processes(cluster: MiniCluster) -> None:
     """The IPC port is the data process's: the keeper has no connection that breaks there."""
     addresses = cluster.process("datanode0").addresses
-    query = "log=howdah.rpc.threaded&level=DEBUG"
+    query = "log=howdah.rpc.threaded_server&level=DEBUG"
     with urlopen(f"http://{addresses['http']}/logLevel?{query}", timeout=60) as answer:
         assert "It is set in the data process of this datanode as well." in answer.read().decode()
     host, _, port = addresses["ipc"].rpartition(":")
@@ -77,7 +77,7 @@ def test_a_log_level_holds_in_both_processes(cluster: MiniCluster) -> None:
             # Closed by a reset, not an end.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.sendall(b"hrpc")
-        return "DEBUG howdah.rpc.threaded" in cluster.log("datanode0")
+        return "DEBUG howdah.rpc.threaded_server" in cluster.log("datanode0")
 
     wait_until(is_heard, timeout_s=60)
 
@@ -94,7 +94,7 @@ def test_stacks_and_logs_have_both_processes(cluster: MiniCluster, tmp_path: Pat
     assert "receiver.py" in data, "of the block that is written"
     assert "receiver.py" not in keeper
     with _datanode_at_a_pipe(cluster, tmp_path) as http:
-        query = "log=howdah.rpc.threaded&level=DEBUG"
+        query = "log=howdah.rpc.threaded_server&level=DEBUG"
         with urlopen(f"http://{http}/logLevel?{query}", timeout=60):
             pass
         with urlopen(f"http://{http}/logs/text", timeout=60) as answer:

@@ -24,21 +24,20 @@ from typing import Any, Final
 import pytest
 
 import howdah
-from howdah import keys
 from howdah.cli.main import COMMANDS, main
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri
+from howdah.config.nameservices import datanode_nameservices, namenode_ids
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
-from howdah.journal_uri import JournalUri
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
 from howdah.namenode.process.background import read_hosts
-from howdah.nameservices import datanode_nameservices, namenode_ids
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
+from howdah.runtime.users.current import current_user
+from howdah.runtime.users.impersonation import read_rules
 from howdah.testing import MiniCluster
-from howdah.users.current import current_user
-from howdah.users.impersonation import read_rules
 from howdah.web.server import HttpServer
 from tests.support.routers import Routers
 

@@ -10,7 +10,7 @@ import pytest
 
 from howdah import connect, errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.storage.disk import Operation
+from howdah.runtime.disk import Operation
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until

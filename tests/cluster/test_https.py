@@ -17,6 +17,8 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fsspec import HowdahSWebHdfsFileSystem
 from howdah.local import certificates
+from howdah.runtime.tls.client import ClientTls, NotTrusted
+from howdah.runtime.tls.http_policy import Place
 from howdah.testing import MiniCluster
 from howdah.testing.contract import (
     Check,
@@ -27,8 +29,6 @@ from howdah.testing.contract import (
     run,
 )
 from howdah.testing.waiting import wait_until
-from howdah.tls.client import ClientTls, NotTrusted
-from howdah.tls.places import Place
 from tests.support.routers import Routers
 from tests.support.started import gateway, server
 

@@ -14,10 +14,10 @@ import pytest
 
 import howdah
 from howdah.cli.main import main
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
 
 pytestmark = [pytest.mark.req("FS-292"), pytest.mark.kind("hdfs")]
 TIMEOUT_S = 60.0

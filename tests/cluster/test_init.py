@@ -15,9 +15,9 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.local.ports import Ports
 from howdah.local.servers import environment
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.testing.waiting import wait_until
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
 
 
 @contextlib.contextmanager

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.namenode.process.format import format_namenode
 from howdah.testing.waiting import wait_until
 

@@ -33,7 +33,7 @@ from howdah.namenode.process.secondary import SecondaryServer, Stopped
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.storage.disk import Operation
+from howdah.runtime.disk import Operation
 from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.journal_uri import JournalUri
+from howdah.config.journal_uri import JournalUri
 from howdah.local.ports import LOOPBACK, Ports
 from howdah.namenode.journal.journal import Batch
 from howdah.namenode.quorum.quorum_journal import QuorumJournal

@@ -8,8 +8,8 @@ import urllib.request
 import pytest
 
 import howdah
+from howdah.config.value_types import parse_address
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.kinds import parse_address
 from howdah.local.nameservice import Namenode
 from howdah.proto import ha_pb2 as pb
 from howdah.rpc.client import RpcClient

@@ -18,11 +18,11 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.runtime.users.groups import groups_from
+from howdah.runtime.users.impersonation import OnThread, read_rules
+from howdah.runtime.users.names import shown
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.users.groups import groups_from
-from howdah.users.impersonation import OnThread, read_rules
-from howdah.users.names import shown
 from tests.support.hadoop.mixed import MixedCluster
 
 OWNER = getpass.getuser()

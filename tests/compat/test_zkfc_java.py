@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from howdah.config.nameservices import specialise
 from howdah.failover.zookeeper import ZooKeeperSettings
-from howdah.nameservices import specialise
+from howdah.protocol.zookeeper import Session
 from howdah.testing.waiting import wait_until
-from howdah.zookeeper import Session
 from tests.support.failover import trouble
 from tests.support.hadoop.mixed import MixedCluster
 

@@ -30,8 +30,8 @@ from howdah.namenode.journal.restoring import Restorations
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import Loaded, load
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import SegmentWriter
@@ -421,7 +421,7 @@ def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
 
 
 METADATA_PATH = (
-    *("storage/atomic.py", "storage/image/files.py", "storage/layout.py"),
+    *("runtime/atomic_files.py", "storage/image/files.py", "storage/layout.py"),
     *("storage/retention.py", "storage/edits/segments.py", "storage/transitions.py"),
     *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
     "namenode/checkpoints/image_server.py",

@@ -17,8 +17,8 @@ from howdah.namenode.process.format import format_namenode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
+from howdah.runtime.users.current import process_user
 from howdah.testing.waiting import wait_until
-from howdah.users.current import process_user
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 # The log is allocated in steps of 1 MiB: the second one fails.

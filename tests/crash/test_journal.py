@@ -18,7 +18,7 @@ from howdah.namenode.journal.edit_log import EditLog
 from howdah.namenode.journal.restoring import Restorations
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import list_segments, read_segment, recover_segment

@@ -23,8 +23,8 @@ from howdah.config import Configuration
 from howdah.namenode.process import upgrading
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import SegmentWriter

@@ -14,8 +14,7 @@ from typing import TypeVar
 import uvloop
 from google.protobuf.message import Message
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.images.image import write_image
 from howdah.namenode.nameservice.peers import Peers
@@ -28,7 +27,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Deferred
 from howdah.rpc.session import Call
-from howdah.users.current import process_user
+from howdah.runtime.users.current import process_user
 
 T = TypeVar("T")
 ROOT = process_user()

@@ -10,11 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import rpc_addresses
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
-from howdah.nameservices import rpc_addresses
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -7,7 +7,7 @@
         with through(Gate(Fault.EIO, at)):
             history()           # has to cope, or to say what is wrong
 
-A site is a call of `howdah.storage.disk`: everything that changes a file of a metadata
+A site is a call of `howdah.runtime.disk`: everything that changes a file of a metadata
 directory goes through it.
 """
 
@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 
 
 class Fault(enum.Enum):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.local.zookeeper import is_serving, zookeeper_command
 from howdah.testing.waiting import wait_until
 

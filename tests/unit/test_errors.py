@@ -18,7 +18,7 @@ import pytest
 
 import howdah
 from howdah import errors
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 from howdah.web.connections import BrokenOff
 
 WAYS: dict[str, Callable[[Any], Any]] = {

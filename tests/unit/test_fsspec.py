@@ -24,7 +24,7 @@ from howdah.fs.registry import connect
 from howdah.fsspec import HowdahFileSystem, HowdahViewFileSystem, install
 from howdah.fsspec.options import FILESYSTEM, check
 from howdah.fsspec.reading import covers
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 
 
 @pytest.mark.parametrize(

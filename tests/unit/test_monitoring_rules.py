@@ -21,13 +21,13 @@ from howdah.failover.elector import Position
 from howdah.failover.monitoring.facts import Checked, Counts, Sight
 from howdah.failover.monitoring.shown import families as failover_families
 from howdah.failover.service import Target
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import Times
-from howdah.figures.top_users import TopUsers
 from howdah.gateway.overview import GatewayFacts
 from howdah.gateway.overview import families as gateway_families
 from howdah.namenode.monitoring.activity import journal_families
 from howdah.namenode.monitoring.families import of_status, of_top
+from howdah.runtime.metrics.histogram import Times
+from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.top_users import TopUsers
 from howdah.web.monitoring import prometheus
 from howdah.web.monitoring.families import of_calls, of_defects, one
 from howdah.web.status import (

@@ -28,7 +28,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2, types_pb2
 from howdah.rpc.client import AnswerType, RpcClient
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 from howdah.transfer.blocks import DatanodeAddress, StorageType, signed64
 
 log = logging.getLogger(__name__)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from howdah import keys
 from howdah.balancer.iteration import Limits
-from howdah.config import Configuration
-from howdah.settings import milliseconds, read, setting
+from howdah.config import Configuration, keys
+from howdah.config.settings import milliseconds, read, setting
 
 
 @dataclass(frozen=True, slots=True)

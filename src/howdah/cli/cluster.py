@@ -37,9 +37,9 @@ from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
 from howdah.local.servers import Detached
-from howdah.native import loading
-from howdah.processes import AskedToEnd, start_time
-from howdah.running_cluster import default_dir, processes_path, running_servers
+from howdah.native import loader
+from howdah.runtime.process_identity import AskedToEnd, start_time
+from howdah.runtime.running_cluster import default_dir, processes_path, running_servers
 
 DEFAULT_DATANODES = 3
 WATCH_INTERVAL_S = 0.25
@@ -81,7 +81,7 @@ def up(argv: list[str], conf: Configuration) -> int:
         layout.save()
         cluster = LocalCluster(layout, Detached(), running_servers(layout.dir))
         _start(cluster, options.timeout)
-    if slow := loading.warning():
+    if slow := loader.warning():
         print(f"howdah up: {slow}", file=sys.stderr)
     # Whoever reads the report may end us at once.
     asked = _end_asked_for() if options.foreground else None

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
+from howdah.config.value_types import parse_size
 from howdah.fs.paths import shown
-from howdah.kinds import parse_size
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.arguments.words import take_value
-from howdah.kinds import parse_decimal
-from howdah.storage.atomic import replacing
+from howdah.config import keys
+from howdah.config.value_types import parse_decimal
+from howdah.runtime.atomic_files import replacing
 from howdah.transfer.checksum import (
     SUM_BYTES,
     ChecksumSpec,

@@ -17,7 +17,7 @@ from howdah.config import Configuration
 from howdah.copy.arguments import Arguments, parse, usage
 from howdah.copy.options import InvalidOptions
 from howdah.errors import HowdahError
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from howdah.copy.outcome import Outcome

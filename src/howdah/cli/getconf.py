@@ -11,13 +11,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from howdah import keys
 from howdah.cli.arguments.usage import EXIT_USAGE
-from howdah.config import current_name
+from howdah.config import current_name, keys
+from howdah.config.keys.names.secret import HIDDEN, is_secret
+from howdah.config.value_types import Address, Key, parse_address
 from howdah.errors import IllegalArgument, InvalidConfiguration
-from howdah.keys.names.secret import HIDDEN, is_secret
-from howdah.kinds import Address, Key, parse_address
-from howdah.running_cluster import default_filesystem
+from howdah.runtime.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -103,7 +102,7 @@ def _rpc_addresses(conf: Configuration, arguments: Sequence[str]) -> Iterator[st
 
 
 def _namenode_addresses(conf: Configuration) -> list[Address]:
-    from howdah.nameservices import datanode_nameservices
+    from howdah.config.nameservices import datanode_nameservices
 
     return [each for some in datanode_nameservices(conf).values() for each in some]
 
@@ -123,7 +122,7 @@ def _helpers(what: str, name: str, default: str = "") -> Answer:
 
 def _of_namenodes(conf: Configuration, name: str, plain: str) -> Iterator[str]:
     """What a key says for each namenode; `plain` where there are no nameservices."""
-    from howdah.nameservices import nameservices
+    from howdah.config.nameservices import nameservices
 
     names = nameservices(conf)
     if not names:
@@ -135,7 +134,7 @@ def _of_namenodes(conf: Configuration, name: str, plain: str) -> Iterator[str]:
 
 
 def _suffixes(conf: Configuration, names: Sequence[str]) -> Iterator[str]:
-    from howdah.nameservices import namenode_ids
+    from howdah.config.nameservices import namenode_ids
 
     for nameservice in names:
         namenodes = namenode_ids(conf, nameservice)
@@ -146,8 +145,8 @@ def _suffixes(conf: Configuration, names: Sequence[str]) -> Iterator[str]:
 
 def _journal_nodes(conf: Configuration, arguments: Sequence[str]) -> Iterator[str]:
     """Of each namenode by its own key, by that of its nameservice, or by the plain one."""
-    from howdah.journal_uri import JournalUri, is_journal_uri
-    from howdah.nameservices import namenode_ids, nameservices, value_of
+    from howdah.config.journal_uri import JournalUri, is_journal_uri
+    from howdah.config.nameservices import namenode_ids, nameservices, value_of
 
     _want_no(arguments)
     key = keys.DFS_NAMENODE_SHARED_EDITS_DIR

@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from howdah import standard_streams
 from howdah.cli.arguments.generic import GenericOptions
 from howdah.cli.arguments.usage import (
     EXIT_BROKEN_PIPE,
@@ -30,6 +29,7 @@ from howdah.cli.arguments.usage import (
     EXIT_USAGE,
     UsageError,
 )
+from howdah.runtime import standard_streams
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -45,8 +45,8 @@ class Command(NamedTuple):
     anywhere. A cluster on this machine must not take the address of a production
     cluster, so its commands don't read HADOOP_CONF_DIR.
 
-    Clients find the cluster of `howdah up` while it runs (`howdah.running_cluster`); a server
-    is never made part of it.
+    Clients find the cluster of `howdah up` while it runs (`howdah.runtime.running_cluster`); a
+    server is never made part of it.
     """
 
     help: str
@@ -217,7 +217,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _run(name: str, command: Command, arguments: list[str], options: GenericOptions) -> int:
     from howdah.errors import HowdahError
-    from howdah.running_cluster import with_running_cluster
+    from howdah.runtime.running_cluster import with_running_cluster
 
     assert command.target is not None
     module_name, _, function_name = command.target.partition(":")
@@ -230,7 +230,7 @@ def _run(name: str, command: Command, arguments: list[str], options: GenericOpti
             from howdah.config import warn_of_misspelt
 
             warn_of_misspelt(conf)
-        from howdah.tracing.programs import run_traced
+        from howdah.runtime.tracing.programs import run_traced
 
         return run_traced(name, conf, lambda: run(arguments, conf))
     except UsageError as error:

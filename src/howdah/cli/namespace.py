@@ -17,7 +17,7 @@ from howdah import errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.fs.paths import shown
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from howdah import __version__, errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import EXIT_FAILURE, EXIT_USAGE
-from howdah.storage.atomic import replace_file, replacing
+from howdah.runtime.atomic_files import replace_file, replacing
 from howdah.storage.image.files import md5_path
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.places import PlacesOnDisk

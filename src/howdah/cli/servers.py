@@ -78,13 +78,13 @@ def log_to_stderr(level: str, form: str = "text") -> None:
 def begin(options: Namespace) -> None:
     """What each server does first: log as its `server_arguments` say, and open as many files as
     the system lets it."""
-    from howdah.native import loading
-    from howdah.processes import raise_descriptor_limit
+    from howdah.native import loader
+    from howdah.runtime.process_identity import raise_descriptor_limit
 
     # Who is away, a server says in lines of its own (`howdah.rpc.notices`).
     logging.getLogger("howdah.rpc.notices").setLevel(logging.ERROR)
     log_to_stderr(options.log_level, options.log)
-    if slow := loading.warning():
+    if slow := loader.warning():
         _log.warning("%s", slow)
     try:
         before, now = raise_descriptor_limit()
@@ -300,7 +300,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
     options = parser.parse_args(argv)
     begin(options)
     check_configuration(conf)
-    from howdah import keys
+    from howdah.config import keys
     from howdah.datanode.server import run
 
     def make_files(
@@ -321,7 +321,7 @@ def datanode(argv: list[str], conf: Configuration) -> int:
 
 def zookeeper(argv: list[str], conf: Configuration) -> int:
     """Run a ZooKeeper server for trying things out, as `howdah up --zookeeper` does."""
-    from howdah.kinds import parse_address
+    from howdah.config.value_types import parse_address
     from howdah.local.zookeeper import run_zookeeper
 
     parser = server_arguments("zookeeper")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah.cli.signals import ENDING, Terminated, handled_by
 from howdah.fs import paths
-from howdah.running_cluster import default_filesystem
+from howdah.runtime.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.fs.paths import shown
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

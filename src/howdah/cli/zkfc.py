@@ -50,7 +50,7 @@ def _format(conf: Configuration, *, force: bool, asks: bool) -> int:
         CannotStart,
         format_zookeeper,
     )
-    from howdah.zookeeper import NoZooKeeper
+    from howdah.protocol.zookeeper import NoZooKeeper
 
     def may_clear(znode: str) -> bool:
         return force or (asks and _ask(znode))

@@ -26,11 +26,11 @@ from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Count, Tally
 from howdah.config import Configuration
-from howdah.forks import PerProcess, made_once
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
-from howdah.tracing import spans
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.fork_safety import PerProcess, made_once
+from howdah.runtime.tracing import spans
+from howdah.runtime.tracing.span import NOTHING, Span
 
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.

@@ -27,7 +27,7 @@ import weakref
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.forks import PerProcess
+from howdah.runtime.fork_safety import PerProcess
 
 SOFT_LIMIT_S = 60.0
 RENEWAL_INTERVAL_S = SOFT_LIMIT_S / 2

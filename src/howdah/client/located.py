@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType

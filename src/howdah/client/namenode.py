@@ -22,10 +22,10 @@ from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.client.namenodes.calls import NamenodeCalls, PreparesCalls
-from howdah.client_methods import METHODS
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.client_methods import METHODS
 from howdah.rpc.client import AnswerType
 from howdah.rpc.connection import PreparedCall
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock

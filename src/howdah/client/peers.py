@@ -15,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 
-from howdah.forks import PerProcess
+from howdah.runtime.fork_safety import PerProcess
 from howdah.transfer.sockets import Connection
 
 Address = tuple[str, int]

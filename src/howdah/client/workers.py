@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from howdah.forks import PerProcess
+from howdah.runtime.fork_safety import PerProcess
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from howdah.config.value_types import parse_decimal, parse_real
 from howdah.copy.options import DEFAULT_LETTERS, InvalidOptions, Options, Strategy, attributes
-from howdah.kinds import parse_decimal, parse_real
 
 
 @dataclass(frozen=True, slots=True)

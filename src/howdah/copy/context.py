@@ -9,8 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.copy.common.failures import SourceGone
 from howdah.copy.common.filesystems import (
     Place,

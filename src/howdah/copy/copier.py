@@ -46,7 +46,7 @@ from howdah.fs.local.status import special_kind
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.options import CopyCheck
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 from howdah.transfer.checksum import ChecksumType, crc
 
 COMPOSITE: Final = "COMPOSITE_CRC"

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration, check_protection
+from howdah import errors
+from howdah.config import Configuration, check_protection, keys
+from howdah.config.settings import read, setting
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.latency.meters import LatencySettings
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of
-from howdah.settings import read, setting
-from howdah.tracing.settings import OFF, TracingSettings
+from howdah.runtime.tracing.settings import OFF, TracingSettings
 
 RECONFIGURABLE: Final = tuple(
     sorted(

@@ -6,16 +6,16 @@ import sys
 
 from howdah import __version__
 from howdah.doctor.facts import Build
-from howdah.native import compiled, loading
+from howdah.native import compiled, loader
 
 
 def build_here() -> Build:
     """Nothing of howdah is imported for it that could be compiled."""
-    kernel = loading.kernel()
+    kernel = loader.kernel()
     return Build(
         __version__,
         f"{sys.version.split()[0]}, {sys.executable}",
         "" if kernel is None else f"revision {kernel.REVISION}, CRC32C by {kernel.CRC32C_METHOD}",
-        loading.why_none(),
+        loader.why_none(),
         compiled.fresh(),
     )

@@ -8,10 +8,10 @@ import time
 from howdah.config import Configuration
 from howdah.doctor.facts import Certificate
 from howdah.errors import InvalidConfiguration
-from howdah.tls.contexts import server_context
-from howdah.tls.expiry import not_after
-from howdah.tls.material import read_key
-from howdah.tls.stores import server_resource, server_stores
+from howdah.runtime.tls.contexts import server_context
+from howdah.runtime.tls.expiry import not_after
+from howdah.runtime.tls.key_material import read_key
+from howdah.runtime.tls.stores import server_resource, server_stores
 
 
 def certificate_of(conf: Configuration) -> Certificate:

@@ -11,8 +11,8 @@ import time
 from typing import Final
 
 from howdah import errors
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 
 _TIMEX_BYTES: Final = 208
 _STATUS_OFFSET: Final = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from howdah import keys
+from howdah.config import keys
 from howdah.doctor.facts import DATANODE, NAMENODE, Facts
 from howdah.doctor.findings import Finding, error, warning
 

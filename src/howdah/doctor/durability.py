@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from howdah import keys
+from howdah.config import keys
+from howdah.config.journal_uri import is_journal_uri
 from howdah.doctor.facts import NAMENODE, Facts
 from howdah.doctor.findings import Finding, warning
-from howdah.journal_uri import is_journal_uri
 
 _FEW_RACKS: Final = 3
 """From so many datanodes on racks are worth the while."""

@@ -17,8 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri, is_journal_uri
+from howdah.config.nameservices import (
+    namenode_ids,
+    nameservices,
+    rpc_addresses,
+    specialise,
+    value_of,
+)
+from howdah.config.value_types import Address, Key, parse_dir
 from howdah.datanode.volumes.reserve import reserve_of
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.build import build_here
@@ -39,24 +47,15 @@ from howdah.doctor.facts import (
     Namenode,
 )
 from howdah.errors import HowdahError, InvalidConfiguration
-from howdah.exposure import is_loopback
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
-from howdah.journal_uri import JournalUri, is_journal_uri
-from howdah.kinds import Address, Key, parse_dir
-from howdah.nameservices import (
-    namenode_ids,
-    nameservices,
-    rpc_addresses,
-    specialise,
-    value_of,
-)
-from howdah.processes import descriptors_after_raise
 from howdah.proto import qjournal_pb2
 from howdah.rpc.client import RpcClient
-from howdah.this_host import is_this_host
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place, is_http_served, is_https_served, namenode_places
+from howdah.runtime.bind_warning import is_loopback
+from howdah.runtime.local_addresses import is_this_host
+from howdah.runtime.process_identity import descriptors_after_raise
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, is_http_served, is_https_served, namenode_places
 
 T = TypeVar("T")
 R = TypeVar("R")

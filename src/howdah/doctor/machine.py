@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from howdah import keys
+from howdah.config import keys
 from howdah.doctor.facts import DATANODE, Directory, Facts
 from howdah.doctor.findings import Finding, error, warning
-from howdah.native.loading import SWITCHED_OFF
-from howdah.wording import byte_text
+from howdah.native.loader import SWITCHED_OFF
+from howdah.runtime.units import byte_text
 
 FEWEST_DESCRIPTORS: Final = 4096
 """For any server; a datanode needs two for each transfer at a time, socket and block file."""

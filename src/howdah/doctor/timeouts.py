@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from howdah import keys
+from howdah.config import keys
+from howdah.config.value_types import Key
 from howdah.doctor.facts import Facts
 from howdah.doctor.findings import Finding, warning
-from howdah.kinds import Key
 
 
 class Rule(NamedTuple):

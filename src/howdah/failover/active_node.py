@@ -17,8 +17,8 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.failover.service import Target
-from howdah.messages import parse
 from howdah.proto import failover_pb2
+from howdah.protocol.messages import parse
 
 MAX_BYTES: Final = 4096
 

@@ -13,13 +13,14 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from howdah import defects, errors
+from howdah import errors
+from howdah.config.journal_uri import JournalUri
+from howdah.config.value_types import Address
 from howdah.failover.service import ServingProcess
-from howdah.journal_uri import JournalUri
-from howdah.kinds import Address
-from howdah.processes import LivingProcess, ProcessIdentity
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
+from howdah.runtime import unexpected_errors
+from howdah.runtime.process_identity import LivingProcess, ProcessIdentity
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class DeathWatch:
         try:
             living.wait_for_death()
         except Exception as error:  # noqa: BLE001 - health checks notice the death later
-            defects.note("the death watch", error, "the process is watched anew")
+            unexpected_errors.note("the death watch", error, "the process is watched anew")
             with self._lock:
                 if self._watched == identity:
                     self._watched = None

@@ -17,13 +17,14 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah import defects, errors
+from howdah import errors
+from howdah.config.value_types import Address
 from howdah.failover.candidate import CALL_SHARE, Answer, Answers, Candidate, Kind, Round
 from howdah.failover.election import Listener, Standing
 from howdah.failover.elector import Breadcrumb
-from howdah.kinds import Address
 from howdah.proto import election_pb2
 from howdah.rpc.client import RpcClient
+from howdah.runtime import unexpected_errors
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +172,7 @@ class LeaseElection:
             while self._turn():
                 pass
         except Exception as error:  # noqa: BLE001 - a thread that ends unheard elects nobody
-            defects.note("the election on journal nodes", error, "the controller ends")
+            unexpected_errors.note("the election on journal nodes", error, "the controller ends")
             self._on_defect(f"the election on journal nodes failed: {error}")
 
     def _turn(self) -> bool:
@@ -398,7 +399,9 @@ class _Node:
             try:
                 job()
             except Exception as error:  # noqa: BLE001 - the only thread: the node would be deaf
-                defects.note(f"a question at {self._name}", error, "the next one is asked")
+                unexpected_errors.note(
+                    f"a question at {self._name}", error, "the next one is asked"
+                )
         self._client.close()
 
 

@@ -19,8 +19,8 @@ import threading
 from collections.abc import Sequence
 from typing import IO, Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.failover.fencing import Method, ShellFence, SshFence, environment, parse_methods
 from howdah.failover.service import Target
 

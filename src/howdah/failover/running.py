@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.failover.active_node import target_of
 from howdah.failover.controller import Attempt, Controller
 from howdah.failover.deaths import DeathWatch
@@ -41,7 +41,8 @@ from howdah.failover.monitoring.facts import Checked, Counts, Sight
 from howdah.failover.namenodes import Namenode, fence_gracefully, make_active, make_standby
 from howdah.failover.service import RequestSource, ServiceState, ServingProcess, Target
 from howdah.failover.settings import Timeouts, is_same_host
-from howdah.processes import AskedToEnd
+from howdah.runtime import unexpected_errors
+from howdah.runtime.process_identity import AskedToEnd
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ class RunningController:
                     on_join()
                     on_join = _nothing
         except Exception as error:  # noqa: BLE001 - the process says why it ends
-            defects.note("the failover controller", error, "it ends")
+            unexpected_errors.note("the failover controller", error, "it ends")
             self._failure = f"{type(error).__name__}: {error}"
         finally:
             self._stopped.set()
@@ -262,7 +263,9 @@ class RunningController:
             try:
                 order()
             except Exception as error:  # noqa: BLE001 - a worker that ends unheard obeys nobody
-                defects.note("an order of the failover controller", error, "the controller ends")
+                unexpected_errors.note(
+                    "an order of the failover controller", error, "the controller ends"
+                )
                 self.fail(f"{type(error).__name__}: {error}")
                 return
 
@@ -348,7 +351,7 @@ class RunningController:
         try:
             self._check_until_stopped()
         except Exception as error:  # noqa: BLE001 - nobody would watch the namenode
-            defects.note("the health monitor", error, "the controller ends")
+            unexpected_errors.note("the health monitor", error, "the controller ends")
             self.fail(f"Health monitor failed: {type(error).__name__}: {error}")
 
     def _check_until_stopped(self) -> None:
@@ -386,7 +389,7 @@ class RunningController:
         try:
             self._around.on_death(process)
         except Exception as error:  # noqa: BLE001 - its lease ends without that, a little later
-            defects.note("what follows from a death", error, "the election is left")
+            unexpected_errors.note("what follows from a death", error, "the election is left")
 
         def event() -> list[Action]:
             self._died_ms = now_ms()

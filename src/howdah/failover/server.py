@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys, serve
-from howdah.config import Configuration, check_protection
+from howdah import errors
+from howdah.config import Configuration, check_protection, keys
+from howdah.config.nameservices import specialise, this_namenode
 from howdah.failover import active_node
 from howdah.failover.controller import Controller
 from howdah.failover.deaths import resignation
@@ -45,17 +46,17 @@ from howdah.failover.zookeeper import (
     format_znode,
     is_formatted,
 )
-from howdah.nameservices import specialise, this_namenode
+from howdah.protocol.zookeeper import NoZooKeeper
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
-from howdah.this_host import is_this_host
-from howdah.users.access_list import AccessList
-from howdah.users.current import process_user
-from howdah.users.groups import groups_from
-from howdah.users.impersonation import OnThread
+from howdah.rpc.threaded_server import ThreadedRpcServer
+from howdah.runtime import serve
+from howdah.runtime.local_addresses import is_this_host
+from howdah.runtime.users.access_list import AccessList
+from howdah.runtime.users.current import process_user
+from howdah.runtime.users.groups import groups_from
+from howdah.runtime.users.impersonation import OnThread
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer
-from howdah.zookeeper import NoZooKeeper
 
 log = logging.getLogger(__name__)
 

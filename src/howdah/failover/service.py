@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 
 
 class ServiceState(enum.Enum):
@@ -22,8 +22,8 @@ class ServiceState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServingProcess:
-    """Which process a namenode is, as `howdah.processes` names one, and the epoch in which it
-    writes the log at journal nodes."""
+    """Which process a namenode is, as `howdah.runtime.process_identity` names one, and the epoch
+    in which it writes the log at journal nodes."""
 
     pid: int
     start_ticks: int

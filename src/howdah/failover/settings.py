@@ -9,14 +9,13 @@ import re
 import socket
 from dataclasses import dataclass
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri, is_journal_uri
+from howdah.config.nameservices import namenode_ids, nameservices, service_addresses, specialise
+from howdah.config.value_types import Address
 from howdah.errors import IllegalArgument, InvalidConfiguration
 from howdah.failover.health import Intervals
 from howdah.failover.service import Target
-from howdah.journal_uri import JournalUri, is_journal_uri
-from howdah.kinds import Address
-from howdah.nameservices import namenode_ids, nameservices, service_addresses, specialise
 
 _HOST = re.compile(r"[0-9A-Za-z.:_%-]{1,253}")
 

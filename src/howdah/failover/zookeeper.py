@@ -26,11 +26,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from howdah import defects, errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.failover.election import Listener, Standing
 from howdah.failover.elector import Breadcrumb, Report
-from howdah.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
+from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
+from howdah.runtime import unexpected_errors
 
 log = logging.getLogger(__name__)
 
@@ -225,7 +226,7 @@ class _Candidacy:
         except errors.HowdahError as error:
             self._failed(str(error))
         except Exception as error:  # noqa: BLE001 - a thread that ends unheard elects nobody
-            defects.note("the election on ZooKeeper", error, "the controller ends")
+            unexpected_errors.note("the election on ZooKeeper", error, "the controller ends")
             self._failed(f"{type(error).__name__}: {error}")
         finally:
             self._leave()

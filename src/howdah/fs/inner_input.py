@@ -11,7 +11,7 @@ import threading
 from typing import ClassVar
 
 from howdah import errors
-from howdah.forks import PerProcess, process_id
+from howdah.runtime.fork_safety import PerProcess, process_id
 
 
 class PositionedInput(io.RawIOBase):

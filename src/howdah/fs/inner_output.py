@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from howdah import errors
-from howdah.forks import process_id
 from howdah.fs.plain_output import Writable
 from howdah.options import SyncFlag
+from howdah.runtime.fork_safety import process_id
 
 
 class OutputUntilClose:

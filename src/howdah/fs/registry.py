@@ -13,10 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from howdah import errors, keys
-from howdah.config import Configuration, warn_of_misspelt
+from howdah import errors
+from howdah.config import Configuration, keys, warn_of_misspelt
 from howdah.fs import paths
-from howdah.running_cluster import default_filesystem, of_authority, with_running_cluster
+from howdah.runtime.running_cluster import default_filesystem, of_authority, with_running_cluster
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem
@@ -146,8 +146,8 @@ def connect(
     """The filesystem of `uri`, or the default one; a path behind the authority is ignored.
 
     The default is `fs.defaultFS`, else the cluster of `howdah up` while it runs
-    (`howdah.running_cluster` has the rule); it is never the local disk unless `file:///` is set.
-    Raises InvalidConfiguration where there is none.
+    (`howdah.runtime.running_cluster` has the rule); it is never the local disk unless `file:///`
+    is set. Raises InvalidConfiguration where there is none.
 
     Where `fs.SCHEME.impl` lays a mount table over a scheme, that is what is meant, unless
     `laid_over` is false.
@@ -158,7 +158,7 @@ def connect(
     count: a service for those who use it. The servers have to allow it (`hadoop.proxyuser.*`).
     """
     if real_user is not None:
-        from howdah.users.names import ProxyUser  # few need it
+        from howdah.runtime.users.names import ProxyUser  # few need it
 
         if user is None:
             raise errors.IllegalArgument(f"real_user={real_user!r} acts for a user: name that one")

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.utils import isfilelike, tokenize
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import parse_decimal
 from howdah.fs import paths
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
@@ -36,8 +37,7 @@ from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
 from howdah.fsspec.moving import MovingFileSystem
 from howdah.fsspec.naming import a_pool_calls, check_names
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
-from howdah.kinds import parse_decimal
-from howdah.users.current import process_user
+from howdah.runtime.users.current import process_user
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem

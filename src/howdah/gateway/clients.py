@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.runtime import unexpected_errors
 
 log = logging.getLogger(__name__)
 
@@ -114,4 +115,4 @@ def _close_all(clients: Iterable[_Client]) -> None:
         except (errors.HowdahError, OSError) as error:
             log.warning("the idle client of %s is not closed in order: %s", client.user, error)
         except Exception as error:  # noqa: BLE001 - the others are to be closed
-            defects.note("closing an idle client", error, "it is left as it is")
+            unexpected_errors.note("closing an idle client", error, "it is left as it is")

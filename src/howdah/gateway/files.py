@@ -17,21 +17,21 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.ways import OwnDatanode
-from howdah.config import Configuration
-from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.gateway.transfers import TRANSFERS
-from howdah.nameservices import (
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import (
     http_addresses,
     https_addresses,
     nameservices,
     rpc_addresses,
     service_addresses,
 )
-from howdah.users.names import ProxyUser
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.gateway.transfers import TRANSFERS
+from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.domains import patterns_of

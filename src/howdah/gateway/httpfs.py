@@ -28,8 +28,8 @@ from urllib.parse import quote, urlencode
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -37,10 +37,10 @@ from howdah.gateway.clients import Clients
 from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.running_cluster import default_filesystem
-from howdah.users.current import process_user
-from howdah.users.impersonation import OnThread, read_rules
-from howdah.users.names import ProxyUser
+from howdah.runtime.running_cluster import default_filesystem
+from howdah.runtime.users.current import process_user
+from howdah.runtime.users.impersonation import OnThread, read_rules
+from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.domains import patterns_of

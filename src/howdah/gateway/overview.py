@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.gateway.figures import Outcome, done
+from howdah.runtime.units import iec_size
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.families import Family, one
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import Link, facts, live, refresh_hint, section, table
 from howdah.web.webhdfs.parameters import PREFIX
-from howdah.wording import iec_size
 
 ROLE: Final = "gateway"
 SERVICE: Final = "HttpFSServer"

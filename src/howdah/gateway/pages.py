@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable
 
-from howdah import defects
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.overview import (
@@ -21,6 +20,7 @@ from howdah.gateway.overview import (
 )
 from howdah.gateway.reach import Reach
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.runtime import unexpected_errors
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
 from howdah.web.monitoring.pages import METRICS_PATHS, Monitoring
@@ -60,9 +60,9 @@ class Pages:
                 bean(facts),
                 {
                     "name": f"Hadoop:service={SERVICE},name=HowdahDefects",
-                    "modelerType": "howdah.defects",
-                    "Total": sum(defects.seen.values()),
-                    "ByPlace": json.dumps(dict(defects.seen)),
+                    "modelerType": "howdah.runtime.unexpected_errors",
+                    "Total": sum(unexpected_errors.seen.values()),
+                    "ByPlace": json.dumps(dict(unexpected_errors.seen)),
                 },
             ]
             return self._watch.answer(request, beans, lambda: families(facts))

@@ -14,7 +14,8 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from typing import Final
 
-from howdah import daemons, errors
+from howdah import errors
+from howdah.runtime import background_threads
 
 PATIENCE_S: Final = 3.0
 KEPT_S: Final = 2.0
@@ -37,7 +38,7 @@ class Reach:
             look = self._look
             if look is None or (look.done() and time.monotonic() > self._ended_s + KEPT_S):
                 self._begun_s = time.monotonic()
-                look = self._look = daemons.begin(self._ask, "a look at the filesystem")
+                look = self._look = background_threads.begin(self._ask, "a look at the filesystem")
                 look.add_done_callback(self._note_end)
             begun_s = self._begun_s
         try:

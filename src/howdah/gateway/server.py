@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from howdah import errors, keys, serve
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.gateway.httpfs import HttpFs
 from howdah.gateway.pages import Pages
-from howdah.processes import AskedToEnd
-from howdah.tls.places import Place
-from howdah.tls.server import ServerTls
+from howdah.runtime import serve
+from howdah.runtime.process_identity import AskedToEnd
+from howdah.runtime.tls.http_policy import Place
+from howdah.runtime.tls.server import ServerTls
 from howdah.web.channel import Patience
 from howdah.web.own_hosts import hosts_of
 from howdah.web.server import HttpServer

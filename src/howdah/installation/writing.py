@@ -9,7 +9,7 @@ from pathlib import Path
 
 from howdah.errors import PathExists
 from howdah.installation.plan import RACK_SCRIPT, SSL_SERVER
-from howdah.storage.atomic import replace_file
+from howdah.runtime.atomic_files import replace_file
 
 
 def look_up(hosts: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -23,11 +23,11 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.journalnode import election
 from howdah.journalnode.election import Breadcrumb, Decision, Election, Promise
-from howdah.messages import parse
 from howdah.proto import election_pb2
+from howdah.protocol.messages import parse
 from howdah.rpc.service import Caller, Service
-from howdah.storage import disk
-from howdah.storage.atomic import replace_file
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import replace_file
 
 PROTOCOL: Final = "org.howdah.journalnode.ElectionProtocol"
 VERSION: Final = 1

@@ -23,8 +23,8 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.journalnode.state import MAX_NUMBER, Decision, SegmentState
-from howdah.messages import parse
 from howdah.proto import qjournal_pb2 as pb
+from howdah.protocol.messages import parse
 from howdah.transfer.varint import decode_varint, delimited
 
 LAST_PROMISED: Final = "last-promised-epoch"

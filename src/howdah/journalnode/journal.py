@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
-from howdah.figures.quantiles import Quantiles
 from howdah.journalnode import upgrading
 from howdah.journalnode.acceptor import Acceptor, NewEpoch, Plan, Prepared, RequestInfo
 from howdah.journalnode.edits_cache import CachedEdits, EditsCache
@@ -34,6 +33,7 @@ from howdah.journalnode.state import (
     Write,
 )
 from howdah.journalnode.status import INTERVALS_S, Figures, Status
+from howdah.runtime.metrics.quantiles import Quantiles
 from howdah.storage.version import JournalVersion
 
 log = logging.getLogger(__name__)

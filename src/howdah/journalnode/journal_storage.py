@@ -60,13 +60,8 @@ from howdah.journalnode.state import (
     SetAsideEmpty,
     Write,
 )
-from howdah.storage import disk
-from howdah.storage.atomic import (
-    NewFile,
-    fsync_directory,
-    rename_durably,
-    replace_file,
-)
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import NewFile, fsync_directory, rename_durably, replace_file
 from howdah.storage.edits.segments import (
     Segment,
     SegmentWriter,

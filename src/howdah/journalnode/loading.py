@@ -23,8 +23,8 @@ from howdah.journalnode.formats import (
     decode_number,
 )
 from howdah.journalnode.state import JournalState, SegmentState
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory, replacing
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replacing
 from howdah.storage.edits.segment_scan import SegmentEnd
 from howdah.storage.edits.segments import Segment, in_progress_name, list_segments, scan_segment
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.journal_uri import check_journal_id
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import check_journal_id
+from howdah.config.nameservices import nameservices, value_of
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.journal_storage import Fetcher
-from howdah.nameservices import nameservices, value_of
 from howdah.storage.layout import StorageDirectory, StorageState
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from howdah import __version__, defects, errors
+from howdah import __version__, errors
 from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.status import Figures, Status
+from howdah.runtime import unexpected_errors
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
 from howdah.web.file_out import FileOut, OutgoingFile
@@ -175,9 +176,9 @@ def beans(
         *(_bean(status, figures, now_s) for status, figures in found),
         {
             "name": f"{_SERVICE}HowdahDefects",
-            "modelerType": "howdah.defects",
-            "Total": sum(defects.seen.values()),
-            "ByPlace": json.dumps(dict(defects.seen)),
+            "modelerType": "howdah.runtime.unexpected_errors",
+            "Total": sum(unexpected_errors.seen.values()),
+            "ByPlace": json.dumps(dict(unexpected_errors.seen)),
         },
     ]
 

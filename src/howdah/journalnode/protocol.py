@@ -18,7 +18,7 @@ from howdah.journalnode.node import Journals
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.service import Caller, Service
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
 INTER_QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.InterQJournalProtocol"

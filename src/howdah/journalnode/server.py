@@ -13,8 +13,9 @@ import socket
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys, serve
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address
 from howdah.journalnode import settings
 from howdah.journalnode.election_service import Elections, election_service
 from howdah.journalnode.journal_storage import Sink
@@ -23,13 +24,12 @@ from howdah.journalnode.pages import Pages
 from howdah.journalnode.protocol import JournalCalls, WebPlace
 from howdah.journalnode.settings import SyncSettings
 from howdah.journalnode.sync import Peer, Syncer
-from howdah.kinds import Address
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
-from howdah.storage import disk
-from howdah.this_host import is_this_host
-from howdah.tls.client import ClientTls
-from howdah.users.impersonation import OnThread
+from howdah.rpc.threaded_server import ThreadedRpcServer
+from howdah.runtime import disk, serve
+from howdah.runtime.local_addresses import is_this_host
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.users.impersonation import OnThread
 from howdah.web import segment_transfer
 from howdah.web.fetching import fetch, split_url
 from howdah.web.monitoring.pages import Port

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.journal_uri import JournalUri, is_journal_uri
-from howdah.kinds import Address
-from howdah.settings import read, setting
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri, is_journal_uri
+from howdah.config.settings import read, setting
+from howdah.config.value_types import Address
 
 CACHE_BYTES: Final = 64 << 20
 SHARED_EDITS: Final = "dfs.namenode.shared.edits.dir"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from howdah.figures.quantiles import Quantiles
-from howdah.figures.times import Times
+from howdah.runtime.metrics.histogram import Times
+from howdah.runtime.metrics.quantiles import Quantiles
 from howdah.storage.version import JournalVersion
 
 INTERVALS_S: Final = (60, 300, 3600)

@@ -13,18 +13,19 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
-from howdah import defects, errors
+from howdah import errors
+from howdah.config.value_types import Address
 from howdah.journalnode import messages
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.protocol import INTER_QJOURNAL, QJOURNAL
 from howdah.journalnode.state import SegmentState
-from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
+from howdah.runtime import unexpected_errors
+from howdah.runtime.tls.http_policy import Place
 from howdah.storage.version import JournalVersion
-from howdah.tls.places import Place
 from howdah.web.fetching import split_url
 from howdah.web.image_transfer import storage_info
 from howdah.web.segment_transfer import SegmentWanted
@@ -184,7 +185,7 @@ class Syncer:
             try:
                 self.round()
             except Exception as error:  # noqa: BLE001 - the thread has to go on
-                defects.note("journal sync", error, "it is tried again")
+                unexpected_errors.note("journal sync", error, "it is tried again")
         for peer in _each(self._peers):
             peer.close()
 

@@ -29,8 +29,9 @@ from howdah.journalnode.formats import (
     encode_number,
 )
 from howdah.journalnode.journal_storage import SYNC_DIRECTORY, JournalStorage
-from howdah.storage import disk, transitions
-from howdah.storage.atomic import fsync_directory, replace_file, replacing
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replace_file, replacing
+from howdah.storage import transitions
 from howdah.storage.edits.segments import list_segments
 from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME, VERSION_NAME
 from howdah.storage.version import JournalVersion

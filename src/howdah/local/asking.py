@@ -9,7 +9,7 @@ import getpass
 import time
 from typing import Self
 
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 HA_PROTOCOL = "org.apache.hadoop.ha.HAServiceProtocol"

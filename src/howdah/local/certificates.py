@@ -22,8 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
 
 VALID: Final = datetime.timedelta(days=825)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from howdah.config.value_types import parse_address
 from howdah.errors import (
     HowdahError,
     InvalidConfiguration,
@@ -24,7 +25,6 @@ from howdah.errors import (
     StandbyError,
     Unreachable,
 )
-from howdah.kinds import parse_address
 from howdah.local.asking import NamenodeQuestions
 from howdah.local.formatting import format_election, format_new, is_formatted
 from howdah.local.layout import Layout, role_of

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from howdah import keys
+from howdah.config import keys
 from howdah.local.layout import Layout
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion

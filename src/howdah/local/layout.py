@@ -33,15 +33,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from howdah import keys
-from howdah.config import Configuration, current_name
+from howdah.config import Configuration, current_name, keys
+from howdah.config.value_types import STORAGE_TYPES, parse_address
 from howdah.errors import InvalidConfiguration
-from howdah.kinds import STORAGE_TYPES, parse_address
 from howdah.local import certificates
 from howdah.local import nameservice as ha
 from howdah.local.nameservice import Federation, Namenode, Nameservice
 from howdah.local.ports import Ports, datanode_hosts
-from howdah.tls.places import among_servers
+from howdah.runtime.tls.http_policy import among_servers
 
 VERSION = 2
 FORMER_VERSION = 1

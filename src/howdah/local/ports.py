@@ -21,8 +21,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+from howdah.config.value_types import parse_address
 from howdah.errors import InvalidConfiguration
-from howdah.kinds import parse_address
 
 LOOPBACK = "127.0.0.1"
 FIRST_DATANODE_HOST = 11

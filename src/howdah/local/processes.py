@@ -1,6 +1,6 @@
 """Processes by their number: whether they run, since when, and how they are signalled.
 
-Whether a number is still the same process says `howdah.processes`.
+Whether a number is still the same process says `howdah.runtime.process_identity`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from howdah.processes import start_time, stat_fields, state_and_start
+from howdah.runtime.process_identity import start_time, stat_fields, state_and_start
 
 POLL_S = 0.002
 _STANDING_STILL = frozenset("TtZX")

@@ -14,10 +14,10 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from howdah.config.value_types import Address
 from howdah.errors import HowdahError
 from howdah.java import find_java_home
-from howdah.kinds import Address
-from howdah.storage.atomic import replace_file
+from howdah.runtime.atomic_files import replace_file
 
 _MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
 _JARS = ("zookeeper-*", "slf4j-api-*", "log4j-*", "metrics-core-*", "snappy-java-*", "netty-*")

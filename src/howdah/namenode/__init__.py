@@ -16,5 +16,5 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 - `process`      the namenode and the secondary namenode as processes
 
 All but `log`, `checkpoints` and `process` are pure: no sockets, files, threads, clocks or dice.
-`rounds` and `rarely` are small helps for long work and repeated messages.
+`incremental_tasks` and `log_throttle` are small helps for long work and repeated messages.
 """

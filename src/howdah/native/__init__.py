@@ -1,6 +1,6 @@
 """The compiled kernel `howdah._kernel`: where it is found, and whether it is to be used.
 
-`loading` finds it, built in place or `packed` in a zip. Whoever has work for it asks for it by
-`kernel()`, and has a twin in Python for where it is not: it is optional. `line` is what two of
+`loader` finds it, built in place or `zip_loader` in a zip. Whoever has work for it asks for it by
+`kernel()`, and has a twin in Python for where it is not: it is optional. `socket_io` is what two of
 these twins have in common; `records` makes Python itself quicker. Knows nobody above.
 """

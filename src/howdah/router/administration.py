@@ -9,9 +9,8 @@ import contextlib
 import time
 from dataclasses import dataclass, replace
 
-from howdah import keys
-from howdah.config import Configuration
-from howdah.kinds import Address
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address
 from howdah.proto import refresh_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.admin import PROTOCOL
@@ -28,8 +27,8 @@ from howdah.router.table.records import (
     from_uint64,
 )
 from howdah.rpc.client import RpcClient
-from howdah.users.current import current_user
-from howdah.users.groups import groups_from
+from howdah.runtime.users.current import current_user
+from howdah.runtime.users.groups import groups_from
 
 
 class Administration:

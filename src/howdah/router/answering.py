@@ -1,4 +1,5 @@
-"""Pending answers are settled, whatever the work for them raises (`howdah.defects`, rule 4)."""
+"""Pending answers are settled, whatever the work for them raises
+(`howdah.runtime.unexpected_errors`, rule 4)."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from howdah import __version__
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import Rates, Times
 from howdah.router.figures import ProxyFigures
 from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import MountEntry
+from howdah.runtime.metrics.histogram import Rates, Times
+from howdah.runtime.metrics.rpc import CallFigures
 from howdah.web.jmx import Bean
 from howdah.web.pages.cluster import Member
 

@@ -4,7 +4,7 @@ NameserviceRPCMetrics."""
 from __future__ import annotations
 
 from howdah import errors
-from howdah.figures.times import Times
+from howdah.runtime.metrics.histogram import Times
 
 
 class NameserviceFigures:

@@ -1,7 +1,7 @@
 """What a router does with each method of ClientProtocol (pure).
 
-By the table of `howdah.client_methods`: what is more than sending one request on, with its path
-translated, is a method of one of the modules in `router.calls`.
+By the table of `howdah.protocol.client_methods`: what is more than sending one request on, with
+its path translated, is a method of one of the modules in `router.calls`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from howdah.client_methods import METHODS, Category, Observer, Route, Trait
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.client_methods import METHODS, Category, Observer, Route, Trait
 
 DESCRIPTOR: Final = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
 ANSWERS: Final[Mapping[str, type[Message]]] = {

@@ -10,10 +10,10 @@ from typing import Final
 from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.quotas import Usage
+from howdah.runtime.units import iec_size
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import Link, badge, bar, fill_level, live, refresh_hint, section, table
-from howdah.wording import iec_size
 
 LINKS: Final = (Link("/", "Overview"), Link("/cluster", "Cluster"))
 MOST_ENTRIES: Final = 500

@@ -12,9 +12,7 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from howdah import defects
 from howdah.config import Configuration
-from howdah.figures.times import Rates
 from howdah.router.beans import (
     Connected,
     FederationFacts,
@@ -31,6 +29,8 @@ from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.overview import LINKS, RouterFacts, entries_found, overview
 from howdah.router.store.state_store import StoreFigures
 from howdah.rpc.server import RpcServer
+from howdah.runtime import unexpected_errors
+from howdah.runtime.metrics.histogram import Rates
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring import health
@@ -141,9 +141,9 @@ class Pages:
             client_activity(methods, self._rpc.figures.values()),
             {
                 "name": f"{_SERVICE}HowdahDefects",
-                "modelerType": "howdah.defects",
-                "Total": sum(defects.seen.values()),
-                "ByPlace": json.dumps(dict(defects.seen)),
+                "modelerType": "howdah.runtime.unexpected_errors",
+                "Total": sum(unexpected_errors.seen.values()),
+                "ByPlace": json.dumps(dict(unexpected_errors.seen)),
             },
         ]
 

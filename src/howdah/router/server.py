@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from howdah import daemons, defects, errors, keys, serve
-from howdah.config import Configuration
-from howdah.kinds import Address
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address
 from howdah.router.admin import RouterAdmin
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
@@ -34,10 +34,11 @@ from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
-from howdah.users.current import process_user
-from howdah.users.groups import KnownGroups, groups_from
-from howdah.users.impersonation import OnLoop, read_rules
-from howdah.users.lookups import Loop
+from howdah.runtime import background_threads, serve, unexpected_errors
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.current import process_user
+from howdah.runtime.users.groups import KnownGroups, groups_from
+from howdah.runtime.users.impersonation import OnLoop, read_rules
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer, on_loop
@@ -130,7 +131,7 @@ class Router:
         self._http = HttpServer(
             self._pages.answer,
             timeout_s=_HTTP_TIMEOUT_S,
-            run=on_loop(daemons.poster(asyncio.get_running_loop())),
+            run=on_loop(background_threads.poster(asyncio.get_running_loop())),
             beside={HEALTH_PATH: self._pages.watch.health},
         )
         self._background: list[asyncio.Task[None]] = []
@@ -189,8 +190,8 @@ class Router:
                     await work()
                 except (errors.HowdahError, OSError) as error:
                     log.warning("%s failed: %s; again in %g s", what, error, interval_s)
-                except Exception as error:  # noqa: BLE001 - rule 3 of `howdah.defects`
-                    defects.note(what, error, f"it has another turn in {interval_s:g} s")
+                except Exception as error:  # noqa: BLE001 - rule 3 of `howdah.runtime.unexpected_errors`
+                    unexpected_errors.note(what, error, f"it has another turn in {interval_s:g} s")
 
         self._background.append(asyncio.create_task(repeat()))
 

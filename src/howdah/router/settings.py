@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from howdah import errors, keys, nameservices
-from howdah.config import Configuration
-from howdah.kinds import Address
+from howdah import errors
+from howdah.config import Configuration, keys, nameservices
+from howdah.config.settings import read, setting
+from howdah.config.value_types import Address
 from howdah.router.store.choice import Place, store_place
-from howdah.settings import read, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,9 +30,9 @@ from typing import Protocol, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
-from howdah.forks import PerProcess
 from howdah.proto import rpc_pb2
-from howdah.rpc import notices, together, traced, wire
+from howdah.rpc import call_pair, notices, tracing, wire
+from howdah.rpc.call_pair import Seat
 from howdah.rpc.connection import (
     Connection,
     Dead,
@@ -43,11 +43,11 @@ from howdah.rpc.connection import (
     Waits,
     port_hint,
 )
+from howdah.rpc.http_detection import by_asking
 from howdah.rpc.identity import CallIdentity, SeenState
-from howdah.rpc.together import Seat
-from howdah.rpc.wrong_port import by_asking
-from howdah.tracing import spans
-from howdah.users.current import process_user
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.tracing import spans
+from howdah.runtime.users.current import process_user
 
 M = TypeVar("M")
 Read = TypeVar("Read", covariant=True)
@@ -188,7 +188,7 @@ class RpcClient:
             return self._call(
                 method, request, response_type, timeout_s, call_id, retry_count, meanwhile
             )
-        span = traced.asked(self.protocol, method, request, self.address)
+        span = tracing.asked(self.protocol, method, request, self.address)
         try:
             with span.current():
                 answer = self._call(
@@ -251,7 +251,7 @@ class RpcClient:
         client_id = self.identity.client_id
         if call_id is None:
             call_id = self.identity.next_call_id()
-        seat = together.seat()
+        seat = call_pair.seat()
         if seat is not None and seat.take(
             method,
             self,

@@ -1,6 +1,6 @@
 """One socket of the calling side, and those that lie idle (shell): ipc.Client's Connection.
 
-A connection carries one call at a time, nearly always by one step (`howdah.rpc.exchange`). Where
+A connection carries one call at a time, nearly always by one step (`howdah.rpc.round_trip`). Where
 an answer has to be looked at, time-outs are the kernel's (SO_RCVTIMEO, SO_SNDTIMEO): Python's own
 would poll before each call of the system.
 
@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.kinds import Address
-from howdah.native.line import Outcome
+from howdah.config.value_types import Address
+from howdah.native.socket_io import Outcome
 from howdah.rpc import wire
-from howdah.rpc.exchange import exchange
-from howdah.rpc.wrong_port import by_first_bytes
-from howdah.users.names import real_user_of
+from howdah.rpc.http_detection import by_first_bytes
+from howdah.rpc.round_trip import exchange
+from howdah.runtime.users.names import real_user_of
 
 RECV_BYTES: Final = 64 * 1024
 LOOK_AFTER_S: Final = 0.1

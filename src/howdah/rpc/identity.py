@@ -14,9 +14,9 @@ import uuid
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.call_ids import CLIENT_ID_BYTES
-from howdah.forks import PerProcess
 from howdah.proto import types_pb2
+from howdah.protocol.call_ids import CLIENT_ID_BYTES
+from howdah.runtime.fork_safety import PerProcess
 
 _CALL_ID_MASK = 0x7FFFFFFF
 _MOST_NAMESERVICES = 1024

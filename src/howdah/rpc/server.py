@@ -25,18 +25,19 @@ from typing import Any, Final, cast
 
 from google.protobuf.message import Message
 
-from howdah import defects, errors
-from howdah.figures.calls import CallFigures
-from howdah.native.loading import kernel
-from howdah.rpc import traced, wire
-from howdah.rpc.gates import Admission, Alignment, Impersonation, OpenBarrier, SendingBarrier
-from howdah.rpc.lone import MOMENT_NS, LoneCaller
-from howdah.rpc.outlets import WayOut
+from howdah import errors
+from howdah.native.loader import kernel
+from howdah.rpc import tracing, wire
+from howdah.rpc.busy_poll import MOMENT_NS, LoneCaller
+from howdah.rpc.caller_context import told_in
+from howdah.rpc.response_writer import WayOut
+from howdah.rpc.server_hooks import Admission, Alignment, Impersonation, OpenBarrier, SendingBarrier
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
-from howdah.rpc.told import told_in
-from howdah.tracing import spans
-from howdah.users.names import not_allowed
+from howdah.runtime import unexpected_errors
+from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.tracing import spans
+from howdah.runtime.users.names import not_allowed
 
 log = logging.getLogger(__name__)
 
@@ -76,9 +77,9 @@ class RpcServer:
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
         """Without `impersonation` nobody may act for another user. `ip_proxy_users` are believed
-        what they tell of their clients (`howdah.rpc.told`). `federated_state` is what goes along
-        with each answer about the nameservices behind a router. `max_connections` at once, 0 for
-        any number: what comes above is closed unheard.
+        what they tell of their clients (`howdah.rpc.caller_context`). `federated_state` is what
+        goes along with each answer about the nameservices behind a router. `max_connections` at
+        once, 0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask
@@ -339,7 +340,9 @@ class _Connection:
                 data, CALLS_PER_TURN, address, states, perf_counter_ns, began_ns
             )
         except Exception as error:  # noqa: BLE001 - the handlers of these calls are still there
-            defects.note("a call that is answered by its bytes", error, "it is served as usual")
+            unexpected_errors.note(
+                "a call that is answered by its bytes", error, "it is served as usual"
+            )
             return data
         if not answered:
             return data
@@ -481,7 +484,7 @@ class _Connection:
         if call.context is not None and self._is_believed():
             call.told = told_in(call.context[0])
         if spans.tracer is not None and call.trace:
-            traced.begin(call, self._address, began_ns - self._heard_ns)
+            tracing.begin(call, self._address, began_ns - self._heard_ns)
         try:
             if call.span is None:
                 answer = self._server.registry.dispatch(call, self._address, self._port)
@@ -553,10 +556,10 @@ class _Connection:
             if call.span is None:
                 barrier.when_clear(partial(self._release, data), self._give_up)
             else:
-                self._hold_traced(data, traced.held_back(call.span, outcome))
+                self._hold_traced(data, tracing.held_back(call.span, outcome))
         else:
             if call.span is not None:
-                call.span.end(traced.error_of(outcome))
+                call.span.end(tracing.error_of(outcome))
             self._keep(data)
             if not self._in_batch:
                 self._flush()
@@ -567,7 +570,7 @@ class _Connection:
             self._release(data)
 
         def give_up() -> None:
-            over(traced.GAVE_UP)
+            over(tracing.GAVE_UP)
             self._give_up()
 
         self._server.barrier.when_clear(send, give_up)

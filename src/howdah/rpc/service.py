@@ -20,14 +20,15 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from howdah import defects, errors
-from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
-from howdah.messages import texts_of
+from howdah import errors
 from howdah.proto import rpc_pb2
+from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
+from howdah.protocol.messages import texts_of
 from howdah.rpc import protocol_info, wire
-from howdah.rpc.quick import Quick
+from howdah.rpc.fast_path import Quick
 from howdah.rpc.session import Call
-from howdah.users.names import shown
+from howdah.runtime import unexpected_errors
+from howdah.runtime.users.names import shown
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ T = TypeVar("T")
 class Caller:
     """Who calls, from where, and the call's identity for the retry cache.
 
-    What a client sends besides an identity (`howdah.call_ids`) is replaced by the markers
+    What a client sends besides an identity (`howdah.protocol.call_ids`) is replaced by the markers
     for "none", here and nowhere else.
 
     Not frozen, and with an `__init__` of its own, for the reasons that `Call` gives.
@@ -183,8 +184,8 @@ class Deferred:
 
 def defect(what: str, error: Exception) -> errors.RemoteError:
     """What the caller of `what` is told of an error that nobody foresaw. Others who wait for
-    answers still get theirs (`howdah.defects`, rules 2 and 4)."""
-    defects.note(what, error, "its caller gets an error")
+    answers still get theirs (`howdah.runtime.unexpected_errors`, rules 2 and 4)."""
+    unexpected_errors.note(what, error, "its caller gets an error")
     return errors.RemoteError(
         f"{what} failed on an internal error: {type(error).__name__}: {error}",
         java_class="java.lang.RuntimeException",
@@ -266,7 +267,7 @@ class Service:
         shows_state: bool = True,
     ) -> None:
         """`refused` are methods, as the protocol spells them, that are not supported; `quick` has
-        what answers some by their bytes (`howdah.rpc.quick`), and `readers` what reads the
+        what answers some by their bytes (`howdah.rpc.fast_path`), and `readers` what reads the
         requests of some without a message. Without `shows_state` no answer tells anything that the
         server keeps, and none has to wait until that is certain.
 

@@ -25,10 +25,10 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
-from howdah.rpc.quick import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
-from howdah.rpc.told import Told
-from howdah.tracing.span import Span
-from howdah.users.names import MOST_CHARACTERS, check_name
+from howdah.rpc.caller_context import Told
+from howdah.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
+from howdah.runtime.tracing.span import Span
+from howdah.runtime.users.names import MOST_CHARACTERS, check_name
 
 _HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
 _HTTP_BODY = (

@@ -20,10 +20,10 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.call_ids import CLIENT_ID_BYTES
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import rpc_pb2
-from howdah.tracing.context import ids_of
+from howdah.protocol.call_ids import CLIENT_ID_BYTES
+from howdah.runtime.tracing.context import ids_of
 
 MAGIC: Final = b"hrpc"
 VERSION: Final = 9
@@ -145,7 +145,7 @@ def encode_call(
 ) -> bytes:
     """One call as a frame; `state_id` is the last transaction that the caller has seen,
     `federated_state` says that of each nameservice behind a router, and `trace` is the context
-    of the span below which the call is (`howdah.tracing.context`)."""
+    of the span below which the call is (`howdah.runtime.tracing.context`)."""
     if call_id < 0 or state_id is not None or trace or federated_state:
         header = _call_header(
             call_id, client_id, retry_count, state_id, trace, federated_state

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
-from howdah.kinds import parse_decimal
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory, replace_file
+from howdah.config.value_types import parse_decimal
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replace_file
 from howdah.storage.version import (
     BlockPoolVersion,
     DatanodeVersion,

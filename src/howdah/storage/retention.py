@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.edits.segments import Segment, list_segments
 from howdah.storage.image.files import ImageFile, list_readable_images, md5_path
 

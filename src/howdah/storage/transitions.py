@@ -27,8 +27,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah import errors
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.layout import PREVIOUS_NAME, StorageDirectory
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from howdah import __version__, errors
-from howdah.kinds import parse_decimal
+from howdah.config.value_types import parse_decimal
 from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
 NAMENODE_LAYOUT_VERSION: Final = LAYOUT_VERSION

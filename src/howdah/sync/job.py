@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.copy.by_server import notes_of
 from howdah.copy.commit_tasks import AttributesTask, DeleteTask
 from howdah.copy.common.attempts import remove_unfinished

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from howdah.copy.counters import Counters
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
 from howdah.local.cluster import ACTIVE, READY_TIMEOUT_S, LocalCluster
 from howdah.local.layout import Layout, role_of

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 
 
 class StorageAction(enum.StrEnum):

@@ -20,7 +20,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -15,9 +15,9 @@ from functools import lru_cache
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.messages import parse
 from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import (
     UINT64,

@@ -22,7 +22,7 @@ from howdah import errors
 from howdah.native.records import quickly_made
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.tracing.context import MAX_CONTEXT_BYTES, ids_of
+from howdah.runtime.tracing.context import MAX_CONTEXT_BYTES, ids_of
 from howdah.transfer.blocks import (
     NO_TOKEN,
     BlockToken,
@@ -112,7 +112,8 @@ NO_HINTS = CachingHints()
 @dataclass(frozen=True, slots=True)
 class ReadBlock:
     """`trace`, here and in the others: the context of the sender's span, as it came
-    (`howdah.tracing.context`); empty without one. What is too long to be one is not sent on."""
+    (`howdah.runtime.tracing.context`); empty without one. What is too long to be one is not sent
+    on."""
 
     block: ExtendedBlock
     client_name: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.transfer.blocks import UINT64
 from howdah.transfer.varint import encode_varint
 

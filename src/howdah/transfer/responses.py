@@ -24,9 +24,9 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.messages import parse
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.op_reading import checksum_from_proto
 from howdah.transfer.ops import BlockChecksumType, checksum_to_proto

@@ -28,8 +28,8 @@ import sys
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.messages import parse
 from howdah.proto import data_transfer_pb2 as pb
+from howdah.protocol.messages import parse
 from howdah.transfer.blocks import NO_TOKEN, BlockToken, ExtendedBlock
 
 SEGMENT_BYTES = 8192

@@ -16,8 +16,8 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from howdah.native.line import Ended, Outcome, deadline_ns, receive_some, send_whole
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
+from howdah.native.socket_io import Ended, Outcome, deadline_ns, receive_some, send_whole
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.packets import HEADER_BYTES, LENGTHS_BYTES
 from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent, comes_before

@@ -24,7 +24,7 @@ from typing import Final, NoReturn
 import h11
 
 from howdah import __version__
-from howdah.tls.server import (
+from howdah.runtime.tls.server import (
     NoHandshake,
     ServerTls,
     has_left,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from howdah import keys
+from howdah.config import keys
 from howdah.web.http import Request, Response, answer, plain
 
 PATH: Final = "/conf"

@@ -23,10 +23,10 @@ from urllib.parse import urlsplit
 import h11
 
 from howdah import errors
-from howdah.forks import PerProcess
-from howdah.tls.client import ClientTls, NotTrusted
-from howdah.tls.places import Place
-from howdah.tls.server import shut_down
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.tls.client import ClientTls, NotTrusted
+from howdah.runtime.tls.http_policy import Place
+from howdah.runtime.tls.server import shut_down
 
 IDLE_S: Final = 10.0
 """Servers let go of a silent connection after 30 s (ours) or more."""

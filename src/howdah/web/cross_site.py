@@ -12,8 +12,8 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.web.http import Request, Response, plain
 
 _MISSING: Final = "Missing Required Header for CSRF Prevention"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.kinds import Key
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Key
 from howdah.web.webhdfs.patterns import Domain, Patterns
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-from howdah.kinds import parse_real
+from howdah.config.value_types import parse_real
 from howdah.web.http import Request, Response
 
 LEAST_BYTES: Final = 1024

@@ -10,9 +10,9 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from howdah import errors
-from howdah.throttle import Throttle
-from howdah.tls.client import ClientTls, NotTrusted
-from howdah.tls.places import Place
+from howdah.runtime.byte_rate import Throttle
+from howdah.runtime.tls.client import ClientTls, NotTrusted
+from howdah.runtime.tls.http_policy import Place
 
 _MAX_REASON_BYTES: Final = 4096
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, part_wanted, plain
 from howdah.web.image_transfer import FILE_NAME_HEADER, MD5_HEADER, Patience

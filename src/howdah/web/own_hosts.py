@@ -15,9 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from howdah import keys
-from howdah.config import Configuration
-from howdah.this_host import is_this_host
+from howdah.config import Configuration, keys
+from howdah.runtime.local_addresses import is_this_host
 from howdah.web.known_hosts import (
     KnownHosts,
     domains_in_resolver,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.kinds import Address, Key
-from howdah.tls.places import is_http_served, is_https_served
-from howdah.tls.server import ServerTls
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Address, Key
+from howdah.runtime.tls.http_policy import is_http_served, is_https_served
+from howdah.runtime.tls.server import ServerTls
 from howdah.web.channel import Patience
 from howdah.web.http import Framing
 from howdah.web.own_hosts import hosts_of

@@ -33,8 +33,9 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from howdah import defects, keys
-from howdah.tls.server import NoHandshake, ServerTls
+from howdah.config import keys
+from howdah.runtime import unexpected_errors
+from howdah.runtime.tls.server import NoHandshake, ServerTls
 from howdah.web.admission.arrivals import Arrival, Entrance, least_missed
 from howdah.web.admission.company import Company, Visit
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
@@ -123,7 +124,8 @@ def here(act: Callable[[], T]) -> T:
 
 
 def on_loop(post: Callable[[Callable[[], None]], None]) -> Run:
-    """On a loop, while the connection's thread waits; `post` is as `howdah.daemons.poster`."""
+    """On a loop, while the connection's thread waits; `post` is as
+    `howdah.runtime.background_threads.poster`."""
 
     def run(act: Callable[[], T]) -> T:
         future: Future[T] = Future()
@@ -392,7 +394,7 @@ class HttpServer:
         except OSError as error:
             log.info("an HTTP transfer with %s was broken off: %s", channel.peer, error)
         except Exception as error:  # noqa: BLE001 - other connections are served on
-            defects.note("an HTTP connection", error, "it ends")
+            unexpected_errors.note("an HTTP connection", error, "it ends")
         finally:
             if since_s is not None:
                 self._settle(visit, time.thread_time() - since_s)
@@ -414,7 +416,9 @@ class HttpServer:
         except Gone:
             raise
         except Exception as error:  # noqa: BLE001 - the client gets an answer
-            defects.note(f"{request.method} {request.path}", error, "its client gets an error")
+            unexpected_errors.note(
+                f"{request.method} {request.path}", error, "its client gets an error"
+            )
             found = plain(500, f"this request met a defect: {type(error).__name__}")
         if isinstance(found, Response):
             self._respond(channel, request, found)
@@ -445,7 +449,7 @@ class HttpServer:
         except OSError as error:
             broken = error
         except Exception as error:  # noqa: BLE001 - the client gets an answer
-            defects.note(f"{request.method} {request.path}", error, "this transfer ends")
+            unexpected_errors.note(f"{request.method} {request.path}", error, "this transfer ends")
             channel.broken = True
         last = run(exchange.done)
         if isinstance(last, Response) and not channel.has_begun:

@@ -13,7 +13,7 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.fs.objects.filesystem import S3FileSystem
-from howdah.users.current import current_user
+from howdah.runtime.users.current import current_user
 from tests.support.objects.store import StoreServer
 
 SCENE = """

@@ -37,7 +37,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from howdah.kinds import Address, parse_address
+from howdah.config.value_types import Address, parse_address
 
 CLIENTS = "clients"
 """The place of everybody who is no server."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from howdah import errors
+from howdah.config.value_types import parse_address
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
-from howdah.kinds import parse_address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing.minicluster import MiniCluster

@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from howdah.kinds import parse_address
+from howdah.config.value_types import parse_address
 from howdah.local.layout import Layout, role_of
 from howdah.local.ports import LOOPBACK, Ports
 from howdah.local.servers import Spawner
-from howdah.storage.atomic import replace_file
+from howdah.runtime.atomic_files import replace_file
 from howdah.testing.forked import Forked
 from howdah.testing.guard import Guard
 from howdah.testing.minicluster import MiniCluster

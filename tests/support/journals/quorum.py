@@ -9,9 +9,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from howdah import keys
-from howdah.config import Configuration
-from howdah.journal_uri import JournalUri
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri
 from howdah.journalnode.server import JournalNode
 from howdah.namenode.quorum.quorum_log import QuorumLog
 from howdah.namenode.quorum.settings import QuorumSettings

@@ -25,7 +25,7 @@ from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.fs.objects.azure.requests import Signer
 from howdah.fs.objects.azure.settings import settings_of
 from howdah.fs.objects.rest import Requests
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 from tests.support.objects.clouds import dotted, tune
 from tests.support.objects.serving import started
 

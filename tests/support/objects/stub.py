@@ -33,8 +33,8 @@ import google_crc32c
 
 from howdah.config import Configuration
 from howdah.local import certificates
-from howdah.tls.contexts import server_context
-from howdah.tls.stores import server_stores
+from howdah.runtime.tls.contexts import server_context
+from howdah.runtime.tls.stores import server_stores
 
 _HEAD_BYTES: Final = 64 << 10
 _PIECE_BYTES: Final = 1 << 20

@@ -14,7 +14,7 @@ import pytest
 from howdah.cli import servers
 from howdah.cli.main import main
 from howdah.cli.servers import log_to_stderr
-from howdah.processes import descriptors_after_raise
+from howdah.runtime.process_identity import descriptors_after_raise
 
 
 @pytest.mark.parametrize(
@@ -348,6 +348,6 @@ def test_a_server_says_words_to_those_who_wait_in_lines_of_its_own(
     logger = logging.getLogger("howdah.rpc.notices")
     monkeypatch.setattr(logger, "level", logging.NOTSET)
     monkeypatch.setattr(servers, "log_to_stderr", lambda *_: None)
-    monkeypatch.setattr("howdah.processes.raise_descriptor_limit", lambda: (1, 1))
+    monkeypatch.setattr("howdah.runtime.process_identity.raise_descriptor_limit", lambda: (1, 1))
     servers.begin(SimpleNamespace(log_level="INFO", log="line"))  # type: ignore[arg-type]
     assert logger.level == logging.ERROR

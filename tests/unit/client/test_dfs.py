@@ -196,7 +196,7 @@ def in_a_fork(monkeypatch: pytest.MonkeyPatch, asks: Callable[[], Any]) -> list[
         return made()
 
     pid = os.getpid()
-    monkeypatch.setattr("howdah.forks.process_id", lambda: pid + 1)
+    monkeypatch.setattr("howdah.runtime.fork_safety.process_id", lambda: pid + 1)
     monkeypatch.setattr(uuid, "uuid4", slowly)
     with ThreadPoolExecutor(2) as threads:
         return [each.result(20) for each in [threads.submit(asks) for _ in range(2)]]

@@ -14,7 +14,7 @@ import pytest
 from howdah import errors
 from howdah.client import lease
 from howdah.client.lease import LeaseRenewer
-from howdah.forks import PerProcess
+from howdah.runtime.fork_safety import PerProcess
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration, keys, namenode_address
 from howdah.errors import InvalidConfiguration
 
 

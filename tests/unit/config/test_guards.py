@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.servers import check_configuration
-from howdah.config import Configuration, check_protection
-from howdah.keys.guards import GUARDS
-from howdah.keys.names.hadoop_names import HADOOP_NAMES
+from howdah.config import Configuration, check_protection, keys
+from howdah.config.keys.guards import GUARDS
+from howdah.config.keys.names.hadoop_names import HADOOP_NAMES
 from howdah.web.configuration import Property, respond_conf
 from howdah.web.http import Request
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import howdah
-from howdah import keys
-from howdah.config import Configuration
-from howdah.keys.names import spelling
-from howdah.kinds import Key
+from howdah.config import Configuration, keys
+from howdah.config.keys.names import spelling
+from howdah.config.value_types import Key
 from tests.support.requirements.sources import tree_of
 
 SOURCE = Path(howdah.__file__).parent

@@ -16,7 +16,7 @@ from howdah.doctor.certificates import certificate_of
 from howdah.doctor.facts import DATANODE, Certificate, Facts
 from howdah.doctor.gathering import gather
 from howdah.local import certificates
-from howdah.tls.expiry import not_after
+from howdah.runtime.tls.expiry import not_after
 
 pytestmark = pytest.mark.kind("hdfs")
 

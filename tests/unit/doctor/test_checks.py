@@ -26,7 +26,7 @@ from howdah.doctor.facts import (
     Namenode,
 )
 from howdah.doctor.findings import Finding, Level, exit_code
-from howdah.native.loading import SWITCHED_OFF
+from howdah.native.loader import SWITCHED_OFF
 
 HERE = Host("here", ("10.0.0.1",), True, False)
 THERE = Host("there", ("10.0.0.2",), False, False)

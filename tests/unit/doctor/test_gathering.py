@@ -20,8 +20,8 @@ from howdah.config import Configuration
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.facts import DATANODE, GATEWAY, JOURNALNODE, NAMENODE, ROUTER
 from howdah.doctor.gathering import gather
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from tests.support.journals.quorum import VERSION, Quorum
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from howdah import defects
 from howdah.failover.deaths import DeathWatch
 from howdah.failover.lease import LeaseElection
 from howdah.failover.running import RunningController
 from howdah.failover.zookeeper import _Candidacy
+from howdah.runtime import unexpected_errors
 
 
 class Defect(Exception):
@@ -36,9 +36,9 @@ SAID = "Defect: a defect of this test"
 @pytest.fixture(autouse=True)
 def _noted() -> Iterator[None]:
     """It counts as a defect, which monitoring sees."""
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     yield
-    assert defects.seen.total() == before + 1
+    assert unexpected_errors.seen.total() == before + 1
 
 
 def test_a_process_whose_watch_failed_is_watched_anew() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from howdah.failover.deaths import DeathWatch, resign_for
 from howdah.failover.service import ServingProcess
-from howdah.processes import identity_of
+from howdah.runtime.process_identity import identity_of
 from howdah.testing.waiting import wait_until
 from tests.support.journals.quorum import VERSION, Quorum
 

@@ -15,6 +15,7 @@ import pytest
 from howdah import errors
 from howdah.cli.zkfc import main
 from howdah.config import Configuration
+from howdah.config.value_types import Address
 from howdah.failover.active_node import decode, encode
 from howdah.failover.monitoring.facts import active_of
 from howdah.failover.namenodes import Controller
@@ -22,10 +23,9 @@ from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
 from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.java import NoJava
-from howdah.kinds import Address
 from howdah.local.zookeeper import NoZooKeeper
+from howdah.protocol.zookeeper import Session, parse_acls
 from howdah.testing.waiting import wait_until
-from howdah.zookeeper import Session, parse_acls
 from tests.support.zookeeper import zookeeper_server
 
 from .conftest import Cluster, MakeCluster

@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import registry
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 
 CONF = Configuration({"fs.defaultFS": "hdfs://default:1234"})
 

@@ -17,8 +17,8 @@ from howdah.config import Configuration
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.gateway.files import FileGateway
 from howdah.options import CreateFlag
+from howdah.runtime.users.names import real_user_of
 from howdah.testing.waiting import wait_until
-from howdah.users.names import real_user_of
 from howdah.web.http import request_of
 from howdah.web.server import HttpServer
 from howdah.web.webhdfs.parameters import Asked, asked

@@ -13,10 +13,10 @@ import pytest
 
 from howdah.cli.main import COMMANDS
 from howdah.config import Configuration
+from howdah.config.keys.names.spelling import is_known
 from howdah.doctor.checks import examine
 from howdah.doctor.facts import Facts, Host
 from howdah.installation import plan
-from howdah.keys.names.spelling import is_known
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))

@@ -14,19 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah import keys
 from howdah.cli.main import main
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.keys.names.spelling import is_known
+from howdah.config.nameservices import namenode_ids, rpc_addresses
 from howdah.doctor.certificates import certificate_of
 from howdah.doctor.checks import examine
 from howdah.doctor.facts import Facts, Host
 from howdah.errors import InvalidConfiguration
 from howdah.installation import plan
 from howdah.installation.plan import SSL_CLIENT, SSL_SERVER
-from howdah.keys.names.spelling import is_known
-from howdah.nameservices import namenode_ids, rpc_addresses
-from howdah.tls.client import ClientTls
-from howdah.tls.places import among_servers
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import among_servers
 
 HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -275,5 +274,5 @@ def test_certificates_that_will_lie_elsewhere_are_described_there(
     assert main([*words, "--conf-dir", "/etc/howdah"]) == 0
     for name in (SSL_SERVER, SSL_CLIENT):
         text = (tmp_path / name).read_text()
-        assert "/etc/howdah/tls/truststore.p12" in text
+        assert "/etc/howdah/runtime/tls/truststore.p12" in text
         assert str(tmp_path) not in text

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from howdah.storage import disk
+from howdah.runtime import disk
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from howdah import errors
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.journal_storage import Sink
 from howdah.journalnode.state import SegmentState
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes
 
 

@@ -29,7 +29,7 @@ from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import election_pb2
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 from tests.support.journal_writer import records, segment_bytes
 
 JOURNAL = "ns1"

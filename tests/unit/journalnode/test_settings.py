@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.journal_uri import JournalUri, check_journal_id, is_journal_uri
+from howdah.config.journal_uri import JournalUri, check_journal_id, is_journal_uri
 from howdah.journalnode.node import JournalDirectories
 from howdah.journalnode.settings import quorums
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import datanode_nameservices, this_namenode
 from howdah.errors import InvalidConfiguration
 from howdah.local.formatting import format_new, is_formatted
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
-from howdah.nameservices import datanode_nameservices, this_namenode
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.version import NamenodeVersion
 

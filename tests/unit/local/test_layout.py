@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
 from howdah.local import ports as module
 from howdah.local.layout import Layout, role_of

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import datanode_nameservices
 from howdah.errors import InvalidConfiguration
 from howdah.local.layout import Layout, role_of
-from howdah.nameservices import datanode_nameservices
 
 
 @pytest.fixture

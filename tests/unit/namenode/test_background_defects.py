@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from howdah import defects
 from howdah.journalnode.sync import Syncer
 from howdah.namenode.audit.log import AuditLog
 from howdah.namenode.journal import restoring
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.edit_log import EditLog
 from howdah.namenode.journal.restoring import Restorations
+from howdah.runtime import unexpected_errors
 
 
 class Defect(Exception):
@@ -40,11 +40,11 @@ def test_a_log_whose_thread_meets_a_defect_has_failed(caplog: pytest.LogCaptureF
 
 
 def test_lines_of_the_audit_log_that_meet_a_defect_are_counted_as_lost() -> None:
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     log: Any = SimpleNamespace(_write=meets_a_defect, _lost=1)
     AuditLog._try_to_write(log, ["one", "two"])
     assert log._lost == 3
-    assert defects.seen.total() == before + 1
+    assert unexpected_errors.seen.total() == before + 1
 
 
 def test_a_directory_whose_restoring_meets_a_defect_has_failed_and_is_tried_again(
@@ -66,7 +66,7 @@ def test_a_directory_whose_restoring_meets_a_defect_has_failed_and_is_tried_agai
 
 
 def test_a_journal_node_syncs_on_after_a_defect() -> None:
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     waits: list[float] = []
     closed: list[str] = []
     peer = SimpleNamespace(close=lambda: closed.append("closed"))
@@ -84,4 +84,4 @@ def test_a_journal_node_syncs_on_after_a_defect() -> None:
     Syncer._work(syncer)
     assert waits == [0.0, 7.0, 7.0]
     assert closed == ["closed"]
-    assert defects.seen.total() == before + 2
+    assert unexpected_errors.seen.total() == before + 2

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.monitoring import startup
 from howdah.namenode.monitoring.starting import Starting
 from howdah.namenode.monitoring.startup import Phase, StartupProgress

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc import quick, wire
+from howdah.rpc import fast_path, wire
 
 MOST = 1 << 20
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -108,7 +108,7 @@ STREAMS = st.lists(FRAMES | changed() | st.binary(max_size=30), max_size=5).map(
 def test_calls_are_answered_as_the_twin_answers_them(
     native: ModuleType, data: bytes, most: int, calls: int, states: bytes
 ) -> None:
-    here = quick.answer_calls_here(*asked(data, most=most, calls=calls, states=states))
+    here = fast_path.answer_calls_here(*asked(data, most=most, calls=calls, states=states))
     assert native.answer_calls(*asked(data, most=most, calls=calls, states=states)) == here
 
 
@@ -123,7 +123,7 @@ def test_an_answer_is_framed_as_that_of_a_handler(
     message = pb.GetFileInfoRequestProto(src=text.rstrip("?"))
     data = b"".join(frame(each, message.src) for each in ids)
     states = wire.answer_states(state)
-    for by in {quick.answer_calls, quick.answer_calls_here}:
+    for by in {fast_path.answer_calls, fast_path.answer_calls_here}:
         answered, answers, end = by(*asked(data.replace(b"+", b"-"), states=states))
         assert (len(answered), end) == (len(ids), len(data))
         expected = pb.GetFileInfoRequestProto(src=message.src.replace("+", "-"))
@@ -132,7 +132,7 @@ def test_an_answer_is_framed_as_that_of_a_handler(
         )
 
 
-@pytest.mark.parametrize("by", [quick.answer_calls, quick.answer_calls_here])
+@pytest.mark.parametrize("by", [fast_path.answer_calls, fast_path.answer_calls_here])
 def test_a_call_that_others_have_to_look_at_ends_it(by: Any) -> None:
     plain = frame(1, "/a") + frame(2, "/b")
     data = plain + frame(3, "/c?") + frame(4, "/d")
@@ -142,7 +142,7 @@ def test_a_call_that_others_have_to_look_at_ends_it(by: Any) -> None:
     assert end == len(plain)
 
 
-@pytest.mark.parametrize("by", [quick.answer_calls, quick.answer_calls_here])
+@pytest.mark.parametrize("by", [fast_path.answer_calls, fast_path.answer_calls_here])
 def test_what_goes_wrong_is_told(by: Any) -> None:
     def broken(request: bytes, user: str, address: str) -> bytes:
         raise ZeroDivisionError

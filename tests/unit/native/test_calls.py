@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc import wire
 from howdah.storage.edits import codec

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from howdah.client import located
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
 from howdah.transfer.blocks import NO_TOKEN, DatanodeAddress, ExtendedBlock, StorageType

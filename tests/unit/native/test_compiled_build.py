@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 TESTS = (
     "tests/unit/rpc",
     "tests/unit/storage/edits",
-    "tests/unit/figures",
+    "tests/unit/runtime/metrics",
     "tests/unit/namenode/blocks",
     "tests/unit/namenode/calls",
     "tests/unit/namenode/ha",

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.native.line import Outcome
-from howdah.native.loading import kernel
-from howdah.rpc.exchange import MOST_FRAME, exchange_here
+from howdah.native.loader import kernel
+from howdah.native.socket_io import Outcome
+from howdah.rpc.round_trip import MOST_FRAME, exchange_here
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.responses import BlockOpResponse, encode_read_answer

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.testing.waiting import wait_until
 
 from .running import (

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah.native.loading import kernel
-from howdah.storage import disk
+from howdah.native.loader import kernel
+from howdah.runtime import disk
 from howdah.testing.waiting import wait_until
 
 from .running import DURABLE, STEP_BYTES, SYNCING, WRITING, Running

@@ -21,7 +21,7 @@ from howdah.namenode.inodes.files import table_of
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.quick import locations, rows
 from howdah.namenode.tree.ways import Way
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
 FIXTURE = settings(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 
 LONG_NS = 1_000_000
 

@@ -18,7 +18,7 @@ from howdah.namenode.inodes.file_table import Traits
 from howdah.namenode.inodes.files import File, table_of
 from howdah.namenode.protocols.quick import rows
 from howdah.namenode.tree.ways import Way
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
 COMPLETE = BlockState.COMPLETE

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.datanode.transfer.relay import NONE, Reason
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.testing.waiting import wait_until
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
 from howdah.transfer.packets import HEARTBEAT, PacketHeader, ack_tail, encode_ack, encode_packet

@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.messages import texts_of
 from howdah.namenode.protocols.quick import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.messages import texts_of
 
 KINDS: dict[str, tuple[type[Message], Callable[[Any], object]]] = {
     "create": (pb.CreateRequestProto, requests.create_of),
@@ -177,7 +177,7 @@ def test_datanodes_that_are_left_out_need_the_message(
 def test_more_codes_than_there_can_be_fields_are_a_defect(
     readers: dict[str, Callable[[bytes], Any]],
 ) -> None:
-    from howdah.native.loading import kernel
+    from howdah.native.loader import kernel
 
     native = kernel()
     assert native is not None

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.storage.image.name_order import in_order
 
 SHIFT, WIDTH = 2, 3

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.native.line import Outcome
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
+from howdah.native.socket_io import Outcome
 from howdah.testing.waiting import wait_until
 from howdah.transfer.packets import encode_ack
 from howdah.transfer.status import Status

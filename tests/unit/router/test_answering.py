@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.answering import settle
 from howdah.rpc.service import Deferred
+from howdah.runtime import unexpected_errors
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -37,8 +38,8 @@ def test_a_result_and_a_refusal_are_passed_on() -> None:
 
 
 def test_a_defect_is_counted_and_its_caller_gets_an_error() -> None:
-    before = defects.seen["getFileInfo"]
+    before = unexpected_errors.seen["getFileInfo"]
     found = answered(ZeroDivisionError("nobody foresaw it"))
     assert isinstance(found, errors.RemoteError)
     assert "getFileInfo failed on an internal error: ZeroDivisionError" in found.message
-    assert defects.seen["getFileInfo"] == before + 1
+    assert unexpected_errors.seen["getFileInfo"] == before + 1

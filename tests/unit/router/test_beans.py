@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import Rates, Times
 from howdah.router.beans import (
     Connected,
     FederationFacts,
@@ -22,6 +20,8 @@ from howdah.router.beans import (
 from howdah.router.figures import ProxyFigures
 from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import Destination, MountEntry
+from howdah.runtime.metrics.histogram import Rates, Times
+from howdah.runtime.metrics.rpc import CallFigures
 from howdah.web.pages.cluster import Member
 
 pytestmark = pytest.mark.req("FS-260")

@@ -16,7 +16,7 @@ from howdah.router.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_o
 from howdah.router.namenodes.membership import Members, State
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.rpc.service import Caller
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.router.calls import quick
@@ -21,6 +21,7 @@ from howdah.router.namenodes.identity import Identity
 from howdah.router.table.mount_table import Destination, MountEntry, MountTable
 from howdah.rpc import wire
 from howdah.rpc.service import Caller, Deferred
+from howdah.runtime import unexpected_errors
 
 CALLER = Caller("ada", b"0123456789abcdef", 7, 0, "127.0.0.1", 4321)
 
@@ -99,11 +100,11 @@ def test_a_defect_in_the_translation_is_an_error_for_its_caller(
     monkeypatch.setattr(quick, "translate", meets_a_defect)
     nameservices = Sending()
     call = Going(nameservices, "/east/link")
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     nameservices.answer(target("/real/a"))
     (outcome,) = call.outcomes
     assert isinstance(outcome, errors.HowdahError)
-    assert defects.seen.total() == before + 1
+    assert unexpected_errors.seen.total() == before + 1
 
 
 def test_a_call_to_one_destination_is_sent_and_its_answer_translated() -> None:

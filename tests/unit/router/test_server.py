@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.membership import State
@@ -26,6 +26,7 @@ from howdah.router.store.choice import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
 from howdah.router.table.quotas import Usage
+from howdah.runtime import unexpected_errors
 
 pytestmark = pytest.mark.req("LM-020")
 
@@ -157,9 +158,9 @@ def test_what_a_router_does_by_itself_is_tried_again_after_a_defect(
         await asyncio.wait_for(done.wait(), 20)
         await router.stop()
 
-    before = defects.seen["heartbeats"]
+    before = unexpected_errors.seen["heartbeats"]
     asyncio.run(scene())
-    assert defects.seen["heartbeats"] == before + 1
+    assert unexpected_errors.seen["heartbeats"] == before + 1
     assert "heartbeats failed on a defect; it has another turn" in caplog.text
     assert "heartbeats failed: away; again in" in caplog.text
 

@@ -16,10 +16,11 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.config.value_types import Address
 from howdah.java import NoJava
-from howdah.kinds import Address
 from howdah.local.zookeeper import NoZooKeeper as NoServer
 from howdah.proto import router_pb2 as pb
+from howdah.protocol.zookeeper import NoZooKeeper, Session
 from howdah.router.administration import dumped_store
 from howdah.router.settings import Settings
 from howdah.router.store.choice import store_at, store_place
@@ -29,7 +30,6 @@ from howdah.router.store.zookeeper import ZooKeeperPlace
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
 from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines
 from howdah.transfer.blocks import StorageType
-from howdah.zookeeper import NoZooKeeper, Session
 from tests.support.zookeeper import zookeeper_server
 
 pytestmark = pytest.mark.req("LM-020")

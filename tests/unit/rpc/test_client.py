@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.native.line import Outcome
+from howdah.native.socket_io import Outcome
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
 from howdah.rpc import client as rpc_client
@@ -21,10 +21,10 @@ from howdah.rpc import connection as rpc_connection
 from howdah.rpc import wire
 from howdah.rpc.client import RpcClient
 from howdah.rpc.connection import Meanwhile, PreparedCall
-from howdah.rpc.exchange import Exchanged, exchange_here
 from howdah.rpc.identity import SeenState
-from howdah.users import current
-from howdah.users.names import real_user_of
+from howdah.rpc.round_trip import Exchanged, exchange_here
+from howdah.runtime.users import current
+from howdah.runtime.users.names import real_user_of
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 

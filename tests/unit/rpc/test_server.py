@@ -16,9 +16,9 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
-from howdah.rpc.gates import OpenBarrier
-from howdah.rpc.lone import MOMENT_NS
+from howdah.rpc.busy_poll import MOMENT_NS
 from howdah.rpc.server import MAX_UNSENT_BYTES, RpcServer
+from howdah.rpc.server_hooks import OpenBarrier
 from howdah.rpc.service import (
     Caller,
     Deferred,

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.messages import texts_of
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.messages import texts_of
 from howdah.rpc import wire
 from howdah.rpc.service import (
     Caller,

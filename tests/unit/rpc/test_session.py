@@ -13,7 +13,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc import wire
 from howdah.rpc.session import ActsFor, Call, Close, Event, Reply, ServerSession, State
-from howdah.users.names import not_allowed
+from howdah.runtime.users.names import not_allowed
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = bytes(range(16))

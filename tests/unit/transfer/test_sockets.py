@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.native.line import Outcome
+from howdah.native.socket_io import Outcome
 from howdah.transfer import short_read
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.sockets import (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from howdah import defects
+from howdah.runtime import unexpected_errors
 from howdah.web.pages.logs import LastLines
 from howdah.web.server import HttpServer
 
@@ -23,7 +23,7 @@ def meets_a_defect(*_: object) -> Any:
 
 
 def test_a_connection_that_meets_a_defect_ends_and_gives_its_thread_back() -> None:
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     closed: list[object] = []
     threads = threading.Semaphore(0)
     server: Any = SimpleNamespace(
@@ -33,7 +33,7 @@ def test_a_connection_that_meets_a_defect_ends_and_gives_its_thread_back() -> No
     HttpServer._serve(server, channel, None, SimpleNamespace(reserved_s=0.0))  # type: ignore[arg-type]
     assert closed == [channel]
     assert threads.acquire(blocking=False)
-    assert defects.seen.total() == before + 1
+    assert unexpected_errors.seen.total() == before + 1
 
 
 def test_a_line_that_cannot_be_formatted_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

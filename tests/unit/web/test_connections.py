@@ -11,8 +11,8 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.web.connections import Connections, Exchange, _parsed
 
 WAIT_S = 60.0

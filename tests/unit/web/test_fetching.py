@@ -11,7 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 from howdah.web.fetching import fetch
 
 

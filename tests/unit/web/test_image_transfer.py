@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 from howdah.web.http import Request, request_of
 from howdah.web.image_transfer import (
     EditsWanted,

@@ -23,8 +23,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from howdah import daemons, defects, keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.runtime import background_threads, unexpected_errors
 from howdah.testing.waiting import wait_until
 from howdah.web import channel as channel_module
 from howdah.web import server as server_module
@@ -400,11 +400,11 @@ def test_what_is_no_request_is_answered_once(sent: bytes, status: bytes) -> None
 @pytest.mark.req("FS-219")
 @pytest.mark.kind("caller")
 def test_no_bytes_harm_the_server(sent: bytes) -> None:
-    before = sum(defects.seen.values())
+    before = sum(unexpected_errors.seen.values())
     with serving(path_of) as port:
         said(port, sent)
         assert b"/alive\n" in said(port, GET % b"/alive")
-    assert sum(defects.seen.values()) == before
+    assert sum(unexpected_errors.seen.values()) == before
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT"])
@@ -615,10 +615,10 @@ def test_defect_of_a_handler_is_answered_and_counted(defect: Exception) -> None:
     def broken(request: Request) -> Response:
         raise defect
 
-    before = defects.seen["GET /broken"]
+    before = unexpected_errors.seen["GET /broken"]
     with serving(broken) as port:
         assert said(port, GET % b"/broken").startswith(b"HTTP/1.1 500 ")
-    assert defects.seen["GET /broken"] == before + 1
+    assert unexpected_errors.seen["GET /broken"] == before + 1
 
 
 @pytest.mark.parametrize("error", [OSError("the disk"), RuntimeError("a defect")])
@@ -658,7 +658,7 @@ def test_handler_on_a_loop_is_called_there_and_long_work_is_not() -> None:
 
     async def main() -> bytes:
         loop = asyncio.get_running_loop()
-        server = HttpServer(handler, timeout_s=10, run=on_loop(daemons.poster(loop)))
+        server = HttpServer(handler, timeout_s=10, run=on_loop(background_threads.poster(loop)))
         port = server.start("127.0.0.1", 0)
         try:
             return await asyncio.to_thread(said, port, GET % b"/")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.balancer.iteration import Move
 from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
@@ -33,7 +33,7 @@ from howdah.balancer.satisfier.work import (
     Work,
 )
 from howdah.balancer.settings import BalancerSettings
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.transfer.blocks import StorageType
 

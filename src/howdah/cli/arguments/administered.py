@@ -13,7 +13,7 @@ from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect, is_laid_over
-from howdah.running_cluster import default_filesystem
+from howdah.runtime.running_cluster import default_filesystem
 
 
 def administered(conf: Configuration) -> FileSystem:

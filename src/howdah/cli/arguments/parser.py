@@ -6,7 +6,7 @@ import argparse
 from typing import Any, NoReturn
 
 from howdah.cli.arguments.usage import UsageError
-from howdah.kinds import parse_decimal, parse_real
+from howdah.config.value_types import parse_decimal, parse_real
 
 
 class Arguments(argparse.ArgumentParser):

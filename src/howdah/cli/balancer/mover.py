@@ -17,7 +17,7 @@ from howdah.balancer.rounds import Status
 from howdah.cli.balancer.namespaces import paths_by_uri
 from howdah.cli.balancer.output import Output
 from howdah.cli.balancer.words import WrongWords
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from howdah.balancer.mover import Mover

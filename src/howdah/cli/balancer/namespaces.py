@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from howdah.config.nameservices import internal_nameservices
 from howdah.errors import InvalidConfiguration
-from howdah.nameservices import internal_nameservices
-from howdah.running_cluster import default_filesystem
+from howdah.runtime.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

@@ -11,7 +11,7 @@ from typing import Final
 
 from howdah.balancer.rounds import Result, Status
 from howdah.balancer.running import Progress
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 HEAD: Final = (
     "Time Stamp               Iteration#  Bytes Already Moved  Bytes Left To Move  "

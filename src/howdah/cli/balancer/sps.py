@@ -12,9 +12,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from howdah import errors, serve
+from howdah import errors
 from howdah.cli.servers import begin, check_configuration, server_arguments
-from howdah.processes import AskedToEnd
+from howdah.runtime import serve
+from howdah.runtime.process_identity import AskedToEnd
 
 if TYPE_CHECKING:
     from howdah.balancer.satisfier.work import Outcome

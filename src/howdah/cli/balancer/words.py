@@ -13,7 +13,7 @@ from typing import Final
 from howdah.balancer.nodes import NodeLists
 from howdah.balancer.rounds import DEFAULT_MAX_IDLE
 from howdah.balancer.utilization import Policy
-from howdah.kinds import parse_decimal, parse_real
+from howdah.config.value_types import parse_decimal, parse_real
 
 LOWEST_THRESHOLD: Final = 1.0
 HIGHEST_THRESHOLD: Final = 100.0

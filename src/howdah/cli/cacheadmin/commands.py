@@ -16,7 +16,7 @@ from howdah.cli.cacheadmin.words import Nonsense, Words, Wrong, checked_path, nu
 from howdah.config import Configuration
 from howdah.fs.hdfs.caching import NEVER_MS, UNLIMITED_BYTES, CacheDirective, CachePool
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.wording import date_text, duration_text
+from howdah.runtime.units import date_text, duration_text
 
 EXIT_USAGE: Final = 1
 EXIT_FAILURE: Final = 2

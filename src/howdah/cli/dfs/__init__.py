@@ -126,7 +126,7 @@ def _output_closed(name: str, message: str) -> int:
     """Whoever read our output has left (`howdah dfs -cat /x | head`), or it was a full disk."""
     import sys
 
-    from howdah.standard_streams import give_up_output
+    from howdah.runtime.standard_streams import give_up_output
 
     give_up_output()
     sys.stderr.write(f"{name}: {message}\n")

@@ -11,10 +11,10 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.config.value_types import Address
 from howdah.fs import paths
 from howdah.fs.hdfs.administration import Administration, each_namenode
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.kinds import Address
 
 EXIT_FAILURE: Final = 255
 

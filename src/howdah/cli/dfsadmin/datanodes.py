@@ -11,7 +11,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import types_pb2
-from howdah.wording import byte_text
+from howdah.runtime.units import byte_text
 
 _PLACE: Final = "<datanode_host:ipc_port>"
 

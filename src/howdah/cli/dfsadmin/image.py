@@ -18,12 +18,12 @@ from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
 from howdah.namenode.checkpoints.primary import Primary
-from howdah.storage.atomic import replace_file, replacing
+from howdah.runtime.atomic_files import replace_file, replacing
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.storage.image.files import md5_path
 from howdah.storage.layout import SEEN_TXID_NAME, VERSION_NAME
 from howdah.storage.version import NamenodeVersion
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
 
 _TARGET: Final = "/imagetransfer?getimage=1&txid=latest"
 _NAME_HEADER: Final = "X-Image-Edits-Name"

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from howdah import keys
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed
 from howdah.cli.dfsadmin.quotas import size
+from howdah.config import keys
+from howdah.config.nameservices import is_highly_available
 from howdah.fs.hdfs.administration import Administration
-from howdah.nameservices import is_highly_available
 
 _WAIT_S: Final = 0.5
 _ACTIONS: Final = {"enter": "enter", "leave": "leave", "get": "get", "forceexit": "force_exit"}

@@ -7,10 +7,10 @@ from typing import Final
 
 from howdah.cli.arguments.words import check_count, take_value
 from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.config.value_types import parse_size
 from howdah.errors import IllegalArgument, PathNotFound
 from howdah.fs import glob
 from howdah.fs.named import named
-from howdah.kinds import parse_size
 
 
 def _set_quota(words: list[str], cluster: Cluster) -> None:

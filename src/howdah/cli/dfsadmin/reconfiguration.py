@@ -12,7 +12,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed
 from howdah.cli.dfsadmin.datanodes import address_at, datanode_at
 from howdah.fs.hdfs.administration import Reconfigurable
-from howdah.wording import java_date
+from howdah.runtime.units import java_date
 
 _KINDS: Final = {"livenodes": "LIVE", "decomnodes": "DECOMMISSIONING"}
 Ask = Callable[[Reconfigurable, str], None]

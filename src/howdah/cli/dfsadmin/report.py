@@ -10,11 +10,11 @@ from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command, Failed, first_line
 from howdah.config import Configuration
+from howdah.config.nameservices import nameservices
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.nameservices import nameservices
 from howdah.proto import types_pb2
-from howdah.running_cluster import default_filesystem
-from howdah.wording import java_date, percent_text, sized
+from howdah.runtime.running_cluster import default_filesystem
+from howdah.runtime.units import java_date, percent_text, sized
 
 DEFAULT_RACK: Final = "/default-rack"
 _LINE: Final = "-" * 49

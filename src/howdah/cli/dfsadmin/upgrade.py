@@ -8,7 +8,7 @@ from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.errors import RemoteError
 from howdah.fs.hdfs.administration import Administration, active_of, each_namenode
-from howdah.wording import java_date
+from howdah.runtime.units import java_date
 
 _ROLLING: Final = ("query", "prepare", "finalize")
 

@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.diskbalancer import output
 from howdah.cli.diskbalancer.words import DEFAULT_TOP, Asked, WrongWords, help_of, parse_words
+from howdah.config import keys
+from howdah.config.value_types import parse_decimal
 from howdah.diskbalancer.plan_files import MalformedPlan, parse_plan, plan_id, plan_text
 from howdah.diskbalancer.planner import NodePlan, plan
 from howdah.diskbalancer.status import VOLUMES_KEY
 from howdah.diskbalancer.volumes import DiskNode
-from howdah.kinds import parse_decimal
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

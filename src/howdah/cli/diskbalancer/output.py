@@ -10,7 +10,7 @@ from typing import Any, Final
 from howdah.diskbalancer.planner import NodePlan
 from howdah.diskbalancer.status import WorkStatus, entry_json, state_text
 from howdah.diskbalancer.volumes import DiskNode, DiskVolume
-from howdah.wording import human_size
+from howdah.runtime.units import human_size
 
 PLACE: Final = re.compile(r"[^:]+:[0-9]{2,5}")
 _WIDTHS: Final = (30, 30, 10, 10)

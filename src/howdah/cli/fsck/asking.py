@@ -7,13 +7,13 @@ import http.client
 import sys
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.cli.fsck.words import Wanted
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 
 _PIECE_BYTES: Final = 1 << 16
 _FILES_A_DOT: Final = 100

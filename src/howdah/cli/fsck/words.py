@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus
 
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 
 FLAGS: Final = {
     "-move": "move",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.kinds import parse_address, parse_decimal, parse_size
-from howdah.wording import byte_text
+from howdah.config.value_types import parse_address, parse_decimal, parse_size
+from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

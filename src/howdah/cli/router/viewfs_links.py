@@ -16,7 +16,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah import errors, nameservices
+from howdah import errors
+from howdah.config import nameservices
 from howdah.fs import paths
 from howdah.fs.viewfs.links import GLOBAL_KEYS, PREFIX
 

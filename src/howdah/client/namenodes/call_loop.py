@@ -24,7 +24,7 @@ from howdah.client.namenodes import remembered
 from howdah.client.namenodes.calls import say_again
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.impatience import while_waiting
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.rpc.client import AnswerType
 from howdah.rpc.failover import Attempts, FailoverPolicy, Step
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.rpc import notices
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.rpc.connection import PreparedCall

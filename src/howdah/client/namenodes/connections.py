@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from howdah.client.namenodes.target import Target
 from howdah.client.settings.settings import ClientSettings
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.rpc.client import RpcClient
 from howdah.rpc.identity import CallIdentity, SeenState
-from howdah.users.current import current_user
+from howdah.runtime.users.current import current_user
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 

@@ -2,7 +2,7 @@
 
 An observer follows the log as a standby does, and answers reads. Rules:
 
-1. A call that only reads (`howdah.client_methods`) goes to the observer that answered the
+1. A call that only reads (`howdah.protocol.client_methods`) goes to the observer that answered the
    last one. All other calls, and reads while there is no observer, go to the active namenode.
 2. Every call carries the last transaction that this client has seen, every answer brings the
    last one that it shows. An observer makes a read wait until it has caught up with that: a
@@ -32,9 +32,9 @@ from howdah.client.namenodes.calls import ActiveCalls
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.impatience import state_of
 from howdah.client.namenodes.syncing import Syncing
-from howdah.client_methods import OBSERVER_METHODS
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.proto import ha_pb2
+from howdah.protocol.client_methods import OBSERVER_METHODS
 from howdah.rpc.client import AnswerType
 
 M = TypeVar("M")

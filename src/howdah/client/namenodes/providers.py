@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.client.namenodes.calls import NamenodeCalls, OneNamenode
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import ConfiguredFailover
@@ -18,8 +18,8 @@ from howdah.client.namenodes.router_reads import RouterReads
 from howdah.client.namenodes.syncing import Syncing
 from howdah.client.namenodes.target import Target
 from howdah.client.settings.settings import ClientSettings
-from howdah.config import Configuration
-from howdah.nameservices import value_of
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import value_of
 from howdah.rpc.failover import FailoverPolicy
 from howdah.rpc.identity import SeenState
 from howdah.rpc.retry import RetryPolicy

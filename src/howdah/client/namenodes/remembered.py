@@ -7,7 +7,7 @@ ask the dead namenode first. So a new client begins with the namenode that last 
 from __future__ import annotations
 
 from howdah.client.namenodes.target import Target
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 
 _active: dict[frozenset[tuple[str, Address]], str] = {}
 

@@ -16,8 +16,8 @@ from google.protobuf.message import Message
 
 from howdah.client.namenodes.calls import NamenodeCalls
 from howdah.client.namenodes.syncing import Syncing
-from howdah.client_methods import OBSERVER_METHODS
-from howdah.kinds import Address
+from howdah.config.value_types import Address
+from howdah.protocol.client_methods import OBSERVER_METHODS
 from howdah.rpc.client import AnswerType
 
 M = TypeVar("M")

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 
 from howdah.client.namenodes.calls import NamenodeCalls
-from howdah.forks import PerProcess
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.runtime.fork_safety import PerProcess
 
 
 class Syncing:

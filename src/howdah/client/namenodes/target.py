@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from howdah import errors, keys
-from howdah.config import DEFAULT_NAMENODE_PORT, Configuration
-from howdah.kinds import Address
-from howdah.nameservices import namenode_ids, nameservices, rpc_addresses, value_of
+from howdah import errors
+from howdah.config import DEFAULT_NAMENODE_PORT, Configuration, keys
+from howdah.config.nameservices import namenode_ids, nameservices, rpc_addresses, value_of
+from howdah.config.value_types import Address
 
 
 @dataclass(frozen=True, slots=True)

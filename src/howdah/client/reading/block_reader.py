@@ -21,7 +21,7 @@ from howdah import errors
 from howdah.client.peers import PeerCache
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
 from howdah.rpc import notices
-from howdah.tracing.span import NOTHING, Kind, Span
+from howdah.runtime.tracing.span import NOTHING, Kind, Span
 from howdah.transfer import short_read, sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.ops import ReadBlock, encode_plain_read, encode_request

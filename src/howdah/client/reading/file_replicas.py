@@ -31,7 +31,7 @@ from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.tally import Tally
 from howdah.rpc import notices
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.ops import NO_HINTS, CachingHints
 from howdah.transfer.sockets import PeerClosed

@@ -40,9 +40,9 @@ from howdah.client.reading.readers import (
 )
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.client.reading.vectored import read_vectored
-from howdah.forks import PerProcess, process_id
 from howdah.options import FileRange, check_ranges
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.fork_safety import PerProcess, process_id
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.ops import CachingHints
 
 _FORKING = PerProcess(threading.Lock)

@@ -32,7 +32,7 @@ from howdah.client.reading.block_map import BlockMap
 from howdah.client.settings.settings import ClientSettings
 from howdah.proto import client_datanode_pb2
 from howdah.rpc.client import RpcClient
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, signed64
 
 CLIENT_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"

@@ -19,7 +19,7 @@ from typing import Protocol
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.native.records import quickly_made
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.ops import NO_HINTS, CachingHints
 

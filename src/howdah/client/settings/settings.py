@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from howdah import keys
 from howdah.client.settings.pipeline_rules import (
     DEFAULT_POLICY,
     PipelineRules,
@@ -13,9 +12,9 @@ from howdah.client.settings.pipeline_rules import (
     ReplacementPolicy,
 )
 from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
-from howdah.config import Configuration
-from howdah.kinds import Key
-from howdah.settings import read, setting
+from howdah.config import Configuration, keys
+from howdah.config.settings import read, setting
+from howdah.config.value_types import Key
 from howdah.transfer import MAX_PACKET_BYTES
 from howdah.transfer.blocks import DatanodeAddress
 

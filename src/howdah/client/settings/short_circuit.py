@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.settings import read, setting
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.settings import read, setting
 
 
 @dataclass(frozen=True, slots=True)

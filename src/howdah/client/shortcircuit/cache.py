@@ -24,7 +24,7 @@ from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
 from howdah.client.shortcircuit.ways import LocalWay, UnixSockets
-from howdah.forks import PerProcess, process_id
+from howdah.runtime.fork_safety import PerProcess, process_id
 from howdah.transfer.blocks import DatanodeAddress
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.client.shortcircuit.segments import Slot
-from howdah.forks import process_id
+from howdah.runtime.fork_safety import process_id
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header

@@ -12,7 +12,7 @@ import threading
 
 from howdah import errors
 from howdah.client.writing.machine import Machine
-from howdah.tracing.span import Span
+from howdah.runtime.tracing.span import Span
 from howdah.transfer.packets import decode_ack
 from howdah.transfer.sockets import Connection
 from howdah.transfer.varint import read_delimited

@@ -47,9 +47,9 @@ from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
 from howdah.client.writing.statistics import OutputStatistics
 from howdah.client.writing.streamer import Streamer
-from howdah.forks import process_id
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.fork_safety import process_id
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.checksum import ChecksumSpec
 

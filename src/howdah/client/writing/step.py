@@ -34,8 +34,8 @@ from howdah.client.writing.actions import SequencedPacket
 from howdah.client.writing.lengths import Lengths
 from howdah.client.writing.machine import Machine
 from howdah.client.writing.packetizer import Buffer
-from howdah.native.line import Outcome
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
+from howdah.native.socket_io import Outcome
 from howdah.rpc.connection import PreparedCall
 from howdah.transfer.packets import PipelineAck, encode_ack, encode_prelude
 from howdah.transfer.status import Status

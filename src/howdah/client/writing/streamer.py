@@ -54,7 +54,7 @@ from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.writing.statistics import PipelineCounts
 from howdah.client.writing.step import PATIENCE_S, Step
 from howdah.options import CreateFlag
-from howdah.tracing.span import NOTHING, Attributes, Kind, Span
+from howdah.runtime.tracing.span import NOTHING, Attributes, Kind, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.transfer.packets import HEARTBEAT, encode_packet, encode_prelude
 

@@ -23,7 +23,7 @@ from howdah.copy.common.filesystems import for_each
 from howdah.copy.common.gauge import LINE_BYTES, Amount, last_of
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.wording import iec_size
+from howdah.runtime.units import iec_size
 
 INTERVAL_S: Final = 1.0
 CLEAR_LINE: Final = "\r\x1b[K"

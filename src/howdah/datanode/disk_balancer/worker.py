@@ -26,7 +26,7 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.status import BANDWIDTH_KEY, VOLUMES_KEY, WorkResult, WorkStatus
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)

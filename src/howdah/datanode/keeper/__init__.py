@@ -2,8 +2,8 @@
 
 `keeper` starts and watches the data process; `nameservices` (BlockPoolManager,
 BPOfferService in Hadoop) has a `block_pool` and actors for each nameservice, as configured in
-`howdah.nameservices`; `active_claim` says whose orders count. `namenode_actor` is one thread a
-namenode (BPServiceActor), with `incremental_reports`, `reports` and `report_schedule`;
+`howdah.config.nameservices`; `active_claim` says whose orders count. `namenode_actor` is one
+thread a namenode (BPServiceActor), with `incremental_reports`, `reports` and `report_schedule`;
 `inventory` is its own list of replicas, `reconfiguration` what changes while it runs;
 `directories` and `pool_upgrade` come before serving.
 Arrows: `keeper -> process`; nothing imports the keeper but `datanode.server`.

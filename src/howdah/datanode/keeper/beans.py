@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from howdah import __version__, defects
+from howdah import __version__
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.actor_facts import ActorFacts
@@ -21,7 +21,8 @@ from howdah.datanode.latency import volume_figures
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.memory.figures import Figure, attributes
 from howdah.datanode.volumes.volumes import Volume
-from howdah.figures.times import Rates
+from howdah.runtime import unexpected_errors
+from howdah.runtime.metrics.histogram import Rates
 from howdah.web.jmx import Bean
 
 _SERVICE: Final = "Hadoop:service=DataNode,name="
@@ -94,9 +95,9 @@ def beans(inventory: Inventory, gauges: Gauges, known: Known, rates: Rates) -> l
         _info(inventory, gauges, known),
         {
             "name": f"{_SERVICE}HowdahDefects",
-            "modelerType": "howdah.defects",
-            "Total": sum(defects.seen.values()),
-            "ByPlace": json.dumps(dict(defects.seen)),
+            "modelerType": "howdah.runtime.unexpected_errors",
+            "Total": sum(unexpected_errors.seen.values()),
+            "ByPlace": json.dumps(dict(unexpected_errors.seen)),
         },
     ]
 

@@ -25,8 +25,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys, serve
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import datanode_nameservices, lifeline_addresses
+from howdah.config.value_types import Address, Key
 from howdah.datanode.channel import dialing
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.link import Link, LinkClosed, wait_readable
@@ -84,11 +86,10 @@ from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
-from howdah.figures.times import Rates
-from howdah.kinds import Address, Key
-from howdah.nameservices import datanode_nameservices, lifeline_addresses
+from howdah.runtime import serve
+from howdah.runtime.metrics.histogram import Rates
+from howdah.runtime.users.impersonation import OnThread
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.users.impersonation import OnThread
 from howdah.web.other_process import OtherProcess
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 

@@ -47,6 +47,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.config.value_types import Address
 from howdah.datanode.channel.commands import (
     FinalizeUpgrade,
     Order,
@@ -77,7 +78,6 @@ from howdah.datanode.keeper.lifeline import LifelineSender
 from howdah.datanode.keeper.report_schedule import ReportSchedule
 from howdah.datanode.keeper.reports import Namespace
 from howdah.datanode.latency.activity import Activity, Work
-from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.transfer.blocks import DatanodeAddress

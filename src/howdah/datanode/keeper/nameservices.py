@@ -26,6 +26,7 @@ from functools import partial
 from typing import Final
 
 from howdah import errors
+from howdah.config.value_types import Address
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
@@ -41,7 +42,6 @@ from howdah.datanode.keeper.incremental_reports import News
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.keeper.namenode_actor import ActorSettings, NamenodeActor
 from howdah.datanode.keeper.reports import Namespace
-from howdah.kinds import Address
 from howdah.transfer.blocks import DatanodeAddress
 
 log = logging.getLogger(__name__)

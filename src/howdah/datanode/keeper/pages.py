@@ -13,13 +13,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from howdah import defects, keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.keeper.inventory import Inventory
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.runtime import unexpected_errors
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family, Total, one
@@ -126,7 +126,7 @@ def facts(
             f"{each.path}: " + ", ".join(f"{what} {mean:.1f} ms" for what, mean in each.means())
             for each in slow.disks
         ],
-        defects=dict(defects.seen),
+        defects=dict(unexpected_errors.seen),
     )
 
 

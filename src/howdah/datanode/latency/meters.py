@@ -24,12 +24,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from howdah import keys
+from howdah.config import keys
+from howdah.config.settings import setting
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.datanode.latency.outliers import Outlier, outliers
 from howdah.datanode.latency.rolling import RollingMeans
 from howdah.datanode.latency.volume_figures import VolumeWork
-from howdah.settings import setting
 
 log = logging.getLogger(__name__)
 

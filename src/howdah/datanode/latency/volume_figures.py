@@ -10,7 +10,7 @@ import enum
 from collections.abc import Callable
 from typing import Final
 
-from howdah.figures.times import Rates
+from howdah.runtime.metrics.histogram import Rates
 
 
 class VolumeWork(enum.IntEnum):

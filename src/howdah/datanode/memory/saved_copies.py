@@ -32,8 +32,8 @@ from pathlib import Path
 from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)

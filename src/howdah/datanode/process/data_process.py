@@ -72,8 +72,8 @@ from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import MayAct, ThreadedRpcServer
-from howdah.tracing import spans
+from howdah.rpc.threaded_server import MayAct, ThreadedRpcServer
+from howdah.runtime.tracing import spans
 from howdah.web.pages import stacks
 from howdah.web.pages.logs import Log
 

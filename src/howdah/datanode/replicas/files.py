@@ -25,7 +25,7 @@ from howdah.datanode.replicas.scan import quarantine, replica_paths
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.transfer.checksum import ChecksumSpec
 from howdah.transfer.meta_header import encode_meta_header
 

@@ -38,7 +38,7 @@ from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 

@@ -49,8 +49,8 @@ from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
 from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 

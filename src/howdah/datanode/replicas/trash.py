@@ -30,8 +30,8 @@ from howdah.datanode.replicas.scan import replica_paths
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.layout import PREVIOUS_NAME
 from howdah.storage.walking import all_below
 

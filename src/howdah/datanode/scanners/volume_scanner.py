@@ -36,7 +36,7 @@ from howdah.datanode.scanners.volume_schedule import (
 )
 from howdah.datanode.settings import ScanSettings
 from howdah.datanode.volumes.volumes import Volume
-from howdah.storage.atomic import replace_file
+from howdah.runtime.atomic_files import replace_file
 from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)

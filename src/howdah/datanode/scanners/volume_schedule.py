@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah.datanode.scanners.cursor import Cursor
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 
 RECENT_MS: Final = 10 * 60_000
 MOST_RECENT: Final = 1000

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from howdah import errors
-from howdah.throttle import Throttle
+from howdah.runtime.byte_rate import Throttle
 
 log = logging.getLogger(__name__)
 

@@ -34,8 +34,8 @@ from howdah.datanode.transfer.short_circuit import (
     serve_segment,
 )
 from howdah.datanode.transfer.traced import served
-from howdah.tracing import spans
-from howdah.tracing.span import NOTHING
+from howdah.runtime.tracing import spans
+from howdah.runtime.tracing.span import NOTHING
 from howdah.transfer.blocks import ExtendedBlock
 from howdah.transfer.op_reading import decode_op_header, decode_request
 from howdah.transfer.ops import (

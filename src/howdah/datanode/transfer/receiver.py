@@ -49,7 +49,7 @@ from howdah.datanode.transfer.responder import (
     Responder,
     SilentResponder,
 )
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.ops import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.packets import PacketHeader

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.transfer.mirror import Mirror
 from howdah.datanode.volumes import block_files
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.transfer.packets import ack_tail
 from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
 from howdah.transfer.status import Status

@@ -17,7 +17,8 @@ import os
 import socket
 import stat
 
-from howdah import errors, keys
+from howdah import errors
+from howdah.config import keys
 from howdah.datanode.transfer.data_server import BACKLOG
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from howdah.tracing import spans
-from howdah.tracing.span import NOTHING, Span
+from howdah.runtime.tracing import spans
+from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.ops import (
     BlockChecksum,
     CopyBlock,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.kinds import parse_int, parse_size
+from howdah.config.value_types import parse_int, parse_size
 
 _PACKAGE: Final = "org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.ReservedSpaceCalculator$"
 ABSOLUTE: Final = f"{_PACKAGE}ReservedSpaceCalculatorAbsolute"

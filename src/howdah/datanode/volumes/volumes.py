@@ -32,7 +32,7 @@ from howdah.datanode.latency.meters import DiskMeter, DiskOp
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.choosing import ChoosingPolicy, group
 from howdah.datanode.volumes.reserve import Reserve
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.transfer.blocks import StorageType
 
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))

@@ -9,7 +9,7 @@ from typing import Final
 from howdah.config import Configuration
 from howdah.failover.monitoring.facts import Sight, health, readiness
 from howdah.failover.monitoring.shown import LINKS, bean, families, overview
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.pages.common import Common, configured

@@ -29,7 +29,7 @@ from howdah.proto import client_datanode_pb2 as datanode_pb
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, refresh_pb2, types_pb2
 from howdah.rpc.client import AnswerType, RpcClient
-from howdah.users.current import current_user
+from howdah.runtime.users.current import current_user
 
 M = TypeVar("M")
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.client.dfs import DFSClient
-from howdah.config import Configuration
-from howdah.forks import made_once
+from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
@@ -33,7 +32,8 @@ from howdah.fs.status import (
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2
-from howdah.users.current import current_user
+from howdah.runtime.fork_safety import made_once
+from howdah.runtime.users.current import current_user
 
 if TYPE_CHECKING:
     from howdah.client.writing.output import DFSOutputStream

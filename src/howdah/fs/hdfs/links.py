@@ -17,7 +17,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
-from howdah import errors, keys
+from howdah import errors
+from howdah.config import keys
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.status import file_status

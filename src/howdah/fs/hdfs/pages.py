@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import nameservices, rpc_addresses
+from howdah.config.value_types import Address, Key
 from howdah.fs.hdfs.administration import active_of, each_namenode
-from howdah.kinds import Address, Key
-from howdah.nameservices import nameservices, rpc_addresses
-from howdah.tls.places import Place, among_servers, namenode_places
+from howdah.runtime.tls.http_policy import Place, among_servers, namenode_places
 
 _BY_HAND: Final = ("command line", "code")
 """Sources of a configuration that are no files."""

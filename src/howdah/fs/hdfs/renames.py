@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from howdah.rpc.together import Together as Together
+from howdah.rpc.call_pair import Together as Together
 
 _RENAMES: Final = ("rename", "rename2")
 

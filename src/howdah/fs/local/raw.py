@@ -18,8 +18,8 @@ import stat
 from collections.abc import Collection, Iterator, Sequence
 from typing import ClassVar
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
 from howdah.fs.local.directories import make_directories, make_directory, remove_tree

@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
 from howdah.fs.memory.streams import MemoryInput, MemoryOutput
@@ -33,7 +33,7 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag, check_mode
-from howdah.users.current import current_user
+from howdah.runtime.users.current import current_user
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777

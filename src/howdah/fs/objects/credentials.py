@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from howdah import errors, keys
+from howdah import errors
+from howdah.config import keys
 from howdah.fs.objects.amazon.roles import Role, credentials_of
 
 ANONYMOUS: Final = "anonymous"

@@ -16,7 +16,6 @@ from howdah import errors
 from howdah.client.tally import Count, Tally
 from howdah.client.workers import Workers
 from howdah.config import Configuration
-from howdah.forks import PerProcess
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, ListOne, Progress
 from howdah.fs.bulk_delete import BulkDelete
@@ -44,7 +43,8 @@ from howdah.fs.status import (
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CopyCheck, CreateFlag
-from howdah.users.current import current_user
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.users.current import current_user
 
 _READ_BUFFER_BYTES: Final = 64 * 1024
 _CAPACITY_BYTES: Final = (1 << 63) - 1

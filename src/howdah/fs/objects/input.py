@@ -25,10 +25,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import read_vectored
 from howdah.client.tally import Count, Tally
+from howdah.config import keys
 from howdah.fs import capabilities
 from howdah.fs.inner_input import RemoteInput
 from howdah.fs.objects.read_plan import FEW_BYTES, WAIT_S, Openings, ReadPlan

@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.forks import PerProcess
 from howdah.fs.objects.parts import Pieces
 from howdah.fs.objects.store import Body, in_one
+from howdah.runtime.fork_safety import PerProcess
 from howdah.web.connections import Connections, Exchange, Head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from howdah.fs.objects.tuning import Tuning
-    from howdah.tls.client import ClientTls
-    from howdah.tls.places import Place
+    from howdah.runtime.tls.client import ClientTls
+    from howdah.runtime.tls.http_policy import Place
 
 _PIECE_BYTES: Final = 1 << 20
 _SHORT_BYTES: Final = 64 << 10

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs.objects import credentials
 from howdah.fs.objects.amazon.additions import Additions, additions_of
 from howdah.fs.objects.amazon.roles import Role, role_of
@@ -21,7 +21,7 @@ from howdah.fs.objects.parts import MAX_COPY_BYTES
 from howdah.fs.objects.read_plan import Manner
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.tuning import Tuning
-from howdah.users.current import current_user
+from howdah.runtime.users.current import current_user
 
 _PREFIX: Final = "fs.s3a."
 _FSSPEC: Final = ("fsspec.s3.", "fsspec.s3a.")

@@ -24,8 +24,8 @@ from howdah.fs.status import FileStatus
 from howdah.fs.viewfs import internal, loading
 from howdah.fs.viewfs.mount_table import Link, Nfly, Resolved
 from howdah.fs.viewfs.nfly import NflyFileSystem, Target
-from howdah.users.current import current_user
-from howdah.users.groups import groups_from
+from howdah.runtime.users.current import current_user
+from howdah.runtime.users.groups import groups_from
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs import paths
 from howdah.fs.viewfs import links
 from howdah.fs.viewfs.mount_table import Link, MountTable
-from howdah.running_cluster import default_filesystem
+from howdah.runtime.running_cluster import default_filesystem
 
 if TYPE_CHECKING:
     from howdah.fs.api import FileSystem

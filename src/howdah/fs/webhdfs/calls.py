@@ -19,10 +19,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.client.namenodes.calls import say_again
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.rpc.client import AnswerType
 from howdah.rpc.failover import Attempts, FailoverPolicy
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 from howdah.web.connections import (
     AnswerLost,
     BrokenOff,

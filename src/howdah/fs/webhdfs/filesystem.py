@@ -12,11 +12,10 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from howdah import errors, keys
+from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.tally import Tally
-from howdah.config import Configuration
-from howdah.forks import PerProcess, made_once
+from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.hdfs.links import follow_links
@@ -32,8 +31,9 @@ from howdah.fs.webhdfs.target import namenodes_of
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.rpc.failover import FailoverPolicy
-from howdah.tls.client import ClientTls
-from howdah.users.current import current_user
+from howdah.runtime.fork_safety import PerProcess, made_once
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.users.current import current_user
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded

@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import Final
 
 from howdah import errors
-from howdah.forks import process_id
 from howdah.fs import capabilities
 from howdah.fs.inner_input import RemoteInput
+from howdah.runtime.fork_safety import process_id
 from howdah.web.connections import BrokenOff, Exchange
 
 log = logging.getLogger(__name__)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.nameservices import (
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import (
     http_addresses,
     https_addresses,
     namenode_ids,
     nameservices,
     value_of,
 )
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 _DEFAULT_PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
 

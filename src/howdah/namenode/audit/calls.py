@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import Message
 
-from howdah.client_methods import METHODS, Method, Trait
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.wording import date_text, duration_text
+from howdah.protocol.client_methods import METHODS, Method, Trait
+from howdah.runtime.units import date_text, duration_text
 
 _RESET: Final = (1 << 64) - 1
 _DONT_SET: Final = (1 << 63) - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.audit.files import RotatedFile
 from howdah.namenode.audit.lines import LineFormat, Shown
 from howdah.namenode.audit.log import AuditLog

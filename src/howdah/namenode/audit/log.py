@@ -22,12 +22,13 @@ from typing import Final, Protocol
 
 from google.protobuf.message import Message
 
-from howdah import defects, errors
-from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID
+from howdah import errors
 from howdah.namenode.audit.calls import RULES, Subject
 from howdah.namenode.audit.lines import LineFormat, Record, Shown
+from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.rpc.service import Caller
-from howdah.users.names import real_user_of
+from howdah.runtime import unexpected_errors
+from howdah.runtime.users.names import real_user_of
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +165,9 @@ class AuditLog:
         try:
             return self._form.line(record, self._stamp(record.wall_ms))
         except Exception as error:  # noqa: BLE001 - the only thread: no call would be in the log
-            defects.note(f"a line of the audit log for {record.method}", error, "it is lost")
+            unexpected_errors.note(
+                f"a line of the audit log for {record.method}", error, "it is lost"
+            )
             self._lost += 1
             return None
 
@@ -172,7 +175,7 @@ class AuditLog:
         try:
             self._write(lines)
         except Exception as error:  # noqa: BLE001 - the only thread: no call would be in the log
-            defects.note("the audit log", error, f"{len(lines)} lines of it are lost")
+            unexpected_errors.note("the audit log", error, f"{len(lines)} lines of it are lost")
             self._lost += len(lines)
 
     def _stamp(self, wall_ms: int) -> str:

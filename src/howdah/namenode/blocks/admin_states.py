@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from howdah.transitions import Transition
+from howdah.runtime.state_table import Transition
 
 
 class AdminState(enum.IntEnum):

@@ -15,7 +15,7 @@ import enum
 from typing import Final
 
 from howdah.namenode.inodes.block_table import BlockState
-from howdah.transitions import Transition
+from howdah.runtime.state_table import Transition
 
 
 class BlockPhase(enum.Enum):

@@ -26,6 +26,7 @@ from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
 from howdah.namenode.inodes import paths
 from howdah.rpc.service import Caller
+from howdah.runtime.units import date_text, duration_text
 from howdah.storage.edits.cache_edits import (
     AddCacheDirectiveOp,
     AddCachePoolOp,
@@ -34,7 +35,6 @@ from howdah.storage.edits.cache_edits import (
     RemoveCacheDirectiveOp,
     RemoveCachePoolOp,
 )
-from howdah.wording import date_text, duration_text
 
 _MOST_REPLICATION: Final = (1 << 15) - 1
 _LAST_ID: Final = (1 << 63) - 2

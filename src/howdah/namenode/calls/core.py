@@ -41,8 +41,8 @@ from howdah.namenode.inodes import paths, storage_policies
 from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, INode
 from howdah.namenode.lifeline.last_heard import LastHeard
-from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.tree.namespace import Namespace
+from howdah.runtime.log_throttle import RarelyEach
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 

@@ -15,7 +15,7 @@ from howdah.namenode.blocks.redundancy import TO_COPY, Need
 from howdah.namenode.blocks.topology import DEFAULT_RACK
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.inodes import Block
-from howdah.wording import byte_text, java_date, percent_text
+from howdah.runtime.units import byte_text, java_date, percent_text
 
 _NODE_STATES: Final = {
     AdminState.NORMAL: "IN",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from howdah import keys
+from howdah.config import keys
+from howdah.config.settings import milliseconds, setting
 from howdah.namenode.blocks.placement import TWICE_THE_MEAN, LoadRule
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.inodes.protected import NOTHING, ProtectedDirectories
-from howdah.settings import milliseconds, setting
 
 CHECKSUM_TYPES: Final = {"NULL": 0, "CRC32": 1, "CRC32C": 2}
 

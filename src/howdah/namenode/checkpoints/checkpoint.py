@@ -38,10 +38,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from howdah import daemons, defects, errors
+from howdah import errors
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.tree.namespace import Namespace
+from howdah.runtime import background_threads, unexpected_errors
 from howdah.storage.image.files import (
     WrittenImage,
     discard_unfinished,
@@ -236,7 +237,7 @@ class Checkpoints:
 
         def end() -> None:
             images = self.directories.images()
-            ending = daemons.pooled(
+            ending = background_threads.pooled(
                 lambda: end_rollback_images(images, last_txid), "the end of rollback images"
             )
             ending.add_done_callback(self._rollback_ended)
@@ -320,7 +321,9 @@ class Checkpoints:
             txid = self._roll() - 1
         except Exception as error:  # noqa: BLE001 - all who wait are told
             if not isinstance(error, errors.HowdahError | OSError):
-                defects.note("beginning a segment for an image", error, "no image is made")
+                unexpected_errors.note(
+                    "beginning a segment for an image", error, "no image is made"
+                )
             self._tell(waiting, f"the log takes no new segment: {error}")
             return
         directories = self.directories.images()
@@ -415,7 +418,7 @@ class Checkpoints:
         written = running.written()
         if isinstance(written, str):
             # One that was killed could not clean up.
-            discarded = daemons.pooled(
+            discarded = background_threads.pooled(
                 lambda: discard_unfinished(running.directories, running.txid),
                 "what is left of an image",
             )
@@ -424,7 +427,7 @@ class Checkpoints:
             return
         for directory, why in written.failed:
             log.error("no image in %s: %s", directory, why)
-        future = daemons.pooled(lambda: self.finish(written), "the end of an image")
+        future = background_threads.pooled(lambda: self.finish(written), "the end of an image")
         future.add_done_callback(lambda done: self._finished(running, written, done))
 
     def finish(self, written: WrittenImage) -> None:

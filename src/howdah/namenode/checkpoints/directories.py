@@ -18,8 +18,8 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.journal.manifest import find_finished
 from howdah.namenode.journal.segment_files import copy_missing
-from howdah.storage import disk
-from howdah.storage.atomic import TEMPORARY_SUFFIX, fsync_directory, replacing
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import TEMPORARY_SUFFIX, fsync_directory, replacing
 from howdah.storage.edits.segments import Segment, finished_name, list_segments
 from howdah.storage.image.files import list_images, list_readable_images, remove_unfinished
 from howdah.storage.image.sections import Sink

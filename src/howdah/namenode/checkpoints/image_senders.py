@@ -11,8 +11,7 @@ import ipaddress
 import logging
 import socket
 
-from howdah import keys
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration, keys, namenode_address
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from typing import Final, Protocol
 from howdah import errors
 from howdah.namenode.journal.directories import Directories
 from howdah.namenode.journal.manifest import find_finished
+from howdah.runtime.byte_rate import Throttle
 from howdah.storage.image.files import (
     WrittenImage,
     discard_unfinished,
@@ -36,7 +37,6 @@ from howdah.storage.image.files import (
 )
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.sections import Sink
-from howdah.throttle import Throttle
 from howdah.web.channel import Channel
 from howdah.web.file_out import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain

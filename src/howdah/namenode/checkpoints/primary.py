@@ -19,11 +19,11 @@ from howdah.namenode.protocols.namenode import FirstAndLast, NamenodeProtocol
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S, RpcClient
+from howdah.runtime.byte_rate import Throttle
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.storage.image.sections import Sink
 from howdah.storage.version import NamenodeVersion
-from howdah.throttle import Throttle
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.wording import java_float
+from howdah.runtime.units import java_float
 
 _STARS: Final = "\n  ********************************"
 

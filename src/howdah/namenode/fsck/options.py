@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 
 DEFAULT_USER: Final = "dr.who"
 """Who asks if the request does not say: `hadoop.http.staticuser.user`."""

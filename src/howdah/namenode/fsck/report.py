@@ -31,9 +31,9 @@ from howdah.namenode.fsck.options import Options
 from howdah.namenode.fsck.walk import Walk
 from howdah.namenode.inodes.inodes import File, INode
 from howdah.rpc.service import Caller
+from howdah.runtime.units import java_date
+from howdah.runtime.users.names import real_user_of
 from howdah.storage.edits import edits
-from howdah.users.names import real_user_of
-from howdah.wording import java_date
 
 log = logging.getLogger(__name__)
 

@@ -34,8 +34,8 @@ from howdah.namenode.calls.trash import TrashEmptier
 from howdah.namenode.ha.duties import Duties, Duty
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAState
+from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.journal.auto_roll import AutoRoll
-from howdah.namenode.rounds import Round
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.writing.scrubbing import LazyPersistScrubber
 from howdah.storage.edits import edits

@@ -36,8 +36,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from howdah import defects
 from howdah.namenode.calls.core import Core
+from howdah.runtime import unexpected_errors
 
 if TYPE_CHECKING:
     from howdah._kernel import Outlet
@@ -266,12 +266,12 @@ class DurableBarrier:
             try:
                 waiting.popleft().send()
             except Exception as error:  # noqa: BLE001 - others get theirs
-                defects.note("an answer that waited for the log", error, "it is lost")
+                unexpected_errors.note("an answer that waited for the log", error, "it is lost")
         for back, data in self.log.returned(txid):
             try:
                 back(data)
             except Exception as error:  # noqa: BLE001 - others get theirs
-                defects.note("an answer that came back from the log", error, "it is lost")
+                unexpected_errors.note("an answer that came back from the log", error, "it is lost")
         if waiting:
             self._want(waiting[0].txid)
             if not is_alone:

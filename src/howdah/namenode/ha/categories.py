@@ -1,8 +1,8 @@
 """The operation category of every call that a namenode serves (pure).
 
 As Hadoop's NameNodeRpcServer and FSNamesystem have them in `checkOperation` (3.5.0, row by
-row); those of ClientProtocol are in its table (`howdah.client_methods`). The gate before the
-dispatch runs on this table: a call that is not in it is not served. A test holds it against the
+row); those of ClientProtocol are in its table (`howdah.protocol.client_methods`). The gate before
+the dispatch runs on this table: a call that is not in it is not served. A test holds it against the
 protocols.
 
 Two calls have the category that their request asks for: safe mode (only on demand is it
@@ -17,13 +17,13 @@ from typing import Final
 
 from google.protobuf.message import Message
 
-from howdah.client_methods import METHODS, Category
 from howdah.namenode.ha.states import HAContext
 from howdah.namenode.protocols import client, refresh
 from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.client_methods import METHODS, Category
 
 ByRequest = Callable[[Message], Category]
 

@@ -3,7 +3,7 @@
 A duty has a turn at each tick. It does something short at once, or returns a round: long work
 in slices, between which others have their turn. While its round is under way it has no other
 turn. A duty that meets a defect pauses: a second after the first, twice as long after each
-further one in a row, at most a minute (`howdah.defects`, rule 3).
+further one in a row, at most a minute (`howdah.runtime.unexpected_errors`, rule 3).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah import defects
+from howdah.namenode.incremental_tasks import Round, Rounds
 from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.namenode.rounds import Round, Rounds
+from howdah.runtime import unexpected_errors
 
 FIRST_PAUSE_MS: Final = 1000
 LONGEST_PAUSE_MS: Final = 60_000
@@ -67,7 +67,7 @@ class Duties:
             except NamespaceBroken:
                 return  # The process ends.
             except Exception as error:  # noqa: BLE001 - the other duties have their turns
-                defects.note(name, error, "it has another turn later")
+                unexpected_errors.note(name, error, "it has another turn later")
                 self._ended(name, False)
                 continue
             if slices is None:

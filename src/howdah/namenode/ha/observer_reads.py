@@ -2,7 +2,7 @@
 
 Mirrors Hadoop's GlobalStateIdContext. Every answer carries the last transaction that it may
 show, every call the last one that its caller has seen. A *coordinated* call of ClientProtocol
-(`howdah.client_methods`) on an observer
+(`howdah.protocol.client_methods`) on an observer
 
 1. that carries no state is refused by `StandbyException`: its client does not know of
    observers, and would read what is old without knowing
@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.client_methods import COORDINATED_METHODS
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.protocols import client
+from howdah.protocol.client_methods import COORDINATED_METHODS
 from howdah.rpc.session import Call
 
 GoOn = Callable[[errors.HowdahError | None], None]

@@ -18,7 +18,7 @@ from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.duties import Duties, Duty
 from howdah.namenode.ha.states import HAState
-from howdah.namenode.rounds import Round
+from howdah.namenode.incremental_tasks import Round
 
 
 class Follows(Protocol):

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from howdah import errors
-from howdah.client_methods import Category
+from howdah.protocol.client_methods import Category
 
 
 class HAState(enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.figures.times import Times
+from howdah.runtime.metrics.histogram import Times
 
 
 @dataclass(slots=True)

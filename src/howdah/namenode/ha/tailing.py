@@ -27,11 +27,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from howdah import daemons, defects, errors
+from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.tail_figures import TailFigures
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.journal.shared_log import SharedLog
+from howdah.runtime import background_threads, unexpected_errors
 from howdah.storage.edits.edits import LoggedEdit
 
 log = logging.getLogger(__name__)
@@ -149,7 +150,7 @@ class Tailing:
         except NamespaceBroken:
             raise
         except Exception as error:  # noqa: BLE001 - the namenode goes on standing by
-            defects.note("tailing", error, "the log is read again later")
+            unexpected_errors.note("tailing", error, "the log is read again later")
             self._failure = f"{type(error).__name__}: {error}"
             return
         if self._failure:
@@ -162,7 +163,7 @@ class Tailing:
         found = self._shared.edits(first_txid + 1, unfinished=unfinished)
         while not stopping.is_set():
             began_ns = time.perf_counter_ns()
-            batch = await daemons.beside(lambda: _take(found), "reading of the log")
+            batch = await background_threads.beside(lambda: _take(found), "reading of the log")
             figures.reads.add(time.perf_counter_ns() - began_ns)
             for start in range(0, len(batch), SLICE_EDITS):
                 if stopping.is_set():
@@ -192,7 +193,7 @@ class Tailing:
             return
         self._rolled_ms, self._rolled_txid = now_ms, core.last_txid
         self._rolling = True
-        asking = daemons.beside(self._ask_for_roll, "asking for a roll")
+        asking = background_threads.beside(self._ask_for_roll, "asking for a roll")
         asking.add_done_callback(self._rolled)
 
     def _rolled(self, asking: asyncio.Future[None]) -> None:
@@ -201,7 +202,7 @@ class Tailing:
         if isinstance(error, OSError | errors.HowdahError):
             log.warning("no other namenode has rolled its log: %s", error)
         elif error is not None:
-            defects.note("asking for a roll", error, "it is asked for again later")
+            unexpected_errors.note("asking for a roll", error, "it is asked for again later")
 
 
 def _take(found: Iterator[LoggedEdit]) -> list[LoggedEdit]:

@@ -29,7 +29,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah import daemons, errors
+from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.roles import Roles
@@ -38,6 +38,7 @@ from howdah.namenode.ha.tailing import Tailing
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.journal.local_copies import set_strays_aside
 from howdah.namenode.journal.shared_log import SharedJournal, SharedLog
+from howdah.runtime import background_threads
 from howdah.storage.layout import SEEN_TXID_NAME
 
 log = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class Transitions:
         self._roles.leave(state)
         try:
             if self._log.is_open:
-                await daemons.surely(self._log.end, "the end of the log")
+                await background_threads.surely(self._log.end, "the end of the log")
             self._roles.arrive()
             log.info(
                 "%s from transaction %d on, after %.0f ms",
@@ -126,18 +127,22 @@ class Transitions:
         )
 
     async def _in_steps(self) -> None:
-        journal = await daemons.beside(self._shared.take_over, "takeover of the log")
+        journal = await background_threads.beside(self._shared.take_over, "takeover of the log")
         try:
             await self._tailing.catch_up()
-            await daemons.pooled(lambda: self._check_end(journal), "the end of the shared log")
+            await background_threads.pooled(
+                lambda: self._check_end(journal), "the end of the shared log"
+            )
             source = self._shared.source()
             end_txid = self._core.last_txid
-            await daemons.pooled(
+            await background_threads.pooled(
                 lambda: set_strays_aside(self._directories, source, end_txid), "copies of the log"
             )
-            await daemons.pooled(lambda: self._log.prepare(journal), "the beginning of the log")
+            await background_threads.pooled(
+                lambda: self._log.prepare(journal), "the beginning of the log"
+            )
         except BaseException:
-            await daemons.surely(journal.close, "giving up the shared log")
+            await background_threads.surely(journal.close, "giving up the shared log")
             raise
         try:
             await self._wait_for_lease(journal)
@@ -146,7 +151,7 @@ class Transitions:
             if self._log.is_open:
                 # This process writes the log, and is no active: nobody else can be one.
                 self._fail(f"the namenode became active by halves: {error}")
-            await daemons.surely(self._log.discard_prepared, "giving up the log")
+            await background_threads.surely(self._log.discard_prepared, "giving up the log")
             raise
 
     def _check_end(self, journal: SharedJournal) -> None:

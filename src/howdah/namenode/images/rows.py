@@ -29,7 +29,7 @@ from howdah.namenode.inodes.file_table import (
 from howdah.namenode.inodes.files import File, FileTable
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree.namespace import Namespace
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.storage.edits.edits import EditBlock
 from howdah.storage.image.columns import BATCH, FileColumns, Look, NamesInPages
 from howdah.storage.image.name_order import in_order

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from howdah.namenode.inodes.pages import Page
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 
 SHIFT: Final = 6
 """Bits of an id that say where in its page it is."""

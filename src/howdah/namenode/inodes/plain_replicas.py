@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah.namenode.inodes.block_table import STORAGE_BITS, BlockTable
 from howdah.namenode.inodes.columns import Remaining
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.transfer.block_lists import ReplicaList
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from howdah.figures.times import Times
 from howdah.namenode.journal.journal import Batch, SegmentFile
-from howdah.native.loading import kernel
-from howdah.storage import disk
+from howdah.native.loader import kernel
+from howdah.runtime import disk
+from howdah.runtime.metrics.histogram import Times
 
 if TYPE_CHECKING:
     from howdah._kernel import DirectWriter

@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah.daemons import NoThread
-from howdah.figures.times import Times
 from howdah.namenode.journal.direct import DURABLE, REFUSED, DirectLog
 from howdah.namenode.journal.journal import Batch, Journal
+from howdah.runtime.background_threads import NoThread
+from howdah.runtime.metrics.histogram import Times
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 

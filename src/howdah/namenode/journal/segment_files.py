@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory, replacing
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replacing
 from howdah.storage.edits.segments import list_segments
 
 log = logging.getLogger(__name__)

@@ -29,8 +29,8 @@ from howdah.namenode.journal.directory_journal import DirectoryJournal, Director
 from howdah.namenode.journal.reading import LogReader
 from howdah.namenode.journal.segment_files import discard_from
 from howdah.namenode.journal.shared_log import NodeReport
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.edits.edits import LoggedEdit
 from howdah.storage.edits.segment_scan import HEADER_BYTES, SegmentReader, Source
 from howdah.storage.edits.segments import list_segments

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.namenode.blocks.datanode_claims import address_of, check_sound
 from howdah.namenode.lifeline.last_heard import LastHeard, Lifeline
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Registry, Service
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 
 PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.DatanodeLifelineProtocol"
 MAX_CONNECTIONS: Final = 4096

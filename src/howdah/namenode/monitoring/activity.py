@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import Rates, Times
-from howdah.figures.top_users import TopWindow
 from howdah.namenode.audit.calls import RULES
 from howdah.namenode.ha.tail_figures import TailFigures
 from howdah.namenode.monitoring.startup import Phase, Seen
+from howdah.runtime.metrics.histogram import Rates, Times
+from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.top_users import TopWindow
 from howdah.web.monitoring.families import Family, one
 
 Bean = dict[str, object]

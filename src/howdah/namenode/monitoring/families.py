@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from howdah.figures.top_users import TopWindow
+from howdah.runtime.metrics.top_users import TopWindow
 from howdah.web.monitoring.families import Family, Labels, one
 from howdah.web.status import NamenodeStatus
 

@@ -12,8 +12,8 @@ import logging
 import time
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration, namenode_address
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.monitoring import startup
 from howdah.namenode.monitoring.startup import StartupProgress
 from howdah.web.http import Request, Response, answer

@@ -16,13 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from howdah.runtime.units import iec_size
 from howdah.web.http import Response, answer
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import badge, bar, live, refresh_hint, section, table
-from howdah.wording import iec_size
 
 PATH: Final = "/startupProgress"
 

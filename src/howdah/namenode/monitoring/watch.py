@@ -10,10 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from howdah import keys
-from howdah.config import Configuration
-from howdah.figures.times import Rates
-from howdah.figures.top_users import TopUsers, TopWindow
+from howdah.config import Configuration, keys
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import HAContext, HAState
@@ -29,6 +26,8 @@ from howdah.namenode.monitoring.activity import (
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.namenode.monitoring.startup import Phase, StartupProgress, bean
 from howdah.rpc.server import RpcServer
+from howdah.runtime.metrics.histogram import Rates
+from howdah.runtime.metrics.top_users import TopUsers, TopWindow
 from howdah.web import jmx
 from howdah.web.http import Request, Response
 from howdah.web.monitoring.health import HEALTH_PATH, READY_PATH, Check, Pulse, Report

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah import daemons, defects, errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.calls.core import Core
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.roles import Role, Roles
@@ -19,8 +19,9 @@ from howdah.namenode.ha.transitions import Transitions
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.nameservice.peers import Peers
 from howdah.namenode.protocols.ha_service import Done, HASettings
-from howdah.processes import ProcessIdentity
 from howdah.proto import ha_pb2
+from howdah.runtime import background_threads, unexpected_errors
+from howdah.runtime.process_identity import ProcessIdentity
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import StorageDirectory
 from howdah.storage.retention import Retention, purge_before
@@ -84,7 +85,7 @@ class HighAvailability:
         if self._log.is_open or self._sending:
             return
         self._sending = True
-        sending = daemons.beside(
+        sending = background_threads.beside(
             lambda: self._peers.send_image(version, written), "sending of an image"
         )
         sending.add_done_callback(lambda sent: self._sent(written.txid, sent))
@@ -97,7 +98,7 @@ class HighAvailability:
         if isinstance(error, OSError | errors.HowdahError):
             log.error("the image of transaction %d was not sent: %s", txid, error)
         else:
-            defects.note("sending an image", error, "the next image is sent again")
+            unexpected_errors.note("sending an image", error, "the next image is sent again")
 
     def purge(self, kept_txid: int, retention: Retention) -> None:
         """On a thread: the active removes from the shared log what no image needs."""
@@ -142,7 +143,7 @@ class HighAvailability:
         if error is None or isinstance(error, errors.HowdahError):
             done(error)
             return
-        defects.note("a change of role", error, "whoever ordered it gets an error")
+        unexpected_errors.note("a change of role", error, "whoever ordered it gets an error")
         done(errors.ServiceFailed(f"{type(error).__name__}: {error}"))
 
 

@@ -10,10 +10,9 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from howdah import keys
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration, keys, namenode_address
 from howdah.errors import InvalidConfiguration
-from howdah.tls.places import is_http_served, is_https_served
+from howdah.runtime.tls.http_policy import is_http_served, is_https_served
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration, namenode_address
-from howdah.kinds import Address
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
+from howdah.config.value_types import Address
 from howdah.namenode.checkpoints.primary import Primary
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, among_servers
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.version import NamenodeVersion
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place, among_servers
 
 _ANY_HOST: Final = ("0.0.0.0", "::", "")
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from howdah import errors, keys, nameservices
-from howdah.config import Configuration
-from howdah.journal_uri import JournalUri, is_journal_uri
+from howdah import errors
+from howdah.config import Configuration, keys, nameservices
+from howdah.config.journal_uri import JournalUri, is_journal_uri
 from howdah.namenode.journal.shared_directory import SharedDirectory
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.quorum.quorum_log import QuorumLog
 from howdah.namenode.quorum.settings import QuorumSettings
+from howdah.runtime.local_addresses import is_this_host
 from howdah.storage.version import NamenodeVersion
-from howdah.this_host import is_this_host
 
 MakeSharedLog = Callable[[NamenodeVersion], SharedLog]
 

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from howdah import daemons, defects, errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.blocks.hosts import Hosts, parse_combined, parse_hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Done, NodeFiles
@@ -27,7 +27,8 @@ from howdah.namenode.journal.watching import Watching
 from howdah.namenode.process.settings import settings_from
 from howdah.namenode.protocols.refresh import RECONFIGURABLE, Reconfiguration, Values
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.storage.atomic import replace_file
+from howdah.runtime import background_threads, unexpected_errors
+from howdah.runtime.atomic_files import replace_file
 
 T = TypeVar("T")
 
@@ -149,10 +150,12 @@ def run_in_background(
             done(errors.RemoteError(str(error)))
         else:
             assert isinstance(error, Exception)
-            defects.note("work in the background", error, "whoever waits for it gets an error")
+            unexpected_errors.note(
+                "work in the background", error, "whoever waits for it gets an error"
+            )
             done(errors.RemoteError(f"{type(error).__name__}: {error}"))
 
-    daemons.pooled(work, "work in the background").add_done_callback(finished)
+    background_threads.pooled(work, "work in the background").add_done_callback(finished)
 
 
 def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:
@@ -173,9 +176,9 @@ def reconfiguration(core: Core, conf: Configuration) -> Reconfiguration:
 
 
 def note_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A callback of the loop failed (`howdah.defects`, rule 5)."""
+    """A callback of the loop failed (`howdah.runtime.unexpected_errors`, rule 5)."""
     error = context.get("exception")
     if isinstance(error, Exception):
-        defects.note(str(context.get("message", "a callback")), error, "the loop goes on")
+        unexpected_errors.note(str(context.get("message", "a callback")), error, "the loop goes on")
     else:
         loop.default_exception_handler(context)

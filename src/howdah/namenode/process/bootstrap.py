@@ -18,15 +18,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.checkpoints.primary import Primary
 from howdah.namenode.journal.choosing import choose
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.nameservice.peers import primary_of
 from howdah.namenode.nameservice.place import Place, place_of, shared_log_of
 from howdah.namenode.process.format import check_free, erase
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.image.files import (
     WrittenImage,
     discard_unfinished,

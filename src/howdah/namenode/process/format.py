@@ -10,15 +10,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.settings import image_codec
 from howdah.namenode.tree.namespace import Namespace
-from howdah.storage import disk, transitions
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
+from howdah.storage import transitions
 from howdah.storage.image.files import save_image
 from howdah.storage.image.sections import Sink
 from howdah.storage.layout import VERSION_NAME, StorageDirectory, StorageState

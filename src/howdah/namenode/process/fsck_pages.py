@@ -18,13 +18,14 @@ from collections import deque
 from collections.abc import Callable, Generator
 from typing import Final
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.inodes.effects import NamespaceBroken
 from howdah.namenode.webhdfs.permits import Permit
-from howdah.rpc.gates import Impersonation
-from howdah.users.names import real_user_of
+from howdah.rpc.server_hooks import Impersonation
+from howdah.runtime import unexpected_errors
+from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response, plain
 from howdah.web.server import Exchange, Stream
@@ -151,7 +152,7 @@ class _Run:
         except NamespaceBroken:
             return  # The process ends.
         except Exception as error:  # noqa: BLE001 - only this run breaks off
-            defects.note("fsck", error, "this run breaks off")
+            unexpected_errors.note("fsck", error, "this run breaks off")
             data, is_last = None, True
             self._over(allowed=True)
         self._pages.when_durable(lambda: ready(data, is_last))

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.settings import image_codec
 from howdah.namenode.tree.namespace import Namespace
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.edits.segments import list_segments
 from howdah.storage.image.files import check_image, list_images, read_sum, save_image
 from howdah.storage.image.sections import Sink

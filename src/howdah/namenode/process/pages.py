@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from howdah import defects, keys
-from howdah.client_methods import Category
-from howdah.config import Configuration, namenode_address
+from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.calls.core import Core
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_server import ImageServer
@@ -24,6 +22,8 @@ from howdah.namenode.process.status import Surroundings, namenode_status, nodes_
 from howdah.namenode.site.figures import Figures
 from howdah.namenode.site.pages import SitePages
 from howdah.namenode.webhdfs.pages import WebHdfs
+from howdah.protocol.client_methods import Category
+from howdah.runtime import unexpected_errors
 from howdah.storage.version import NamenodeVersion
 from howdah.web import image_transfer
 from howdah.web.http import Request
@@ -169,7 +169,7 @@ class Pages:
                 ha_state=self._context.state.value,
                 last_transition_ms=self._context.last_transition_ms,
                 rollback_image=self._checkpoints.has_rollback_image,
-                defects=dict(defects.seen),
+                defects=dict(unexpected_errors.seen),
             ),
             nodes,
         )

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.process.background import run_in_background
-from howdah.users.groups import KnownGroups
-from howdah.users.impersonation import Done, OnLoop, read_rules
-from howdah.users.lookups import Loop
-from howdah.users.proxy_users import ProxyUsers
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import KnownGroups
+from howdah.runtime.users.impersonation import Done, OnLoop, read_rules
+from howdah.runtime.users.proxy_users import ProxyUsers
 
 log = logging.getLogger(__name__)
 

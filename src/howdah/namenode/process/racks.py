@@ -12,11 +12,11 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.errors import InvalidConfiguration
 from howdah.namenode.blocks.topology import DEFAULT_RACK, RackMap, normalise, parse_table
-from howdah.users.lookups import Lookups, Loop
+from howdah.runtime.users.async_groups import Lookups, Loop
 
 log = logging.getLogger(__name__)
 

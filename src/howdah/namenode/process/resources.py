@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from howdah import daemons, keys
-from howdah.config import Configuration
-from howdah.figures.times import Times
+from howdah.config import Configuration, keys
 from howdah.namenode.ha.stalls import ObservedTime
+from howdah.runtime import background_threads
+from howdah.runtime.metrics.histogram import Times
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Resources:
         if now_ms < self._next_ms:
             return
         self._is_begun = False
-        check = daemons.pooled(self._timed_check, "the check of the edits directories")
+        check = background_threads.pooled(self._timed_check, "the check of the edits directories")
         self._is_checking = True
         self._waited.reset()
         check.add_done_callback(self._end_check)
@@ -132,7 +132,7 @@ class Resources:
         self._next_ms = self._now_ms() + self._interval_ms
         try:
             self._set_trouble(check.result())
-        except daemons.NoThread as error:
+        except background_threads.NoThread as error:
             # What the check before found stays true for all that is known.
             log.error("%s; the next check is in %d s", error, self._interval_ms // 1000)
 

@@ -23,15 +23,15 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.journal.segment_files import discard_from
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.settings import image_codec
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
 from howdah.storage.edits.segments import Segment, list_segments, scan_segment
 from howdah.storage.image.files import (
     ImageFile,

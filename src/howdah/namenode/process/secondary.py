@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys, serve
-from howdah.config import Configuration, namenode_address
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.checkpoints.primary import Primary, Signature
@@ -37,7 +37,10 @@ from howdah.namenode.monitoring import secondary as watch
 from howdah.namenode.nameservice.place import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
-from howdah.processes import AskedToEnd
+from howdah.runtime import serve
+from howdah.runtime.process_identity import AskedToEnd
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, among_servers
 from howdah.storage.edits.segments import Segment, read_segment
 from howdah.storage.image.files import (
     WrittenImage,
@@ -49,8 +52,6 @@ from howdah.storage.image.files import (
     write_unfinished,
 )
 from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place, among_servers
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.health import Report
 from howdah.web.monitoring.pages import Monitoring

@@ -23,9 +23,8 @@ from pathlib import Path
 
 import uvloop
 
-from howdah import daemons, errors, keys, serve
-from howdah.client_methods import Category
-from howdah.config import Configuration, namenode_address
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
 from howdah.namenode.audit.configured import audit_log
 from howdah.namenode.audit.lines import Shown
 from howdah.namenode.calls.core import Core
@@ -46,6 +45,7 @@ from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch, StalledLog
 from howdah.namenode.ha.standby import Standby
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.ha.transitions import boottime_ms
+from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.journal.directories import (
     Directories,
@@ -94,19 +94,20 @@ from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.protocols.ha_service import HAService
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import refresh_services
-from howdah.namenode.rounds import Round
 from howdah.namenode.webhdfs.pages import webhdfs_of
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
 from howdah.namenode.writing.scrubbing import LazyPersistScrubber
-from howdah.processes import this_process
+from howdah.protocol.client_methods import Category
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry
+from howdah.runtime import background_threads, serve
+from howdah.runtime.process_identity import this_process
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.storage.image.files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME, StorageDirectory
 from howdah.storage.retention import Retention
-from howdah.users.groups import KnownGroups, groups_from
-from howdah.users.lookups import Loop
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
 
@@ -146,7 +147,7 @@ class Namenode:
         self._stop = asyncio.Event()
         self._failure: str | None = None
         self._lifeline: LifelineServer | None = None
-        self._on_loop = on_loop(daemons.poster(loop))
+        self._on_loop = on_loop(background_threads.poster(loop))
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
         outside = Loop(loop.call_soon_threadsafe, loop.call_later)
@@ -193,7 +194,7 @@ class Namenode:
             patience_ms=LEASES_OF_PATIENCE * lease_ms,
             early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
         )
-        post, watch = daemons.poster(loop), daemons.watcher(loop)
+        post, watch = background_threads.poster(loop), background_threads.watcher(loop)
         self._witnesses = Witnesses(
             StorageDirectory(current.parent)
             for current in loaded.name_directories
@@ -355,7 +356,7 @@ class Namenode:
                 self.registry,
                 known_groups,
                 barrier,
-                daemons.poster(loop),
+                background_threads.poster(loop),
                 loop.call_soon,
                 self._on_loop,
                 proxying,
@@ -390,7 +391,7 @@ class Namenode:
         loop = self._loop
         for number in serve.SIGNALS:
             loop.add_signal_handler(number, self._stop.set)
-        loop.set_exception_handler(daemons.note_defect)
+        loop.set_exception_handler(background_threads.note_defect)
         if self._audit is not None:
             self._audit.start()
         self.roles.become(HAState.ACTIVE if self.ha is None else HAState.STANDBY)

@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from howdah import keys
-from howdah.config import Configuration, check_protection
+from howdah.config import Configuration, check_protection, keys
+from howdah.config.settings import milliseconds, read
+from howdah.config.value_types import Key
 from howdah.errors import IllegalArgument, InvalidConfiguration, UnsupportedOperation
-from howdah.kinds import Key
 from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.policies import Policy, PolicyFigures, RoomFirst, policy_named
 from howdah.namenode.calls.permissions import Permissions
@@ -18,10 +18,9 @@ from howdah.namenode.calls.settings import Settings
 from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.image_server import TransferSettings
 from howdah.namenode.inodes.protected import ProtectedDirectories
-from howdah.settings import milliseconds, read
+from howdah.runtime.users.groups import groups_from
 from howdah.storage.image.sections import check_codec
 from howdah.storage.retention import Retention
-from howdah.users.groups import groups_from
 
 HEARTBEATS_OF_A_RECOVERY = 30
 """So many intervals an attempt to recover a block may take, as in Hadoop."""

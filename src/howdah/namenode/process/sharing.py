@@ -14,8 +14,8 @@ import contextlib
 import logging
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.journal import Batch
 from howdah.namenode.journal.reading import StoredLog

@@ -23,13 +23,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.images.image import write_image
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.settings import image_codec
-from howdah.storage import disk, transitions
-from howdah.storage.atomic import fsync_directory
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory
+from howdah.storage import transitions
 from howdah.storage.edits.segments import list_segments
 from howdah.storage.image.files import finish_image, write_unfinished
 from howdah.storage.image.sections import Sink

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.quorum.messages import (
     MAX_NUMBER,

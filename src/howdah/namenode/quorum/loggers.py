@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeVar
 
-from howdah import defects, errors
-from howdah.daemons import NoThread
+from howdah import errors
 from howdah.namenode.quorum.messages import Answer, Heartbeat, Request, Stamp
 from howdah.namenode.quorum.quorum import QuorumCall, Sending, Steps, Writer
+from howdah.runtime import unexpected_errors
+from howdah.runtime.background_threads import NoThread
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +132,9 @@ class Loggers:
                 try:
                     self._turn(name)
                 except Exception as error:  # noqa: BLE001 - without this thread the node is deaf
-                    defects.note(f"the writer of journal node {name}", error, "it is left out")
+                    unexpected_errors.note(
+                        f"the writer of journal node {name}", error, "it is left out"
+                    )
                     why = errors.ProtocolViolation(f"{type(error).__name__}: {error}")
                     self._writer.leave_out(name, why, self._clock_ms())
                     self._decided.notify_all()

@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import BinaryIO, Final, TypeVar, cast
 
-from howdah import daemons, errors
-from howdah.journal_uri import JournalUri
+from howdah import errors
+from howdah.config.journal_uri import JournalUri
 from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.directory_journal import Resumed
 from howdah.namenode.journal.reading import LogReader
@@ -32,6 +32,7 @@ from howdah.namenode.quorum.channel import Channel, JournalId, Listed, channels
 from howdah.namenode.quorum.quorum import QuorumLost, majority
 from howdah.namenode.quorum.quorum_journal import QuorumJournal, take_over
 from howdah.namenode.quorum.settings import QuorumSettings
+from howdah.runtime import background_threads
 from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import LoggedEdit, Opcode
 from howdah.storage.edits.segment_scan import SegmentReader, Source
@@ -323,7 +324,7 @@ class _Readers:
                     continue
                 self._busy.add(name)
             ask = functools.partial(self._question, node, question)
-            asked[daemons.begin(ask, f"journal reader {name}")] = node
+            asked[background_threads.begin(ask, f"journal reader {name}")] = node
         left = set(asked)
         while left and len(failures) <= len(self._nodes) - self.needed:
             if is_enough(list(answers.values())):

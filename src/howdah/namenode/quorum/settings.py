@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
+from howdah.config.settings import read, setting
 from howdah.namenode.quorum.messages import (
     AcceptRecovery,
     FinalizeSegment,
@@ -20,8 +20,7 @@ from howdah.namenode.quorum.messages import (
     SendEdits,
     StartSegment,
 )
-from howdah.settings import read, setting
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 
 _HEARTBEATS_IN_A_LEASE = 3
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.nameservices import http_addresses, https_addresses
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place, is_http_served
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.nameservices import http_addresses, https_addresses
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, is_http_served
 from howdah.web.fetching import fetch
 from howdah.web.monitoring.health import ACTIVE_PATH
 

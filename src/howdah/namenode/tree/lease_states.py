@@ -12,7 +12,7 @@ import enum
 from typing import Final
 
 from howdah.namenode.tree.leases import LeaseRegistry, is_namenode_holder
-from howdah.transitions import Transition
+from howdah.runtime.state_table import Transition
 
 
 class LeasePhase(enum.Enum):

@@ -57,7 +57,7 @@ from howdah.namenode.tree.quota_edits import QuotaEdits
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
 from howdah.namenode.tree.tally import Tally
 from howdah.namenode.tree.ways import Way, Ways
-from howdah.native.marks import mypyc_attr
+from howdah.native.mypyc_compat import mypyc_attr
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord
 

@@ -15,12 +15,12 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.namenode.webhdfs.permits import Permit
-from howdah.rpc.gates import Admission, Barrier, Impersonation
+from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
+from howdah.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Gone
 from howdah.web.webhdfs.steps import Rpc
 

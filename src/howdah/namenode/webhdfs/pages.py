@@ -9,17 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from howdah import errors, keys
-from howdah.config import Configuration, namenode_address
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
+from howdah.config.nameservices import is_highly_available
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
 from howdah.namenode.webhdfs.choosing import choose
 from howdah.namenode.webhdfs.relay import PARAMETER, Relay
-from howdah.nameservices import is_highly_available
-from howdah.rpc.gates import Admission, Barrier, Impersonation
+from howdah.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
 from howdah.web.domains import patterns_of

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Final
 
 from howdah import errors
-from howdah.rpc.gates import Impersonation
+from howdah.rpc.server_hooks import Impersonation
 from howdah.rpc.service import defect
 from howdah.web.channel import Gone
 

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.tls.client import ClientTls
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.runtime.tls.client import ClientTls
 from howdah.web.channel import Channel
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of

@@ -30,10 +30,10 @@ from howdah.namenode.inodes.file_blocks import (
     ends_full,
 )
 from howdah.namenode.inodes.inodes import Block, BlockState, File
-from howdah.namenode.rarely import Rarely
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.leases import is_namenode_holder
 from howdah.rpc.service import Caller
+from howdah.runtime.log_throttle import Rarely
 from howdah.storage.edits import edits
 
 log = logging.getLogger(__name__)

@@ -51,9 +51,9 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode, Storage
 from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.core import Core
+from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import Block, BlockState, File
-from howdah.namenode.rounds import Round
 from howdah.namenode.tree.leases import is_namenode_holder
 from howdah.storage.edits import edits
 

@@ -29,9 +29,9 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
+from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.inodes.file_blocks import close_edit, edit_blocks
 from howdah.namenode.inodes.inodes import BlockState, File
-from howdah.namenode.rounds import Round
 from howdah.namenode.tree.leases import Lease, is_namenode_holder, namenode_holder
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.rpc.service import Caller

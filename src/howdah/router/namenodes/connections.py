@@ -20,12 +20,12 @@ from typing import Final, TypeVar, cast
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.proto import rpc_pb2
 from howdah.router.namenodes.identity import Identity
 from howdah.rpc import wire
 from howdah.rpc.connection import NotAccepted, NotConnected, Refused
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 
 log = logging.getLogger(__name__)
 

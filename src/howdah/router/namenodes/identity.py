@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from howdah.rpc.service import Caller
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 
 MOST_CONTEXT_CHARACTERS: Final = 128
 """hadoop.caller.context.max.size: what namenodes keep."""

@@ -16,12 +16,12 @@ import socket
 from collections.abc import Callable, Mapping
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.table.hosts import Hosts
-from howdah.this_host import is_this_host
+from howdah.runtime.local_addresses import is_this_host
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 
 
 class State(enum.Enum):

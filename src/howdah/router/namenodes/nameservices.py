@@ -25,7 +25,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.kinds import Address
+from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2, ha_pb2
 from howdah.router.figures import NameserviceFigures, ProxyFigures

@@ -26,9 +26,9 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.client_methods import COORDINATED_METHODS
-from howdah.messages import parse
 from howdah.proto import types_pb2
+from howdah.protocol.client_methods import COORDINATED_METHODS
+from howdah.protocol.messages import parse
 
 MOST_BYTES: Final = 16 * 1024
 """Of what a caller may say of itself; more is passed over, and the active serves the call."""

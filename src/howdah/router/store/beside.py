@@ -16,8 +16,8 @@ import errno
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from howdah import daemons
 from howdah.router.store.state_store import StateStore, StoreFigures
+from howdah.runtime import background_threads
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class StoreBeside:
             async with asyncio.timeout(self._limit_s), self._turn:
                 if self._work is not None:
                     await asyncio.wait({self._work})
-                begun = daemons.beside(lambda: work(self._store), "state-store")
+                begun = background_threads.beside(lambda: work(self._store), "state-store")
                 self._work = begun
                 return await asyncio.shield(begun)
         except TimeoutError as error:

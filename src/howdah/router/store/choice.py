@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
-from howdah.kinds import parse_dir
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import parse_dir
+from howdah.protocol.zookeeper import Ensemble, parse_acls, parse_auths
 from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace, ZooKeeperRecords
-from howdah.zookeeper import Ensemble, parse_acls, parse_auths
 
 FILES: Final = "StateStoreFileImpl"
 ZOOKEEPER: Final = "StateStoreZooKeeperImpl"

@@ -17,8 +17,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.router.store.state_store import MOST_BYTES, damaged
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory, replace_file
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replace_file
 
 _TEMPORARY: Final = ".tmp"
 _LOCK: Final = ".lock"

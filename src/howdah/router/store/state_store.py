@@ -17,7 +17,6 @@ from typing import Final, Protocol, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.figures.times import Times
 from howdah.proto import router_pb2 as pb
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.records import (
@@ -27,6 +26,7 @@ from howdah.router.table.records import (
     from_lines,
     to_line,
 )
+from howdah.runtime.metrics.histogram import Times
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from howdah import errors
+from howdah.protocol.zookeeper import Ensemble, Session
 from howdah.router.store.state_store import MOST_BYTES, damaged
-from howdah.zookeeper import Ensemble, Session
 
 
 @dataclass(frozen=True, slots=True)

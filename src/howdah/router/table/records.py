@@ -13,9 +13,9 @@ from typing import Final, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
-from howdah.messages import parse
 from howdah.proto import router_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.messages import parse
 from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
 from howdah.router.table.quotas import Usage
 from howdah.transfer.blocks import StorageType

@@ -27,8 +27,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.copy.by_server import notes_of
 from howdah.copy.commit_tasks import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
 from howdah.copy.common.attempts import remove_unfinished

@@ -15,8 +15,8 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.copy.common.filesystems import Place
 from howdah.copy.common.rows import Row, batches
-from howdah.messages import parse
 from howdah.proto import fsimage_pb2 as pb
+from howdah.protocol.messages import parse
 from howdah.spark.listing.tree import DIRECTORY, FILE, SYMLINK
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.inodes import InodeDecoder, LoadedStrings

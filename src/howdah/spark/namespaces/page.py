@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from howdah.runtime.units import byte_text
 from howdah.spark.namespaces.treemap import Box, squarify
-from howdah.wording import byte_text
 
 WIDTH: Final = 960
 _MAP_HEIGHT: Final = 420

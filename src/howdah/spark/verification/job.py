@@ -44,6 +44,7 @@ from howdah.fs.hdfs.replicas import Replicas
 from howdah.fs.named import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
+from howdah.runtime.units import iec_size
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
 from howdah.spark.verification.judging import Verdict
@@ -64,7 +65,6 @@ from howdah.spark.verification.tasks import (
     LookUp,
     ReadReplicas,
 )
-from howdah.wording import iec_size
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

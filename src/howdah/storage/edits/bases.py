@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from howdah.call_ids import NO_CALL_ID as NO_CALL_ID
-from howdah.call_ids import NO_CLIENT_ID as NO_CLIENT_ID
-from howdah.call_ids import is_identity
+from howdah.protocol.call_ids import NO_CALL_ID as NO_CALL_ID
+from howdah.protocol.call_ids import NO_CLIENT_ID as NO_CLIENT_ID
+from howdah.protocol.call_ids import is_identity
 from howdah.storage.edits.codes import AclKind, AclScope, Opcode, XAttrNamespace
 from howdah.storage.edits.values import dataclass
 

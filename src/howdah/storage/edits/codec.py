@@ -26,7 +26,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from howdah import errors
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.storage.edits import cache_edits, packing
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits import parts as part

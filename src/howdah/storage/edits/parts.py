@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
-from howdah.messages import parse
 from howdah.proto import edits_pb2
+from howdah.protocol.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
+from howdah.protocol.messages import parse
 from howdah.storage.edits import edits as ed
 from howdah.storage.primitives import (
     Cursor,

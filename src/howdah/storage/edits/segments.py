@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.storage import disk
-from howdah.storage.atomic import fsync_directory, rename_durably, replace_file
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, rename_durably, replace_file
 from howdah.storage.edits.codec import LAYOUT_VERSION, MAX_RECORD_BYTES
 from howdah.storage.edits.segment_scan import (
     FILL,

@@ -31,7 +31,7 @@ from typing import Final, NamedTuple, Protocol, overload
 
 from google.protobuf.message import DecodeError
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import fsimage_pb2, image_columns_pb2
 from howdah.storage.image.sections import varint
 

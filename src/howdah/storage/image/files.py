@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.storage import disk
-from howdah.storage.atomic import NewFile, fsync_directory, replace_file
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import NewFile, fsync_directory, replace_file
 from howdah.storage.image.sections import Sink
 
 log = logging.getLogger(__name__)

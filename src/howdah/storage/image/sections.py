@@ -30,8 +30,8 @@ from typing import Final, Protocol, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
-from howdah.messages import parse
 from howdah.proto import fsimage_pb2 as pb
+from howdah.protocol.messages import parse
 from howdah.storage.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 
 MAGIC: Final = b"HDFSIMG1"

@@ -14,9 +14,9 @@ from typing import Final
 
 from howdah import errors
 from howdah.proto import fsimage_pb2 as pb
+from howdah.runtime.units import byte_text
 from howdah.storage.image.columns import BATCH, FileSizes, file_sizes
 from howdah.storage.image.fsimage import ImageReader
-from howdah.wording import byte_text
 
 _Node = pb.INodeSection.INode
 

@@ -23,8 +23,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
-from howdah import defects
-from howdah.tls.server import ServerTls, shut_down
+from howdah.runtime import unexpected_errors
+from howdah.runtime.tls.server import ServerTls, shut_down
 from howdah.web.admission.company import Visit
 from howdah.web.admission.pace import Turns
 from howdah.web.channel import Channel
@@ -142,7 +142,7 @@ class Entrance:
                     self._turn()
                 except Exception as error:  # noqa: BLE001 - nobody else takes connections
                     if not self._is_closed:
-                        defects.note("taking HTTP connections", error, "it goes on")
+                        unexpected_errors.note("taking HTTP connections", error, "it goes on")
                         time.sleep(_PAUSE_S)
         for arrival in itertools.chain(self._waiting, (each for _, _, each in self._held)):
             self._drop(arrival)

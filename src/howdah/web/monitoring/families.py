@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import BOUNDS_S, Times
+from howdah.runtime.metrics.histogram import BOUNDS_S, Times
+from howdah.runtime.metrics.rpc import CallFigures
 
 Bean = Mapping[str, object]
 Labels = Mapping[str, str]

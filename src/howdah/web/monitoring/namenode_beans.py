@@ -106,7 +106,7 @@ def beans(status: NamenodeStatus, *, with_nodes: bool = True) -> list[Bean]:
         _bean("BlockStats", _BLOCK_MANAGER, {"StorageTypeStats": _storage_types(status)}),
         _bean("ECBlockGroupsState", _NAMESYSTEM, dict(_ERASURE_CODED)),
         *_journal_nodes(status),
-        _bean("HowdahDefects", "howdah.defects", _defects(status)),
+        _bean("HowdahDefects", "howdah.runtime.unexpected_errors", _defects(status)),
     ]
 
 

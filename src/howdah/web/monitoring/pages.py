@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah import __version__, defects
-from howdah.figures.calls import CallFigures
+from howdah import __version__
+from howdah.runtime import unexpected_errors
+from howdah.runtime.metrics.rpc import CallFigures
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring import health, process
@@ -117,7 +118,7 @@ class Monitoring:
                     service=self.service,
                     version=__version__,
                 ),
-                of_defects(defects.seen),
+                of_defects(unexpected_errors.seen),
                 *families,
                 *of_calls({number: port.figures for number, port in self._ports().items()}),
                 *of_beans(beans),

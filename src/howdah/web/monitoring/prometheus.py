@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import (
     UnknownMetricFamily,
 )
 
-from howdah.figures.times import Times
+from howdah.runtime.metrics.histogram import Times
 from howdah.web.http import Response, answer
 from howdah.web.monitoring.families import Family, Total, buckets
 

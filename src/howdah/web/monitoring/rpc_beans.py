@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from howdah.figures.calls import CallFigures
-from howdah.figures.times import Rates, Times
+from howdah.runtime.metrics.histogram import Rates, Times
+from howdah.runtime.metrics.rpc import CallFigures
 
 Bean = dict[str, object]
 

@@ -19,12 +19,12 @@ from functools import partial
 from http.client import HTTPException
 from typing import Any, Final
 
-from howdah import daemons
 from howdah.config import Configuration
+from howdah.config.nameservices import nameservices
 from howdah.errors import InvalidConfiguration
-from howdah.nameservices import nameservices
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place, namenode_places
+from howdah.runtime import background_threads
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, namenode_places
 from howdah.web.pages.cluster import Member
 
 TIMEOUT_S: Final = 4.0
@@ -79,7 +79,7 @@ class ClusterReader:
             future = (
                 None
                 if place is None
-                else daemons.begin(
+                else background_threads.begin(
                     partial(figures, place, deadline_s, self._tls), f"cluster page {at}"
                 )
             )

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from howdah import __version__, keys
-from howdah.config import Configuration
+from howdah import __version__
+from howdah.config import Configuration, keys
 from howdah.web import configuration
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, answer, plain

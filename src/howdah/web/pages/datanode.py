@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from howdah.runtime.units import iec_size
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import (
@@ -19,7 +20,6 @@ from howdah.web.pages.layout import (
     section,
     table,
 )
-from howdah.wording import iec_size
 
 LINKS: Final = (Link("/", "Overview"),)
 

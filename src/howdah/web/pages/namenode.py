@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.runtime.units import iec_size
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import (
@@ -22,7 +23,6 @@ from howdah.web.pages.layout import (
 from howdah.web.pages.progress import Estimate
 from howdah.web.pages.verdict import Verdict, judge
 from howdah.web.status import NamenodeStatus
-from howdah.wording import iec_size
 
 LINKS: Final = (
     Link("/", "Overview"),

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from howdah.runtime.units import iec_size
 from howdah.web.pages import words
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 from howdah.web.pages.nodes import full
 from howdah.web.status import NodeStatus
-from howdah.wording import iec_size
 
 PATH: Final = "/racks"
 _PICTURED_RACKS: Final = 60

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from howdah import errors
-from howdah.users.names import check_name
+from howdah.runtime.users.names import check_name
 from howdah.web.http import MAX_QUERY_FIELDS, Request
 from howdah.web.webhdfs.patterns import Domain, Patterns
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from howdah import errors, keys
+from howdah import errors
+from howdah.config import keys
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response

@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import types_pb2
-from howdah.users.names import real_user_of
+from howdah.runtime.users.names import real_user_of
 from howdah.web.webhdfs.parameters import LONG_MAX, PREFIX
 from howdah.web.webhdfs.shown import acl_entry, signed, xattr_name
 

@@ -12,7 +12,7 @@ from howdah.cli.dfs.commands.ls import Columns
 from howdah.cli.dfs.commands.status import formatted
 from howdah.cli.dfs.shell.text import Table, minute, percent, printable, utc_second
 from howdah.fs.status import FileStatus
-from howdah.wording import human_size
+from howdah.runtime.units import human_size
 
 FILE = FileStatus("/d/name", 1234567, False, 3, 1 << 27, 1_600_000_000_123, 0, 0o640, "me", "staff")
 DIRECTORY = FileStatus("/d", 0, True, 0, 0, 1_600_000_000_123, 0, 0o1777, "root", "supergroup")

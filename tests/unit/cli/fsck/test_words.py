@@ -7,7 +7,7 @@ import pytest
 from howdah.cli.fsck.verdict import as_json, exit_code, read_corrupt_page
 from howdah.cli.fsck.words import WrongWords, parse_words
 from howdah.cli.main import main
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 
 
 def test_options_become_parameters_in_their_order() -> None:

@@ -12,7 +12,7 @@ import pytest
 from howdah.cli.main import main
 from howdah.client.namenodes import remembered
 from howdah.namenode.ha.states import HAState
-from howdah.users.groups import Groups
+from howdah.runtime.users.groups import Groups
 from tests.support.namenode_pair import ROOT, Pair, become, run
 
 KNOWN = f"{ROOT}=;amy=staff,ops;bob=staff;zoe="

@@ -18,8 +18,8 @@ from howdah import errors
 from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.writing import acks, lengths, step
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
-from howdah.native.line import Outcome
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
+from howdah.native.socket_io import Outcome
 from howdah.testing.waiting import wait_until
 from howdah.transfer.packets import PacketHeader, encode_ack
 from howdah.transfer.sockets import Connection

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.config.value_types import Address
 from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import Command, ServePool
 from howdah.datanode.keeper.cache_reports import CachedBlocks
@@ -20,10 +21,9 @@ from howdah.datanode.keeper.namenode_actor import PROTOCOL, ActorSettings
 from howdah.datanode.keeper.nameservices import Nameservices
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
-from howdah.kinds import Address
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Registry, Service, unanswered
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.transfer.blocks import DatanodeAddress
 
 POOL = "BP-1-127.0.0.1-1"

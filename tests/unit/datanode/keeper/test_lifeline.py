@@ -12,7 +12,7 @@ from howdah.datanode.keeper.lifeline import PROTOCOL, lifeline_interval_s
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Registry, Service
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
 
 

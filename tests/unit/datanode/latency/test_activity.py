@@ -26,7 +26,7 @@ from howdah.datanode.latency.activity import (
 from howdah.datanode.memory.figures import Figure
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.figures.times import Rates
+from howdah.runtime.metrics.histogram import Rates
 from howdah.web.monitoring.families import Total
 
 

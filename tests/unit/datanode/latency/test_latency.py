@@ -26,8 +26,8 @@ from howdah.datanode.latency.rolling import RollingMeans
 from howdah.datanode.latency.volume_figures import WORDS, attributes
 from howdah.datanode.process.hot_swap import measure
 from howdah.datanode.settings import DataSettings
-from howdah.figures.times import Rates
 from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.runtime.metrics.histogram import Rates
 
 Lab = Any
 DATA = bytes(range(256)) * 40

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.datanode.channel import fault_points
 from howdah.datanode.channel.fault_points import Point
 from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived

@@ -34,7 +34,7 @@ from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.storage.version import SHOWN_VERSION
 from howdah.testing.waiting import wait_until
 

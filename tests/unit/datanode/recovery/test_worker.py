@@ -19,7 +19,7 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import listen
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 Lab = Any

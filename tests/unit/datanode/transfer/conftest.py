@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from howdah.datanode.transfer import relay
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 
 
 @pytest.fixture(params=["kernel", "python"])

@@ -50,7 +50,7 @@ from howdah.proto import client_datanode_pb2, data_transfer_pb2, inter_datanode_
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.rpc.service import Registry
-from howdah.rpc.threaded import ThreadedRpcServer
+from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica

@@ -23,7 +23,7 @@ from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.mirror import Mirror
 from howdah.datanode.transfer.relay import Reason, Relay
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.transfer.packets import HEARTBEAT, PacketHeader, encode_packet
 from howdah.transfer.sockets import PeerClosed

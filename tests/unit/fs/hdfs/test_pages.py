@@ -11,7 +11,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.hdfs import pages
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 HA = {
     "dfs.nameservices": "east,west",

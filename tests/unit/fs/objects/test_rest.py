@@ -14,8 +14,8 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.objects.azure.settings import settings_of
 from howdah.fs.objects.rest import Answer, Request, Requests, check_range
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.web.connections import Exchange
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

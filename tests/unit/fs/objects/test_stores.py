@@ -15,8 +15,8 @@ from howdah.fs.objects.google import settings as google
 from howdah.fs.objects.google.store import GoogleStore
 from howdah.fs.objects.rest import Answer, Request, Requests
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 
 SOURCE = ObjectInfo("a", 5, 0, "1")
 QUICK = {"fs.azure.io.retry.min.backoff.interval": "1ms", "fs.azure.io.retry.max.retries": "1"}

@@ -22,7 +22,7 @@ from howdah.fs.objects.rest import Answer, Request, Requests, RestReading
 from howdah.fs.objects.retrying import Failed, Throttled
 from howdah.fs.objects.settings import Settings, settings_of
 from howdah.fs.objects.store import NotAsExpected
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 SIGNED = (
     "AWS4-HMAC-SHA256 Credential=AKID/20261126/eu-west-1/s3/aws4_request, "

@@ -12,8 +12,8 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.webhdfs.filesystem import WebHdfsFileSystem
-from howdah.tls.client import ClientTls
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.web.channel import Channel
 from howdah.web.connections import (
     AnswerLost,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from howdah import defects
 from howdah.namenode.ha.barrier import LONE, MOST_AHEAD, MOST_DELAY_S, DurableBarrier
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.runtime import unexpected_errors
 from howdah.testing.in_memory import InMemoryNamenode
 
 PATIENCE_MS = 2000
@@ -410,14 +410,14 @@ def test_an_answer_that_cannot_be_sent_holds_no_other_back() -> None:
     def fail() -> None:
         raise AssertionError("nobody foresaw this")
 
-    before = defects.seen.total()
+    before = unexpected_errors.seen.total()
     world.change("a")
     world.barrier.when_clear(fail)
     world.answer("b")
     world.end_turn()
     world.barrier.durable(world.journal.last_txid)
     assert world.sent == ["a", "b"]
-    assert defects.seen.total() == before + 1
+    assert unexpected_errors.seen.total() == before + 1
 
 
 # Self-fencing.

@@ -10,7 +10,6 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.client_methods import Category
 from howdah.namenode.ha.categories import CATEGORIES, CategoryGate
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.protocols import client
@@ -18,6 +17,7 @@ from howdah.namenode.protocols.ha_service import HAService, HASettings
 from howdah.namenode.protocols.namenode import NamenodeProtocol
 from howdah.namenode.protocols.refresh import Reconfiguration, refresh_services
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.client_methods import Category
 from howdah.rpc.service import Registry, Service
 from howdah.rpc.session import Call
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode

@@ -1,4 +1,4 @@
-"""Where a defect happens decides how far it reaches (`howdah.defects`)."""
+"""Where a defect happens decides how far it reaches (`howdah.runtime.unexpected_errors`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 import uvloop
 from google.protobuf.message import Message
 
-from howdah import defects, errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.server import Namenode
@@ -22,6 +22,7 @@ from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
+from howdah.runtime import unexpected_errors
 from howdah.storage.edits import edits
 
 WAIT_S = 30
@@ -136,7 +137,7 @@ def test_defect_in_apply_ends_the_process_and_nothing_of_it_is_acknowledged_or_k
 def test_defect_in_a_call_is_told_to_its_caller_and_everybody_is_served_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = defects.seen["getFileInfo"]
+    before = unexpected_errors.seen["getFileInfo"]
 
     async def scenario(here: Serving) -> None:
         def fail(*args: object, **options: object) -> None:
@@ -151,7 +152,7 @@ def test_defect_in_a_call_is_told_to_its_caller_and_everybody_is_served_on(
         assert (await here.mkdir("/a")).result
 
     assert serving.run(scenario) == 0
-    assert defects.seen["getFileInfo"] == before + 1
+    assert unexpected_errors.seen["getFileInfo"] == before + 1
     assert "getFileInfo failed on a defect" in caplog.text
 
 
@@ -162,9 +163,9 @@ def test_defect_in_a_duty_is_counted_for_jmx_and_everybody_is_served_on(
         def fail() -> None:
             raise RuntimeError("nobody foresaw this")
 
-        before = defects.seen["pending answers"]
+        before = unexpected_errors.seen["pending answers"]
         monkeypatch.setattr(here.namenode.client._files.closes, "look", lambda ids: fail())
-        await come_true(lambda: defects.seen["pending answers"] > before)
+        await come_true(lambda: unexpected_errors.seen["pending answers"] > before)
         assert (await here.mkdir("/a")).result
         assert here.namenode._pages.status().defects["pending answers"] == before + 1
 
@@ -176,10 +177,10 @@ def test_defect_in_a_callback_of_the_loop_is_counted(serving: Serving) -> None:
         raise RuntimeError("nobody foresaw this")
 
     async def scenario(here: Serving) -> None:
-        before = defects.seen.total()
+        before = unexpected_errors.seen.total()
         asyncio.get_running_loop().call_soon(fail)
-        await come_true(lambda: defects.seen.total() > before)
-        assert defects.seen.total() == before + 1
+        await come_true(lambda: unexpected_errors.seen.total() > before)
+        assert unexpected_errors.seen.total() == before + 1
         assert (await here.mkdir("/a")).result
 
     assert serving.run(scenario) == 0

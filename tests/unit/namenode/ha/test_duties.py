@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from howdah import defects
 from howdah.namenode.ha.duties import LONGEST_PAUSE_MS, Duties, Duty
+from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.namenode.rounds import Round
+from howdah.runtime import unexpected_errors
 
 
 class World:
@@ -70,11 +70,11 @@ def test_a_defect_in_a_turn_is_logged_and_counted_and_the_others_have_theirs(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     done: list[str] = []
-    before = defects.seen["the broken duty"]
+    before = unexpected_errors.seen["the broken duty"]
     world = World(Duty("the broken duty", fail), Duty("other", lambda: done.append("other")))
     world.duties.tick()
     assert done == ["other"]
-    assert defects.seen["the broken duty"] == before + 1
+    assert unexpected_errors.seen["the broken duty"] == before + 1
     assert "the broken duty failed on a defect" in caplog.text
     assert "nobody foresaw this" in caplog.text, "with its trace"
 

@@ -10,7 +10,7 @@ import pytest
 from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.journal.directories import directory_set
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import InMemoryNamenode

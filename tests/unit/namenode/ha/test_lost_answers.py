@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.client.namenodes import remembered
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
-from howdah.rpc.gates import Barrier, OpenBarrier
+from howdah.rpc.server_hooks import Barrier, OpenBarrier
 from tests.support.namenode_pair import ROOT, Pair, become, caught_up, run
 
 QUICK = {

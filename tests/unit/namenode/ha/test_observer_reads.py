@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.client_methods import OBSERVER_METHODS, Category
 from howdah.namenode.ha.categories import CATEGORIES
 from howdah.namenode.ha.observer_reads import ObserverReads
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.protocols import client
+from howdah.protocol.client_methods import OBSERVER_METHODS, Category
 from howdah.rpc.session import Call
 
 

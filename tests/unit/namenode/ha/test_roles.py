@@ -13,8 +13,8 @@ import pytest
 import uvloop
 from google.protobuf.message import Message
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.ha.roles import Roles
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.process.format import format_namenode

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.client_methods import Category
 from howdah.namenode.ha import states
 from howdah.namenode.ha.states import SERVED, TRANSITIONS, HAContext, HAState
+from howdah.protocol.client_methods import Category
 
 WAYS = {
     HAState.INITIALIZING: [],

@@ -18,8 +18,8 @@ from howdah.namenode.journal import direct
 from howdah.namenode.journal.direct import DirectLog, direct_log
 from howdah.namenode.journal.directories import DirectorySet, directory_set
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
-from howdah.native.loading import kernel
-from howdah.storage import disk
+from howdah.native.loader import kernel
+from howdah.runtime import disk
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import list_segments, read_segment, recover_segment

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah import keys
+from howdah.config import keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.directories import Witnesses
 from howdah.storage.layout import StorageDirectory

@@ -20,8 +20,8 @@ from howdah.namenode.journal.directory_journal import DirectoryJournal, Director
 from howdah.namenode.journal.edit_log import EditLog
 from howdah.namenode.journal.journal import Batch, Journal, SegmentSource
 from howdah.namenode.journal.reading import LogReader, StoredLog
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segment_scan import PlacedEdit

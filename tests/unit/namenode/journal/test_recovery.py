@@ -17,8 +17,8 @@ from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.reading import StoredLog
 from howdah.namenode.journal.recovery import recover
-from howdah.storage import disk
-from howdah.storage.disk import Operation
+from howdah.runtime import disk
+from howdah.runtime.disk import Operation
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segment_scan import encode_header

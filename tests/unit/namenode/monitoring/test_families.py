@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.figures.top_users import TopUsers
 from howdah.namenode.monitoring.activity import OPERATIONS, operation_of
 from howdah.namenode.monitoring.families import of_status, of_top
+from howdah.runtime.metrics.top_users import TopUsers
 from howdah.web.monitoring.families import Family
 from howdah.web.status import EditsDirectoryStatus, JournalNodeStatus, NamenodeStatus, NodeStatus
 

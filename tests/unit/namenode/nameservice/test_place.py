@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.journal.shared_directory import SharedDirectory
 from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.quorum.quorum_log import QuorumLog

@@ -9,10 +9,11 @@ from typing import cast
 
 import pytest
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.namenode.fsck.options import Options
 from howdah.namenode.process.fsck_pages import FsckPages
-from howdah.users.names import real_user_of
+from howdah.runtime import unexpected_errors
+from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Stream
@@ -137,12 +138,12 @@ def test_text_waits_until_what_it_has_seen_is_durable(world: World) -> None:
 
 def test_a_defect_breaks_off_without_the_end_of_the_body(world: World) -> None:
     world.runs.error = RuntimeError("a defect")
-    before = defects.seen["fsck"]
+    before = unexpected_errors.seen["fsck"]
     got = world.begin("ann")
     while world.loop:
         world.turn()
     assert got[-1] == (None, True)
-    assert defects.seen["fsck"] == before + 1
+    assert unexpected_errors.seen["fsck"] == before + 1
 
 
 def test_a_run_whose_reader_has_gone_is_closed(world: World) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.images.image import write_image
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.importing import import_checkpoint

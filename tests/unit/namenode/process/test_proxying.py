@@ -11,9 +11,9 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.process.proxying import Proxying
-from howdah.users.groups import Groups, KnownGroups
-from howdah.users.lookups import Loop
-from howdah.users.proxy_users import ProxyUsers
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import Groups, KnownGroups
+from howdah.runtime.users.proxy_users import ProxyUsers
 
 NOW = Loop(lambda call: call(), lambda delay_s, call: None)
 Found = Callable[[ProxyUsers | errors.HowdahError], None]

@@ -15,7 +15,7 @@ from howdah.namenode.images.image import write_image
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.rolling_back import roll_back_upgrade
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.segments import SegmentWriter, list_segments

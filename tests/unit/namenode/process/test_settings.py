@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.datanode.settings import DataSettings
 from howdah.namenode.blocks.placement import LoadRule
 from howdah.namenode.blocks.topology import DEFAULT_RACK
@@ -19,9 +19,9 @@ from howdah.namenode.process.settings import (
     required_directories,
     settings_from,
 )
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import Groups
 from howdah.testing.waiting import wait_until
-from howdah.users.groups import Groups
-from howdah.users.lookups import Loop
 
 NOW = Loop(lambda call: call(), lambda delay_s, call: None)
 """Nothing to come back to: what is found is told from where it was found."""

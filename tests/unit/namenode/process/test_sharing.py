@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load

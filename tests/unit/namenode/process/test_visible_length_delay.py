@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from howdah import keys
-from howdah.config import Configuration
+from howdah.config import Configuration, keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load

@@ -15,10 +15,10 @@ from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.protocols.quick import locations, rows
 from howdah.namenode.protocols.quick.reads import QuickReads
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.quick import Quick
+from howdah.rpc.fast_path import Quick
 from howdah.testing.in_memory import SUPERUSER, InMemoryDatanode, InMemoryNamenode
 
 GROUPS: Final = {"alice": ("staff",), "bob": ("staff", "others"), "carol": ()}

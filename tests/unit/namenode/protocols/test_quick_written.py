@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah.namenode.protocols.quick import rows
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.session import Call

@@ -9,7 +9,6 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.daemons import NoThread
 from howdah.namenode.journal.journal import Batch
 from howdah.namenode.quorum import loggers, quorum_journal
 from howdah.namenode.quorum.loggers import Node
@@ -30,6 +29,7 @@ from howdah.namenode.quorum.messages import (
 from howdah.namenode.quorum.quorum import QuorumLost, Sending, Writer
 from howdah.namenode.quorum.quorum_journal import QuorumJournal, take_over
 from howdah.namenode.quorum.settings import QuorumSettings
+from howdah.runtime.background_threads import NoThread
 from howdah.testing.waiting import wait_until
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from howdah import defects, errors
+from howdah import errors
 from howdah.namenode.webhdfs.calls import RestCalls
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Answer, Deferred
 from howdah.rpc.session import Call
-from howdah.users.names import ProxyUser
+from howdah.runtime import unexpected_errors
+from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Gone
 from howdah.web.webhdfs.steps import Rpc
 
@@ -166,11 +167,11 @@ def test_a_defect_of_the_rules_is_told() -> None:
 
 
 def test_defect_is_counted_and_told() -> None:
-    before = defects.seen["delete"]
+    before = unexpected_errors.seen["delete"]
     world = World(fail)
     world.begin().join(20)
     assert isinstance(world.outcome, errors.RemoteError)
-    assert defects.seen["delete"] == before + 1
+    assert unexpected_errors.seen["delete"] == before + 1
 
 
 @pytest.mark.req("FS-217")

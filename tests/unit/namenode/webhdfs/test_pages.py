@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from howdah.config import Configuration
+from howdah.config.nameservices import specialise
 from howdah.namenode.webhdfs.pages import told_to_datanodes
-from howdah.nameservices import specialise
 
 ONE = {"fs.defaultFS": "hdfs://nn:8020"}
 NAMED = {

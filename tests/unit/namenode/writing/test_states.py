@@ -19,9 +19,9 @@ from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS
 from howdah.namenode.tree.leases import namenode_holder
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.runtime.state_table import Transition, as_markdown, as_mermaid
 from howdah.storage.edits import edits
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode, Replica
-from howdah.transitions import Transition, as_markdown, as_mermaid
 from tests.support.observed_states import BLOCK_ROWS, LEASE_ROWS, Recorder
 
 Nodes = list[InMemoryDatanode]

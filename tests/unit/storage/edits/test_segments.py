@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.storage import disk
+from howdah.runtime import disk
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits import segments
 from howdah.storage.edits.codec import encode_record

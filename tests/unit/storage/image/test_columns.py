@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import fsimage_pb2
 from howdah.storage.edits.edits import EditBlock, XAttr, XAttrNamespace
 from howdah.storage.image import columns as image_columns

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah.storage import disk
-from howdah.storage.atomic import NewFile
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import NewFile
 from howdah.storage.image import files
 from howdah.storage.image.files import unfinished_name, write_unfinished
 from howdah.storage.image.sections import Sink

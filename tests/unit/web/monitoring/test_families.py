@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from howdah.figures.calls import CallFigures
+from howdah.runtime.metrics.rpc import CallFigures
 from howdah.web.monitoring import prometheus
 from howdah.web.monitoring.families import (
     Family,

@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.users.names import ProxyUser
+from howdah.runtime.users.names import ProxyUser
 from howdah.web.domains import patterns_of
 from howdah.web.http import request_of
 from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response

@@ -11,11 +11,11 @@ import sys
 import time
 from datetime import datetime
 
-from howdah import keys
 from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import IO_ERROR, NOT_EMPTY, CommandProblem, PathProblem, describe
+from howdah.config import keys
 from howdah.errors import HowdahError, PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash

@@ -15,8 +15,8 @@ from howdah.cli.dfs.shell.command import Command
 from howdah.cli.dfs.shell.items import Item
 from howdah.cli.dfs.shell.problems import CommandProblem
 from howdah.cli.dfs.shell.text import utc_second
+from howdah.config.value_types import parse_duration
 from howdah.fs.objects.unfinished import HasUploads, UnfinishedUpload
-from howdah.kinds import parse_duration
 
 DEFAULT_AGE: Final = "1d"
 """As long as S3A lets an upload be (`fs.s3a.multipart.purge.age`)."""

@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from howdah.wording import human_size
+from howdah.runtime.units import human_size
 
 QUIET_S = 1.0
 INTERVAL_S = 0.2

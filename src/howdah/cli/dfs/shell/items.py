@@ -166,11 +166,13 @@ def status_or_none(fs: FileSystem, path: str) -> FileStatus | None:
 class Filesystems:
     """The filesystems that a call uses, each connected to when it is first named.
 
-    The default one is found by the rule of `howdah.running_cluster`, when a path needs it.
+    The default one is found by the rule of `howdah.runtime.running_cluster`, when a path needs it.
     """
 
     def __init__(self, conf: Configuration) -> None:
-        from howdah.running_cluster import with_running_cluster  # brings the parser of site files
+        from howdah.runtime.running_cluster import (
+            with_running_cluster,  # brings the parser of site files
+        )
 
         self._conf = with_running_cluster(conf)
         self._connected: dict[str, FileSystem] = {}
@@ -178,7 +180,7 @@ class Filesystems:
     @property
     def default_uri(self) -> str:
         """Raises InvalidConfiguration where there is none."""
-        from howdah.running_cluster import default_filesystem
+        from howdah.runtime.running_cluster import default_filesystem
 
         return default_filesystem(self._conf)
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
-from howdah.wording import human_size
+from howdah.runtime.units import human_size
 
 _CYCLE_S = 146_097 * 86_400
 """400 years of the Gregorian calendar."""

@@ -16,8 +16,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 
 _KEY_BYTES: Final = 32
 _KMS: Final = {"SSE-KMS": "aws:kms", "DSSE-KMS": "aws:kms:dsse"}

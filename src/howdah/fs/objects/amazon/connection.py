@@ -24,13 +24,13 @@ from botocore.loaders import create_loader
 from botocore.parsers import ResponseParserError
 
 from howdah import errors
-from howdah.forks import PerProcess
 from howdah.fs.objects import credentials
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.amazon.quick import Elsewhere, Learning, Quick
 from howdah.fs.objects.failures import translated
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.settings import DEFAULT_REGION, Settings
+from howdah.runtime.fork_safety import PerProcess
 
 T = TypeVar("T")
 PAGE: Final = "HowdahPage"

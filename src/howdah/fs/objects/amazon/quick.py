@@ -39,8 +39,8 @@ from howdah.fs.objects.rest import Answer, Request, Requests, RestReading, check
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import Body, Page
 from howdah.fs.paths import shown
-from howdah.tls.client import ClientTls, NotTrusted
-from howdah.tls.places import Place
+from howdah.runtime.tls.client import ClientTls, NotTrusted
+from howdah.runtime.tls.http_policy import Place
 
 _ORDINARY: Final = re.compile(r"(?!.*--[a-z]+-s3$)[a-zA-Z0-9._-]+")
 """Names of buckets without a protocol of their own, and no ARNs."""

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs.objects.retrying import Failed, Throttled
 
 _NOT_IN_NAMES: Final = re.compile(r"[^\w+=,.@-]", re.ASCII)

@@ -13,7 +13,7 @@ from howdah.fs.objects.azure.store import AzureStore
 from howdah.fs.objects.filesystem import ObjectFileSystem
 from howdah.fs.objects.store import ObjectStore
 from howdah.fs.objects.tuning import Tuning
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 
 
 class AzureFileSystem(ObjectFileSystem):

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.tuning import Tuning
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 _SUFFIX: Final = "core.windows.net"
 _BATCH: Final = 256

@@ -50,7 +50,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
 )
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 from howdah.transfer.checksum import ChecksumType, crc
 
 T = TypeVar("T")

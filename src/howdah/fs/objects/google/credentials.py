@@ -13,11 +13,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
-from howdah.forks import PerProcess
 from howdah.fs.objects.google.settings import GoogleSettings
 from howdah.fs.objects.rest import Request, Requests
 from howdah.fs.objects.retrying import Failed
-from howdah.tls.places import Place
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.tls.http_policy import Place
 
 try:
     import google.auth

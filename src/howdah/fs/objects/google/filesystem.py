@@ -8,7 +8,7 @@ from howdah.fs.objects.google.settings import settings_of
 from howdah.fs.objects.google.store import GoogleStore
 from howdah.fs.objects.store import ObjectStore
 from howdah.fs.objects.tuning import Tuning
-from howdah.tls.client import ClientTls
+from howdah.runtime.tls.client import ClientTls
 
 
 class GoogleFileSystem(ObjectFileSystem):

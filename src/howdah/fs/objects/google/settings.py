@@ -11,13 +11,13 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from howdah import errors, keys
-from howdah.config import Configuration
+from howdah import errors
+from howdah.config import Configuration, keys
+from howdah.config.value_types import Key
 from howdah.fs.objects.google.resumable import UNIT_BYTES
 from howdah.fs.objects.retrying import RetryRules
 from howdah.fs.objects.tuning import Tuning
-from howdah.kinds import Key
-from howdah.tls.places import Place
+from howdah.runtime.tls.http_policy import Place
 
 _BATCH: Final = 100
 _THREADS: Final = 64

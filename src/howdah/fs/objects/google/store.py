@@ -16,7 +16,6 @@ from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
 from howdah import errors
-from howdah.forks import PerProcess
 from howdah.fs.objects import batches
 from howdah.fs.objects.google import documents
 from howdah.fs.objects.google.credentials import Tokens
@@ -40,7 +39,8 @@ from howdah.fs.objects.store import (
     joined_crc32c,
 )
 from howdah.fs.paths import shown
-from howdah.tls.client import ClientTls
+from howdah.runtime.fork_safety import PerProcess
+from howdah.runtime.tls.client import ClientTls
 from howdah.transfer.checksum import ChecksumType, crc
 
 T = TypeVar("T")

@@ -36,11 +36,11 @@ from howdah.namenode.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.protocols.datanodes import told
 from howdah.namenode.protocols.datanodes.orders import Orders, register_command
 from howdah.namenode.protocols.datanodes.registration import Registrations
-from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryResult
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred, Service, Slices
+from howdah.runtime.log_throttle import RarelyEach
 from howdah.transfer import block_lists
 
 log = logging.getLogger(__name__)

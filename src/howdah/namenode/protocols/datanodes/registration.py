@@ -11,10 +11,10 @@ from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.calls.administration import warn_of_unknown
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.rarely import RarelyEach
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Deferred
+from howdah.runtime.log_throttle import RarelyEach
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from howdah.namenode.inodes.pages import Page
 from howdah.namenode.protocols.quick.located import field, located_block
 from howdah.namenode.protocols.quick.rows import Tables, find, path_of
 from howdah.namenode.tree.ways import Way
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.rpc.wire import varint
 
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1

@@ -11,7 +11,7 @@ from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols import messages
 from howdah.namenode.protocols.quick import locations, rows
-from howdah.rpc.quick import Quick
+from howdah.rpc.fast_path import Quick
 
 _MOST_LACKING: Final = 400
 """Of one answer: more than the datanodes and racks that it can name."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 

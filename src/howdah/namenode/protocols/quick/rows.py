@@ -20,7 +20,7 @@ from howdah.namenode.inodes.file_table import ATIME, BLOCK, MTIME, TRAITS, WIDTH
 from howdah.namenode.inodes.files import FileTable
 from howdah.namenode.inodes.pages import Page
 from howdah.namenode.tree.ways import Way
-from howdah.native.loading import kernel
+from howdah.native.loader import kernel
 from howdah.rpc.wire import varint
 
 _LONG_MASK: Final = (1 << 64) - 1

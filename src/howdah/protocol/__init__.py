@@ -1,0 +1,1 @@
+"""What the protocols share: ids, messages, and the table of calls (pure)."""

@@ -1,0 +1,60 @@
+"""What a proxy tells of its client in the caller context (pure).
+
+A router calls as its client's user, from its own address and with a context that says where the
+client is. Hadoop's says there too under which ids the client has called. A server believes that
+of users whom an administrator has named, and of no others.
+
+Hadoop: NameNode.getClientMachine and getClientIdAndCallId, with `dfs.namenode.ip-proxy-users`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from howdah.protocol.call_ids import is_identity
+
+_IP: Final = "clientIp:"
+_ID: Final = "clientId:"
+_CALL: Final = "clientCallId:"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of the client; None of what the context does not say."""
+
+    machine: str | None = None
+    """Its IP address."""
+    client_id: bytes | None = None
+    call_id: int | None = None
+
+
+@lru_cache(4096)
+def told_in(context: str) -> Told:
+    """What is no address, and no id, was not said."""
+    return Told(_address(_value(context, _IP)), *_ids(context))
+
+
+def _value(context: str, name: str) -> str:
+    """Up to the next comma, where the name stands first."""
+    _, found, rest = context.partition(name)
+    return rest.partition(",")[0] if found else ""
+
+
+def _address(text: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return None
+
+
+def _ids(context: str) -> tuple[bytes | None, int | None]:
+    """Both, or neither: an id of a call is one of its client's."""
+    try:
+        client_id = bytes.fromhex(_value(context, _ID))
+        call_id = int(_value(context, _CALL))
+    except ValueError:
+        return None, None
+    return (client_id, call_id) if is_identity(client_id, call_id) else (None, None)

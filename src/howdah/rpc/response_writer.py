@@ -1,0 +1,105 @@
+"""How the answers of a connection leave (shell).
+
+A connection writes through its transport, until an answer of it waits for a log that sends by
+itself. From then on it has an *outlet* as well (`_kernel_outlets.c`), by which the log's thread and
+the loop send in turn, each an answer as a whole. What an outlet cannot send at once, because the
+client reads slowly or not at all, is the transport's: it waits for room and for the connection's
+end. Meanwhile the outlet is closed, and opened again when the transport has sent everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from howdah.native.loader import kernel
+from howdah.rpc.server_hooks import SendingBarrier
+
+if TYPE_CHECKING:
+    from howdah._kernel import Outlet
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING_BYTES: Final = 256 * 1024
+"""Of one connection, left with the log. What comes above waits where it holds the client up."""
+
+
+class WayOut:
+    """Of one connection, on the loop."""
+
+    __slots__ = ("_behind", "_cannot", "_outlet", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._outlet: Outlet | None = None
+        self._cannot = False
+        self._behind: list[bytes] = []
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Of answers that a log is to send, or has begun and not given back, or that wait for
+        those."""
+        if self._outlet is None:
+            return 0
+        return self._outlet.waiting_bytes + sum(map(len, self._behind))
+
+    def write(self, data: bytes) -> None:
+        """Send whole answers, now or when there is room."""
+        outlet = self._outlet
+        if outlet is None:
+            self._transport.write(data)
+            return
+        sent = outlet.send(data)
+        if sent < 0:
+            self._behind.append(data)
+        elif sent < len(data):
+            self._transport.write(data[sent:] if sent else data)
+
+    def leave(self, data: bytes, sender: SendingBarrier) -> bool:
+        """Leave a whole answer to the sender; False if it does not take it."""
+        outlet = self._outlet
+        if outlet is None:
+            outlet = self._open(sender)
+            if outlet is None:
+                return False
+        elif not outlet.is_open and not self._reopen(outlet):
+            return False
+        if outlet.waiting_bytes > MOST_WAITING_BYTES:
+            return False
+        return sender.leave(outlet, data, self._back)
+
+    def close(self) -> None:
+        """The connection is lost."""
+        if self._outlet is not None:
+            self._outlet.close()
+        self._cannot = True
+        self._behind.clear()
+
+    def _open(self, sender: SendingBarrier) -> Outlet | None:
+        if self._cannot or not sender.sends or self._transport.get_write_buffer_size():
+            return None
+        native, socket = kernel(), self._transport.get_extra_info("socket")
+        if native is None or socket is None:
+            self._cannot = True
+            return None
+        try:
+            self._outlet = native.Outlet(socket.fileno())
+        except OSError as error:
+            log.warning(
+                "a connection's answers are sent by the loop alone, which takes longer: %s", error
+            )
+            self._cannot = True
+        return self._outlet
+
+    def _reopen(self, outlet: Outlet) -> bool:
+        return not self._transport.get_write_buffer_size() and outlet.reopen()
+
+    def _back(self, data: bytes) -> None:
+        """Could not be sent: the transport does it, before all that came since."""
+        if self._cannot:
+            return
+        self._transport.write(data)
+        behind, self._behind = self._behind, []
+        for each in behind:
+            self.write(each)

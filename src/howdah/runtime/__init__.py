@@ -1,0 +1,1 @@
+"""Foundations of all servers and programs: processes, threads, time, users, TLS, metrics."""

@@ -1,3 +1,0 @@
-"""Who calls. `names` are names of users, `proxy_users` says who may act for whom (both pure).
-`current` says as whom this process calls, `groups` knows the groups of users, `impersonation` asks
-what rules depend on, and `lookups` asks beside a loop whatever may take long."""
