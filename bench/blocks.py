@@ -24,11 +24,11 @@ from howdah.namenode.blocks.datanodes import (
     StorageReport,
 )
 from howdah.namenode.blocks.network import Network
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.placement import TWICE_THE_MEAN, Placement
 from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
 from howdah.namenode.inodes.block_table import BlockState, BlockTable
-from howdah.namenode.protocols.datanodes.told import reported_replica
+from howdah.namenode.protocols.datanodes.report_decoder import reported_replica
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica, ReplicaList
 

@@ -20,8 +20,8 @@ import load
 from harness import Figure, Options, Results, Skipped, figure, main, progress
 from operations import Made, Requests, infos, opens, tree
 
-from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
+from howdah.namenode.ha.durability_barrier import DurableBarrier
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2

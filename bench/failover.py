@@ -32,7 +32,7 @@ from howdah.fs.api import FileSystem
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing.minicluster import MiniCluster
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.hadoop.jars import hadoop_class_path
 from tests.support.hadoop.mixed import MixedCluster
 
@@ -104,7 +104,7 @@ def stopped(cluster: MiniCluster) -> float:
     old = cluster.active()
     took_s = until_next_edit(cluster, cluster.pause)
     cluster.resume(old)
-    trouble.settle(cluster, old)
+    server_faults.settle(cluster, old)
     return took_s
 
 
@@ -136,7 +136,7 @@ def graceful(cluster: MiniCluster) -> float:
     for thread in threads:
         thread.start()
     try:
-        trouble.fail_over(cluster)
+        server_faults.fail_over(cluster)
     finally:
         ends.set()
         for thread in threads:

@@ -48,8 +48,8 @@ from howdah.copy.listing.walking import Walk
 from howdah.fs.registry import connect
 from howdah.java import NoJava, find_java_home
 from howdah.spark import namespace
-from howdah.spark.listing.rounds import make_listing
 from howdah.spark.listing.row_stores import RowsInMemory
+from howdah.spark.listing.spark_rounds import make_listing
 from howdah.testing.spark_cluster import SparkCluster
 from tests.support.hadoop.distcp import HadoopDistCp
 from tests.support.hadoop.jars import NoHadoop

@@ -20,7 +20,7 @@ from hypothesis.internal.conjecture import engine, providers
 from sortedcontainers import SortedSet
 
 from howdah.java import NoJava, find_java_home
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.testing import MiniCluster
 from howdah.testing.spark import NoSpark
 from tests.support.child_signals import hear_signals
@@ -92,7 +92,7 @@ def _no_installation(monkeypatch: pytest.MonkeyPatch) -> None:
 def _logging_as_it_was() -> Iterator[None]:
     """A server that is run in this process logs to a stream that is gone with its test, and
     leaves out the words to those who wait, which tests of clients expect."""
-    root, words = logging.getLogger(), logging.getLogger(notices.__name__)
+    root, words = logging.getLogger(), logging.getLogger(wait_notices.__name__)
     handlers, levels = root.handlers[:], (root.level, words.level)
     yield
     root.handlers[:] = handlers

@@ -1,8 +1,8 @@
 /*
  * Part of howdah._kernel: what a reading client writes and reads for every file.
  *
- *     read_request   the bytes that ask for a range of a block (twin: `howdah.transfer.ops`)
- *     located        the blocks in an answer of getBlockLocations (twin: `howdah.client.located`)
+ *     read_request   the bytes that ask for a range of a block (twin: `howdah.transfer.op_requests`)
+ *     located        the blocks in an answer of getBlockLocations (twin: `howdah.client.located_blocks_decoder`)
  *
  * Both take a microsecond or two, and keep the interpreter's lock. `located` understands what
  * namenodes nearly always answer: fields in the order of their numbers and none that is not known,

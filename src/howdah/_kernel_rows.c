@@ -4,7 +4,7 @@
  * Saving an image asks a million files for ten numbers each and writes them as
  * protobuf messages. In Python that is four microseconds a file.
  *
- *     take_rows     rows of `howdah.namenode.inodes.columns`, by their ids
+ *     take_rows     rows of `howdah.namenode.inodes.row_table`, by their ids
  *     shift_right   a column of numbers without their lowest bits
  *     frame_files   columns of `howdah.storage.image.columns` to an image's bytes
  *

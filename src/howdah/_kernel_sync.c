@@ -8,7 +8,7 @@
  * What they found is put into a list of the caller's, which a signal cannot take from the caller: a
  * handler that raises between two steps of Python's would lose what a function returns. What is not
  * ordinary (another ack, silence, the end of the connection) is put there with all that has come,
- * and the stream's threads go on from there (`howdah.client.writing.step`). `hear_acks` waits without
+ * and the stream's threads go on from there (`howdah.client.writing.inline_sync`). `hear_acks` waits without
  * the interpreter's lock. Every wait has an end.
  */
 #include "_kernel_calls.h"

@@ -20,8 +20,8 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
-from tests.support.failover.load import working
+from tests.support.failover import server_faults
+from tests.support.failover.workload import working
 from tests.support.small_disks import MIB, NotMounted, small_disks
 
 TIMEOUT_S = 60.0
@@ -64,7 +64,7 @@ def uneven(tmp_path: Path) -> Iterator[MiniCluster]:
                 cluster.start(name)
             first = min(cluster.ha_states())
             if cluster.active() == first:
-                trouble.fail_over(cluster)
+                server_faults.fail_over(cluster)
             yield cluster
 
 

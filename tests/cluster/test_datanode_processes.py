@@ -99,8 +99,8 @@ def test_stacks_and_logs_have_both_processes(cluster: MiniCluster, tmp_path: Pat
             pass
         with urlopen(f"http://{http}/logs/text", timeout=60) as answer:
             keeper, _, data = answer.read().decode().partition("the data process of this datanode")
-    assert "howdah.datanode.keeper" in keeper
-    assert "howdah.datanode.keeper" not in data.partition(":")[2]
+    assert "howdah.datanode.control" in keeper
+    assert "howdah.datanode.control" not in data.partition(":")[2]
 
 
 @contextmanager

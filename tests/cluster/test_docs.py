@@ -30,9 +30,9 @@ from howdah.config.journal_uri import JournalUri
 from howdah.config.nameservices import datanode_nameservices, namenode_ids
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
-from howdah.namenode.audit.lines import LineFormat, Record, Shown
+from howdah.namenode.audit.line_format import LineFormat, Record, Shown
 from howdah.namenode.blocks.datanodes import DatanodeIdentity
-from howdah.namenode.process.background import read_hosts
+from howdah.namenode.process.admin_tasks import read_hosts
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 from howdah.runtime.users.current import current_user

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from howdah.doctor.checks import examine
+from howdah.doctor.collect import gather
 from howdah.doctor.findings import Level
-from howdah.doctor.gathering import gather
 from howdah.testing import MiniCluster
 
 

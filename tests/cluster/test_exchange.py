@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction.exchange import swap
+from howdah.spark.compaction.directory_swap import swap
 from howdah.testing import MiniCluster
 
 EXCHANGES = 100

@@ -16,9 +16,9 @@ from howdah import connect
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
-from tests.support.failover.load import IMPATIENT, ask_directly, working
+from tests.support.failover import server_faults
 from tests.support.failover.recording import Kind, record
+from tests.support.failover.workload import IMPATIENT, ask_directly, working
 from tests.support.linearizability import check
 
 TIMEOUT_S = 60.0
@@ -40,7 +40,7 @@ def fs(cluster: MiniCluster) -> Iterator[FileSystem]:
 def all_running(cluster: MiniCluster) -> Iterator[None]:
     """Whatever a test has killed runs again for the next one."""
     yield
-    trouble.mend(cluster)
+    server_faults.mend(cluster)
 
 
 def standbys(cluster: MiniCluster) -> list[str]:
@@ -88,9 +88,9 @@ def test_a_restarted_namenode_stands_by(cluster: MiniCluster) -> None:
 
 
 @pytest.mark.req("FS-048", "FS-053", "FS-057", "FS-075", "LM-008", "LM-011")
-@pytest.mark.parametrize("how", trouble.TROUBLES, ids=lambda how: how.__name__)
+@pytest.mark.parametrize("how", server_faults.TROUBLES, ids=lambda how: how.__name__)
 def test_nothing_acknowledged_is_lost_and_clients_go_on(
-    cluster: MiniCluster, how: trouble.Trouble
+    cluster: MiniCluster, how: server_faults.Trouble
 ) -> None:
     with working(cluster, f"/load-{how.__name__}"):
         failover = how(cluster)
@@ -100,7 +100,7 @@ def test_nothing_acknowledged_is_lost_and_clients_go_on(
 def test_clients_go_on_though_one_failover_follows_another(cluster: MiniCluster) -> None:
     with working(cluster, "/load-many"):
         for _ in range(3):
-            trouble.kill_active(cluster)
+            server_faults.kill_active(cluster)
 
 
 def test_a_standby_is_killed_and_nobody_notices(cluster: MiniCluster) -> None:
@@ -112,7 +112,9 @@ def test_a_standby_is_killed_and_nobody_notices(cluster: MiniCluster) -> None:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_histories_over_failovers_are_linearizable(cluster: MiniCluster, kind: Kind) -> None:
-    for number, how in enumerate((trouble.kill_active, trouble.freeze_active, trouble.fail_over)):
+    for number, how in enumerate(
+        (server_faults.kill_active, server_faults.freeze_active, server_faults.fail_over)
+    ):
         meanwhile = threading.Thread(target=how, args=(cluster,))
         meanwhile.start()
         round_number = 0
@@ -137,7 +139,7 @@ def test_nothing_flushed_is_lost_with_an_active_that_dies_right_after(
                 out.write(record)
                 out.hflush()
                 written += record
-            trouble.kill_active(cluster)
+            server_faults.kill_active(cluster)
             with other.open(path) as stream:
                 assert stream.read() == written
             assert other.get_file_status(path).length <= len(written)
@@ -180,7 +182,7 @@ def test_an_active_that_was_stopped_and_continued_says_nothing_stale(
 
 def test_a_moment_of_sleep_costs_nothing(cluster: MiniCluster) -> None:
     with working(cluster, "/load-moment"):
-        trouble.freeze_briefly(cluster)
+        server_faults.freeze_briefly(cluster)
 
 
 # -- by hand -----------------------------------------------------------------------------
@@ -190,15 +192,15 @@ def test_a_moment_of_sleep_costs_nothing(cluster: MiniCluster) -> None:
 def test_haadmin_fails_over_to_the_namenode_that_is_named(cluster: MiniCluster) -> None:
     target = standbys(cluster)[-1]
     old = cluster.active()
-    trouble.fail_over(cluster, target)
+    server_faults.fail_over(cluster, target)
     states = cluster.ha_states()
     assert (states[old], states[target]) == ("standby", "active")
 
 
 def test_haadmin_says_what_each_namenode_is(cluster: MiniCluster) -> None:
     active = cluster.active()
-    assert trouble.haadmin(cluster, "-getServiceState", active) == (0, "active\n")
-    status, told = trouble.haadmin(cluster, "-getAllServiceState")
+    assert server_faults.haadmin(cluster, "-getServiceState", active) == (0, "active\n")
+    status, told = server_faults.haadmin(cluster, "-getAllServiceState")
     assert status == 0
     assert sorted(line.split()[-1] for line in told.splitlines()) == [
         "active",
@@ -214,7 +216,7 @@ def test_haadmin_says_what_each_namenode_is(cluster: MiniCluster) -> None:
 def test_edits_go_on_without_one_journal_node(cluster: MiniCluster) -> None:
     active = cluster.active()
     with working(cluster, "/load-journal"):
-        trouble.lose_journal_node(cluster, 1)
+        server_faults.lose_journal_node(cluster, 1)
     assert cluster.active() == active
 
 
@@ -228,7 +230,7 @@ def test_a_journal_node_that_was_away_is_written_to_again(cluster: MiniCluster) 
     with cluster.connect() as fs:
         fs.mkdirs("/while-away")
     cluster.restart("journalnode2")
-    trouble.fail_over(cluster)  # it joins at the next segment
+    server_faults.fail_over(cluster)  # it joins at the next segment
     with cluster.connect() as fs:
         fs.mkdirs("/while-back")
     # One that is not ready yet when the segment begins gets another, a second or two later.
@@ -281,6 +283,6 @@ def test_a_hundred_failovers(seed: int) -> None:
     with MiniCluster(datanodes=3, namenodes=3) as cluster:
         with working(cluster, "/torture", seed):
             for number in range(50):
-                print(number, trouble.bring(cluster, dice), flush=True)
+                print(number, server_faults.bring(cluster, dice), flush=True)
                 if number % 5 == 0:
-                    print(trouble.lose_journal_node(cluster, dice.randrange(3)), flush=True)
+                    print(server_faults.lose_journal_node(cluster, dice.randrange(3)), flush=True)

@@ -14,8 +14,8 @@ from howdah.runtime.disk import Operation
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
-from tests.support.failover.load import TIMEOUT_S, wait_until_they_go_on, working
+from tests.support.failover import server_faults
+from tests.support.failover.workload import TIMEOUT_S, wait_until_they_go_on, working
 from tests.support.small_disks import MIB, NotMounted, fill, small_disks
 
 DISK_BYTES = 16 * MIB
@@ -54,7 +54,7 @@ def cluster(disks: Path | None) -> Iterator[MiniCluster]:
 @pytest.fixture(autouse=True)
 def all_running(cluster: MiniCluster) -> Iterator[None]:
     yield
-    trouble.mend(cluster)
+    server_faults.mend(cluster)
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def roll_edits(cluster: MiniCluster, conf: Mapping[str, str] | None = None) -> N
 
 
 def is_unhealthy(cluster: MiniCluster, name: str) -> bool:
-    return trouble.haadmin(cluster, "-checkHealth", name)[0] != 0
+    return server_faults.haadmin(cluster, "-checkHealth", name)[0] != 0
 
 
 @pytest.mark.req("FS-060", "LM-015")
@@ -89,9 +89,9 @@ def test_a_journal_node_without_room_is_left_out_until_it_has_some(
     with working(cluster, "/journal") as manifest:
         with full(disks, "journalnode1/edits"):
             roll_edits(cluster)
-            wait_until(lambda: trouble.left_out(cluster), TIMEOUT_S, "the node is left out")
+            wait_until(lambda: server_faults.left_out(cluster), TIMEOUT_S, "the node is left out")
             wait_until_they_go_on(manifest)
-        trouble.wait_for_journal_nodes(cluster)
+        server_faults.wait_for_journal_nodes(cluster)
         cluster.kill("journalnode0")  # and the log goes on with the one that was full
         wait_until_they_go_on(manifest)
     assert cluster.active() == active
@@ -108,11 +108,11 @@ def test_an_active_without_room_says_so_gives_its_role_away_and_may_have_it_agai
             new = cluster.active(but=old)
             wait_until_they_go_on(manifest)
             if cluster.process(old).alive:
-                status, said = trouble.haadmin(cluster, "-checkHealth", old)
+                status, said = server_faults.haadmin(cluster, "-checkHealth", old)
                 assert status != 0
                 assert "no resources available" in said
-        trouble.mend(cluster)
-        assert trouble.fail_over(cluster, old).old == new
+        server_faults.mend(cluster)
+        assert server_faults.fail_over(cluster, old).old == new
 
 
 @pytest.mark.req("FS-060", "FS-061", "FS-172")
@@ -126,7 +126,7 @@ def test_while_a_majority_of_the_journal_nodes_has_no_room_nobody_writes_and_not
                 roll_edits(cluster, TRIED_ONCE)
             wait_until(lambda: not cluster.process(old).alive, TIMEOUT_S, "it has lost its log")
             assert "active" not in cluster.ha_states().values()
-        trouble.mend(cluster)
+        server_faults.mend(cluster)
         wait_until_they_go_on(manifest)
     assert "2 of 3 journal nodes" in cluster.log(old)
 
@@ -152,7 +152,7 @@ def test_while_no_namenode_has_room_nobody_writes_and_nothing_is_lost(
                 "both say that they have no room",
             )
             wait_until(is_refused, TIMEOUT_S, "writes are refused")
-        trouble.mend(cluster)
+        server_faults.mend(cluster)
         wait_until_they_go_on(manifest)
 
 
@@ -181,5 +181,5 @@ def test_a_journal_node_whose_disk_refuses_a_write_joins_in_again(cluster: MiniC
         )
         wait_until(fault.victims, TIMEOUT_S, "a write is refused")
         wait_until_they_go_on(manifest)
-        trouble.wait_for_journal_nodes(cluster)
+        server_faults.wait_for_journal_nodes(cluster)
     assert cluster.active() == active

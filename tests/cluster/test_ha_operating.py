@@ -20,8 +20,8 @@ from howdah.local.ports import Ports
 from howdah.testing import MiniCluster
 from howdah.testing.forked import Forked
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
-from tests.support.failover.manifest import MOST_CHUNKS, FileWriter, LogWriter, Manifest, Reader
+from tests.support.failover import server_faults
+from tests.support.failover.write_ledger import MOST_CHUNKS, FileWriter, LogWriter, Manifest, Reader
 
 TIMEOUT_S = 60.0
 WRITERS = 2
@@ -154,7 +154,7 @@ def test_everything_is_restarted_in_turn_while_clients_work(cluster: MiniCluster
         for _ in range(2):
             (standby,) = set(cluster.ha_states()) - {cluster.active()}
             cluster.restart(standby)
-            trouble.fail_over(cluster, standby)
+            server_faults.fail_over(cluster, standby)
             go_on(manifest)
 
 

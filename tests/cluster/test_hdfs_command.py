@@ -14,7 +14,7 @@ import pytest
 import smart_open
 
 import howdah
-from howdah.cli.installing.hdfs import main
+from howdah.cli.setup.hdfs import main
 from howdah.testing import MiniCluster
 
 ROOT = Path(__file__).parents[2]

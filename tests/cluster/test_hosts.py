@@ -11,17 +11,17 @@ import pytest
 
 from howdah import connect
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.failover.hosts import HostsCluster, NoHosts
 from tests.support.failover.links import Silenced
-from tests.support.failover.load import (
+from tests.support.failover.network_faults import JOURNAL_NODES, Weather
+from tests.support.failover.workload import (
     IMPATIENT,
     TIMEOUT_S,
     ask_directly,
     wait_until_they_go_on,
     working,
 )
-from tests.support.failover.weather import JOURNAL_NODES, Weather
 
 SOON_S = 1.0
 
@@ -40,7 +40,7 @@ def cluster() -> Iterator[HostsCluster]:
 def all_whole(cluster: HostsCluster) -> Iterator[None]:
     yield
     cluster.network.heal()
-    trouble.mend(cluster)
+    server_faults.mend(cluster)
 
 
 @pytest.mark.req("FS-048", "FS-053", "FS-069", "FS-075", "LM-016", "LM-018")
@@ -66,7 +66,7 @@ def test_an_active_whose_host_drops_off_is_replaced_and_says_nothing_stale(
             assert fresh.delete(path)
         assert ask_directly(cluster, old, path, SOON_S) is not True
         cluster.network.heal()
-        trouble.settle(cluster, old)
+        server_faults.settle(cluster, old)
         assert ask_directly(cluster, old, path) is not True
 
 
@@ -85,7 +85,7 @@ def test_an_active_that_loses_the_journal_nodes_is_replaced_while_clients_still_
             "it answers no reads",
         )
         cluster.network.heal()
-        trouble.settle(cluster, old)
+        server_faults.settle(cluster, old)
 
 
 @pytest.mark.torture

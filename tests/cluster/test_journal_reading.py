@@ -8,7 +8,7 @@ from pathlib import Path
 
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.journal.directory_journal import DirectorySource
-from howdah.namenode.journal.reading import LogReader
+from howdah.namenode.journal.log_reader import LogReader
 from howdah.storage.edits import edits
 from howdah.storage.layout import StorageDirectory
 from howdah.testing import MiniCluster

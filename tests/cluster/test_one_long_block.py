@@ -19,7 +19,7 @@ from howdah.options import CreateFlag
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import PacketHeader, decode_ack, encode_packet
 from howdah.transfer.varint import read_delimited
 

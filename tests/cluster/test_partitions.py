@@ -14,18 +14,18 @@ import pytest
 from howdah import connect, errors
 from howdah.fs.api import FileSystem
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.failover.links import CLIENTS, Silenced
-from tests.support.failover.load import (
+from tests.support.failover.network import PartitionedCluster
+from tests.support.failover.network_faults import DATANODES, JOURNAL_NODES, Weather
+from tests.support.failover.recording import Kind, record
+from tests.support.failover.workload import (
     IMPATIENT,
     TIMEOUT_S,
     ask_directly,
     wait_until_they_go_on,
     working,
 )
-from tests.support.failover.network import PartitionedCluster
-from tests.support.failover.recording import Kind, record
-from tests.support.failover.weather import DATANODES, JOURNAL_NODES, Weather
 from tests.support.linearizability import check
 
 pytestmark = pytest.mark.skipif(
@@ -47,7 +47,7 @@ def all_whole(cluster: PartitionedCluster) -> Iterator[None]:
     """The next test finds a network that is whole, and all servers."""
     yield
     cluster.network.heal()
-    trouble.mend(cluster)
+    server_faults.mend(cluster)
 
 
 def lose_the_journal(cluster: PartitionedCluster, active: str, silenced: Silenced) -> None:
@@ -91,7 +91,7 @@ def test_an_active_that_is_cut_off_is_replaced_and_says_nothing_stale(
             assert fresh.delete(path)
         assert ask_directly(cluster, old, path, SOON_S) is not True
         cluster.network.heal()
-        trouble.settle(cluster, old)
+        server_faults.settle(cluster, old)
         assert ask_directly(cluster, old, path) is not True
 
 
@@ -116,7 +116,7 @@ def test_an_active_that_only_clients_and_datanodes_lose_stays_active_until_told_
         wait_until_they_go_on(manifest)
         assert cluster.active() == old
         cluster.network.cut([old], [CLIENTS, *DATANODES])
-        assert trouble.haadmin(cluster, "-failover", old, new, at=new)[0] == 0
+        assert server_faults.haadmin(cluster, "-failover", old, new, at=new)[0] == 0
         wait_until_they_go_on(manifest)
 
 
@@ -130,10 +130,12 @@ def test_a_journal_node_that_everybody_loses_is_missed_by_nobody_and_comes_back(
     with working(cluster, f"/load-journal-{is_long}") as manifest:
         cluster.network.isolate("journalnode1")
         if is_long:
-            wait_until(lambda: trouble.left_out(cluster), TIMEOUT_S, "the active leaves it out")
+            wait_until(
+                lambda: server_faults.left_out(cluster), TIMEOUT_S, "the active leaves it out"
+            )
         wait_until_they_go_on(manifest)
         cluster.network.heal()
-        trouble.wait_for_journal_nodes(cluster)
+        server_faults.wait_for_journal_nodes(cluster)
         cluster.network.isolate("journalnode2")
         wait_until_they_go_on(manifest)
     assert cluster.active() == active

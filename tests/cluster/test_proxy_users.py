@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.cli.router import admin as routeradmin
 from howdah.config import Configuration
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

@@ -14,7 +14,7 @@ from howdah.fs.api import FileSystem
 from howdah.namenode.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.failover.manifest import FileWriter, LogWriter, Manifest, Reader
+from tests.support.failover.write_ledger import FileWriter, LogWriter, Manifest, Reader
 from tests.support.replicas import found_below
 from tests.support.started import started
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.errors import AuthorizationFailed
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

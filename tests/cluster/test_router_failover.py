@@ -9,7 +9,7 @@ import pytest
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from tests.support.routers import Routers

@@ -20,7 +20,7 @@ from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.volumes import reconfigure, set_volumes
 
 pytestmark = pytest.mark.req("FS-185")
@@ -204,7 +204,7 @@ def test_marks_and_moves_go_on_after_a_failover_and_a_kill() -> None:
             wait_until(lambda: not fs.list_xattrs(paths[1]), TIMEOUT_S)
             fs.set_storage_policy("/d", "HOT")
             fs.satisfy_storage_policy("/d")
-            trouble.fail_over(cluster)
+            server_faults.fail_over(cluster)
             fs.satisfy_storage_policy(paths[1])
             for number, path in enumerate(paths):
                 wait_for(fs, path, "DISK")

@@ -27,7 +27,7 @@ from howdah.cli.main import main
 from howdah.config import Configuration, namenode_address
 from howdah.fs.api import FileSystem
 from howdah.namenode.checkpoints.primary import Primary
-from howdah.namenode.process.importing import import_checkpoint
+from howdah.namenode.process.checkpoint_import import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer, Stopped
 from howdah.namenode.protocols.namenode import NamenodeProtocol

@@ -9,7 +9,7 @@ import pytest
 
 from howdah.testing import MiniCluster
 from howdah.testing.spark import java_fs_shell
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.failover.java_client import JavaClient
 
 PROGRAM = Path(__file__).with_name("FailoverClient.java")
@@ -26,7 +26,11 @@ def test_javas_client_goes_on_through_failovers(cluster: MiniCluster, tmp_path: 
     client = JavaClient(cluster, PROGRAM, f"{cluster.uri}/java", tmp_path / "output")
     try:
         client.wait_for(3)
-        for how in (trouble.kill_active, trouble.freeze_active, trouble.fail_over):
+        for how in (
+            server_faults.kill_active,
+            server_faults.freeze_active,
+            server_faults.fail_over,
+        ):
             how(cluster)
             client.wait_for(5)
         client.finish()
@@ -40,6 +44,6 @@ def test_javas_client_goes_on_through_failovers(cluster: MiniCluster, tmp_path: 
 def test_javas_shell_takes_the_logical_name(cluster: MiniCluster) -> None:
     with cluster.connect() as fs, fs.create("/shell/file") as out:
         out.write(b"content")
-    trouble.fail_over(cluster)
+    server_faults.fail_over(cluster)
     assert java_fs_shell(cluster, "-cat", "hdfs://howdah/shell/file").stdout == "content"
     assert java_fs_shell(cluster, "-cat", "/shell/file").stdout == "content"

@@ -22,7 +22,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from howdah.cli.main import main
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings

@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.hadoop.mixed import MixedCluster
 
 HADOOP, OURS, BOTH = "hadoop", "ours", "both"
@@ -80,16 +80,16 @@ def test_servers_of_hadoop_and_ours_fail_over_to_each_other(
 
         first = cluster.active(timeout_s=TIMEOUT_S)
         write("/first")
-        second = trouble.fail_over(cluster).new
+        second = server_faults.fail_over(cluster).new
         assert second != first
         write("/second")
         done = cluster.hadoops_haadmin("-failover", second, first)
         assert done.returncode == 0, done.stdout + done.stderr
         assert cluster.active(but=second, timeout_s=TIMEOUT_S) == first
         write("/third")
-        assert trouble.kill_active(cluster).new == second
+        assert server_faults.kill_active(cluster).new == second
         write("/fourth")
-        assert trouble.kill_active(cluster).new == first
+        assert server_faults.kill_active(cluster).new == first
         with cluster.connect() as fs:
             for path in written:
                 with fs.open(path) as stream:
@@ -107,7 +107,7 @@ def test_haadmin_of_hadoop_and_ours_say_the_same(hadoop_classpath: str) -> None:
             ["-checkHealth", "namenode1"],
         ):
             theirs = cluster.hadoops_haadmin(*arguments)
-            status, told = trouble.haadmin(cluster, *arguments)
+            status, told = server_faults.haadmin(cluster, *arguments)
             # Hadoop's looks up the names of addresses.
             words = theirs.stdout.replace("localhost", "127.0.0.1").split()
             assert (status, told.split()) == (theirs.returncode, words)

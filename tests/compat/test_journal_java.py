@@ -22,7 +22,7 @@ from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.edits import LoggedEdit
 from howdah.storage.edits.segments import list_segments
-from howdah.testing.guard import Guard
+from howdah.testing.orphan_killer import Guard
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java
 from tests.support.hadoop.mixed import WEB_APPS

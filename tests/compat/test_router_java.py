@@ -13,7 +13,7 @@ import pytest
 
 from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster

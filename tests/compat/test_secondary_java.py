@@ -14,7 +14,7 @@ import pytest
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.namenode.process.importing import import_checkpoint
+from howdah.namenode.process.checkpoint_import import import_checkpoint
 from howdah.namenode.process.loading import load
 from howdah.namenode.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster

@@ -14,7 +14,7 @@ import pytest
 
 from howdah.local import certificates
 from howdah.testing import MiniCluster
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.failover.java_client import JavaClient
 
 PROGRAM = Path(__file__).with_name("FailoverClient.java")
@@ -50,7 +50,11 @@ def test_javas_client_goes_on_over_http_through_failovers(
         for client in clients.values():
             client.wait_for(3)
         # What was opened before a failover is written and closed behind it: the file `log`.
-        for how in (trouble.fail_over, trouble.kill_active, trouble.freeze_active):
+        for how in (
+            server_faults.fail_over,
+            server_faults.kill_active,
+            server_faults.freeze_active,
+        ):
             how(cluster)
             for client in clients.values():
                 client.wait_for(3)

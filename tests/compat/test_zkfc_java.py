@@ -8,7 +8,7 @@ from howdah.config.nameservices import specialise
 from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.protocol.zookeeper import Session
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 from tests.support.hadoop.mixed import MixedCluster
 
 TIMEOUT_S = 90.0
@@ -39,15 +39,17 @@ def test_a_controller_of_hadoop_and_one_of_ours_take_turns(hadoop_classpath: str
         note(first)
         second = "namenode1" if first == "namenode0" else "namenode0"
         # A controller that has just started has not seen its namenode yet.
-        wait_until(lambda: trouble.haadmin(cluster, "-failover", first, second)[0] == 0, TIMEOUT_S)
+        wait_until(
+            lambda: server_faults.haadmin(cluster, "-failover", first, second)[0] == 0, TIMEOUT_S
+        )
         assert cluster.active(but=first, timeout_s=TIMEOUT_S) == second
         note(second)
         # The other way round, asked by Hadoop's haadmin.
         done = cluster.hadoops_haadmin("-failover", second, first)
         assert done.returncode == 0, done.stdout + done.stderr
         note(first)
-        assert trouble.kill_active(cluster).new == second
+        assert server_faults.kill_active(cluster).new == second
         note(second)
-        assert trouble.kill_active(cluster).new == first
+        assert server_faults.kill_active(cluster).new == first
         note(first)
         session.close()

@@ -25,10 +25,10 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.directories import DirectorySet, directory_set
+from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.journal.restoring import Restorations
+from howdah.namenode.process.checkpoint_import import import_checkpoint
 from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import Loaded, load
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
@@ -425,12 +425,12 @@ METADATA_PATH = (
     *("storage/retention.py", "storage/edits/segments.py", "storage/transitions.py"),
     *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
     "namenode/checkpoints/image_server.py",
-    *("namenode/journal/choosing.py", "namenode/journal/directories.py"),
+    *("namenode/journal/segment_selection.py", "namenode/journal/directories.py"),
     *("namenode/journal/directory_journal.py", "namenode/journal/edit_log.py"),
     *("namenode/journal/journal_set.py", "namenode/journal/manifest.py"),
-    *("namenode/journal/reading.py", "namenode/journal/recovery.py"),
-    *("namenode/journal/restoring.py", "namenode/journal/segment_files.py"),
-    *("namenode/process/format.py", "namenode/process/importing.py"),
+    *("namenode/journal/log_reader.py", "namenode/journal/recovery.py"),
+    *("namenode/journal/directory_restore.py", "namenode/journal/segment_files.py"),
+    *("namenode/process/format.py", "namenode/process/checkpoint_import.py"),
     *("namenode/process/loading.py", "namenode/process/secondary.py"),
     *("namenode/process/rolling_back.py", "namenode/process/upgrading.py"),
 )

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.journal import restoring
+from howdah.namenode.journal import directory_restore
 from howdah.namenode.journal.directories import DirectorySet, directory_set
+from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.journal.restoring import Restorations
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.runtime import disk
@@ -394,7 +394,7 @@ def test_no_answer_waits_for_a_directory_that_is_restored(
         hanging.set()
         over.wait(WAIT_S)
 
-    monkeypatch.setattr(restoring, "copy_missing", hang)
+    monkeypatch.setattr(directory_restore, "copy_missing", hang)
     for _ in range(2):
         journal.roll()
         write(journal)
@@ -423,7 +423,7 @@ def test_what_was_written_while_a_directory_was_restored_is_copied_once_it_takes
     watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
     assert journal.restorations.wait(WAIT_S)
     write(journal, 7)
-    real, broken = restoring.copy_missing, threading.Event()
+    real, broken = directory_restore.copy_missing, threading.Event()
 
     def fail_once(source: Path, directory: Path) -> None:
         if not broken.is_set():
@@ -431,7 +431,7 @@ def test_what_was_written_while_a_directory_was_restored_is_copied_once_it_takes
             raise OSError(errno.ENOSPC, "no space")
         real(source, directory)
 
-    monkeypatch.setattr(restoring, "copy_missing", fail_once)
+    monkeypatch.setattr(directory_restore, "copy_missing", fail_once)
     journal.roll()
     watcher.wait(lambda: watcher.durable_txid == journal.last_txid)
     assert journal.restorations.wait(WAIT_S)

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import AddOp, AppendOp
 from howdah.testing.simulator.cluster import Simulation
-from howdah.testing.simulator.history import Violation
-from howdah.testing.simulator.plans import (
+from howdah.testing.simulator.fault_rates import (
     AMNESIA,
     CALM,
     FAILOVER,
@@ -29,6 +28,7 @@ from howdah.testing.simulator.plans import (
     TAKEOVERS,
     Plan,
 )
+from howdah.testing.simulator.history import Violation
 from howdah.testing.simulator.seeds import PLANS, Dice, finish, run, run_many, seeds_of
 from tests.support.torture import times
 

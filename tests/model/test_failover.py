@@ -34,7 +34,7 @@ from hypothesis.stateful import (
 from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Storage
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.inodes import Block, BlockState, File

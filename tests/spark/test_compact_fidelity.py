@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.fs.acl import parse_acl
 from howdah.spark import Compaction, compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
-from howdah.spark.compaction.exchange import Exchange
+from howdah.spark.compaction.directory_swap import Exchange
 from howdah.spark.compaction.reading_footers import FEW_FILES
 from howdah.testing import MiniCluster
 

@@ -16,7 +16,7 @@ import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction.exchange import Exchange
+from howdah.spark.compaction.directory_swap import Exchange
 from howdah.spark.compaction.exchange_recovery import recover
 from howdah.spark.compaction.plan import parse_name
 from howdah.testing.waiting import wait_until

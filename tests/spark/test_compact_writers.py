@@ -17,7 +17,7 @@ from howdah.copy.locks.files import TreeLocked
 from howdah.copy.locks.tree_lock import is_lock, locked
 from howdah.spark import compact
 from howdah.spark.compaction.directory_state import reason_to_skip, state_of
-from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange
+from howdah.spark.compaction.directory_swap import ChangedMeanwhile, Exchange
 from howdah.spark.compaction.plan import State, parse_name
 from howdah.testing.waiting import wait_until
 

@@ -14,7 +14,7 @@ from howdah.spark import distcp, namespace, verify
 from howdah.testing import MiniCluster
 from howdah.testing.trees import Tree, make_tree, read_tree
 from howdah.testing.waiting import wait_until
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -41,7 +41,7 @@ def knowing(spark: Any, cluster: MiniCluster) -> Iterator[Any]:
         conf.unset(name) if value is None else conf.set(name, value)
 
 
-def when_there(fs: FileSystem, path: str, cluster: MiniCluster, how: trouble.Trouble) -> None:
+def when_there(fs: FileSystem, path: str, cluster: MiniCluster, how: server_faults.Trouble) -> None:
     wait_until(lambda: fs.exists(path), 60)
     how(cluster)
 
@@ -50,12 +50,12 @@ def when_there(fs: FileSystem, path: str, cluster: MiniCluster, how: trouble.Tro
 @pytest.mark.parametrize(
     "how",
     [
-        pytest.param(trouble.kill_active, id="killed"),
-        pytest.param(trouble.fail_over, id="graceful", marks=pytest.mark.torture),
+        pytest.param(server_faults.kill_active, id="killed"),
+        pytest.param(server_faults.fail_over, id="graceful", marks=pytest.mark.torture),
     ],
 )
 def test_a_job_that_is_writing_goes_on(
-    knowing: Any, cluster: MiniCluster, how: trouble.Trouble
+    knowing: Any, cluster: MiniCluster, how: server_faults.Trouble
 ) -> None:
     spark = knowing
     target = f"/job-{how.__name__}"
@@ -77,7 +77,7 @@ def test_a_job_that_is_writing_goes_on(
 
 
 @contextmanager
-def failing_over(spark: Any, cluster: MiniCluster, how: trouble.Trouble) -> Iterator[None]:
+def failing_over(spark: Any, cluster: MiniCluster, how: server_faults.Trouble) -> Iterator[None]:
     """The active namenode changes while Spark runs what is done meanwhile."""
     tracker = spark.sparkContext.statusTracker()
     before = cluster.active()
@@ -106,15 +106,15 @@ def test_bulk_jobs_of_our_own_go_on(spark: Any, cluster: MiniCluster) -> None:
     source, target = f"{cluster.uri}/source", f"{cluster.uri}/copied"
     with cluster.connect() as fs:
         make_tree(fs, "/source", tree)
-        with failing_over(spark, cluster, trouble.kill_active):
+        with failing_over(spark, cluster, server_faults.kill_active):
             done = distcp(spark, source, target, conf=cluster.conf)
         assert done.counters.files_copied == len(tree)
         assert read_tree(fs, "/copied") == read_tree(fs, "/source")
-    with failing_over(spark, cluster, trouble.kill_active):
+    with failing_over(spark, cluster, server_faults.kill_active):
         with verify(spark, target, conf=cluster.conf) as found:
             assert found.sums.files == len(tree)
             assert found.sums.is_healthy
-    with failing_over(spark, cluster, trouble.fail_over):
+    with failing_over(spark, cluster, server_faults.fail_over):
         rows = namespace(spark, target, conf=cluster.conf)
         assert rows.count() == 1 + len(directories) + len(tree)
     rows.unpersist()

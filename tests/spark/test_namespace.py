@@ -194,7 +194,7 @@ def test_damaged_image_is_told_as_what_it_is(image: str, tmp_path: Path, spark: 
 def test_image_of_deep_trees_is_read_over_spark_connect(
     image: str, stored: Any, spark_connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("howdah.spark.namespaces.job.PLAIN_ROUNDS", 0)
+    monkeypatch.setattr("howdah.spark.usage_report.job.PLAIN_ROUNDS", 0)
     rows = namespace(spark_connect, image, conf=Configuration({}))
     assert as_dicts(rows) == as_dicts(stored)
     rows.unpersist()

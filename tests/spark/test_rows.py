@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from howdah.copy.common.rows import partitioned
+from howdah.copy.common.arrow_rows import partitioned
 
 
 def test_rows_that_are_made_again_come_to_the_tasks_that_had_them(spark: Any) -> None:

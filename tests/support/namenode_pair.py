@@ -17,8 +17,8 @@ from google.protobuf.message import Message
 from howdah.config import Configuration, keys
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.images.image import write_image
+from howdah.namenode.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.nameservice.peers import Peers
-from howdah.namenode.nameservice.place import place_of, shared_log_of
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import Loaded, load
 from howdah.namenode.process.server import Namenode

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from howdah import errors
 from howdah.datanode.channel.messages import Invalidate
-from howdah.datanode.keeper.active_claim import ActiveClaim
+from howdah.datanode.control.active_tracker import ActiveClaim
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import read_image, write_image
 from howdah.proto import datanode_namenode_pb2 as dn

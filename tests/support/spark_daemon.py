@@ -33,11 +33,11 @@ PRELOADED: Final = (
     "howdah.client.reading.input",
     "howdah.client.writing.output",
     "howdah.fs.hdfs.replicas",
-    "howdah.spark.compaction.joining",
+    "howdah.spark.compaction.concat",
     "howdah.copy.tasks",
-    "howdah.spark.listing.rounds",
+    "howdah.spark.listing.spark_rounds",
     "howdah.copy.locks.tree_lock",
-    "howdah.spark.namespaces.image_tasks",
+    "howdah.spark.usage_report.image_tasks",
     "howdah.spark.verification.tasks",
 )
 

@@ -14,16 +14,16 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.keeper.pages import families as datanode_families
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control.pages import families as datanode_families
 from howdah.failover.election import Standing
 from howdah.failover.elector import Position
-from howdah.failover.monitoring.facts import Checked, Counts, Sight
-from howdah.failover.monitoring.shown import families as failover_families
+from howdah.failover.monitoring.status import Checked, Counts, Sight
+from howdah.failover.monitoring.views import families as failover_families
 from howdah.failover.service import Target
 from howdah.gateway.overview import GatewayFacts
 from howdah.gateway.overview import families as gateway_families
-from howdah.namenode.monitoring.activity import journal_families
+from howdah.namenode.monitoring.activity_bean import journal_families
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.runtime.metrics.histogram import Times
 from howdah.runtime.metrics.rpc import CallFigures

@@ -1,5 +1,5 @@
-"""The command `hdfs`: see `howdah.cli.installing.hdfs`."""
+"""The command `hdfs`: see `howdah.cli.setup.hdfs`."""
 
-from howdah.cli.installing.hdfs import main
+from howdah.cli.setup.hdfs import main
 
 __all__ = ["main"]

@@ -28,8 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from howdah.balancer.matching import Task
 from howdah.balancer.nodes import BlockPlaces, Group, GroupKey
-from howdah.balancer.pairing import Task
 from howdah.transfer.blocks import DatanodeAddress
 
 _FEW_BLOCKS: Final = 5

@@ -18,8 +18,8 @@ from howdah.balancer.iteration import Move
 from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.nodes import BlockPlaces, groups_of
-from howdah.balancer.rounds import Status
 from howdah.balancer.settings import BalancerSettings
+from howdah.balancer.termination import Status
 from howdah.balancer.violations import repair
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus

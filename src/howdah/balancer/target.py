@@ -13,7 +13,7 @@ from typing import Final
 from howdah import errors
 from howdah.balancer.iteration import Move
 from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.ops import ReplaceBlock, encode_request
+from howdah.transfer.op_requests import ReplaceBlock, encode_request
 from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import connect
 from howdah.transfer.status import Status

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from howdah import errors
+from howdah.cli.arguments.command_format import take_value
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import take_value
 from howdah.config import keys
 from howdah.config.value_types import parse_decimal
 from howdah.runtime.atomic_files import replacing

@@ -136,8 +136,8 @@ class Admin:
                 )
             self._ask_controller(after)
             return
-        from howdah.failover.manual import ManualFailover
-        from howdah.failover.methods import Fencer
+        from howdah.failover.fencing_methods import Fencer
+        from howdah.failover.manual_failover import ManualFailover
 
         try:
             ManualFailover(Fencer(self._conf), self._timeouts, self._source).run(

@@ -65,7 +65,7 @@ COMMANDS: dict[str, Command] = {
     "down": Command("stop that cluster", "howdah.cli.cluster:down", reads_environment=False),
     "init": Command(
         "write a configuration for a set of machines",
-        "howdah.cli.installing.init:main",
+        "howdah.cli.setup.init:main",
         reads_environment=False,
     ),
     "dfs": Command("work with files", "howdah.cli.dfs:main", False),
@@ -88,15 +88,15 @@ COMMANDS: dict[str, Command] = {
     ),
     "cacheadmin": Command("manage the block cache", "howdah.cli.cacheadmin:main"),
     "classpath": Command(
-        "print what Java clients need on their class path", "howdah.cli.queries.classpath:main"
+        "print what Java clients need on their class path", "howdah.cli.info.classpath:main"
     ),
     "compact": Command("merge small files into larger ones", "howdah.cli.compact:main"),
     "completion": Command("print a completion script for a shell", "howdah.cli.completion:main"),
     "debug": Command("look into block files, recover leases", "howdah.cli.debug:main"),
     "distcp": Command("copy in parallel, on Spark", "howdah.cli.distcp:main"),
-    "doctor": Command("diagnose an installation", "howdah.cli.installing.doctor:main"),
+    "doctor": Command("diagnose an installation", "howdah.cli.setup.doctor:main"),
     "fsck": Command("check files and their blocks", "howdah.cli.fsck:main"),
-    "groups": Command("print the groups of users", "howdah.cli.queries.groups:main"),
+    "groups": Command("print the groups of users", "howdah.cli.info.groups:main"),
     "haadmin": Command("administer high availability", "howdah.cli.haadmin:main"),
     "httpfs": Command("run a gateway over HTTP", "howdah.cli.servers:httpfs"),
     "journalnode": Command("run a journal node", "howdah.cli.journalnode:main"),

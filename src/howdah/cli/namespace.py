@@ -53,7 +53,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     with session_of(options.master, options.remote) as spark:
         from howdah.copy.common.failures import from_spark
         from howdah.copy.common.progress import ProgressLine
-        from howdah.spark.namespaces.job import namespace
+        from howdah.spark.usage_report.job import namespace
 
         on_terminal = sys.stderr.isatty()
         rows = namespace(
@@ -134,7 +134,7 @@ def _report(
         case "quotas":
             return reports.quotas(rows)
         case "growth":
-            from howdah.spark.namespaces.job import namespace
+            from howdah.spark.usage_report.job import namespace
 
             before = namespace(spark, options.before, most_tasks=options.m, conf=conf)
             return reports.growth(before, rows, options.depth)
@@ -196,7 +196,7 @@ def _cell(key: str, value: Any) -> str:
 
 def _page(rows: DataFrame, options: argparse.Namespace) -> str:
     from howdah.spark import namespace_reports as reports
-    from howdah.spark.namespaces.page import Bar, Table, Used, page
+    from howdah.spark.usage_report.page import Bar, Table, Used, page
 
     below = [row.asDict() for row in reports.directories(rows, options.depth).limit(500).collect()]
     deepest = max((_depth(row["path"]) for row in below), default=0)

@@ -51,7 +51,7 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 def _command(checkpoint: str, conf: Configuration, *, format: bool) -> int:
     from howdah.errors import HowdahError
-    from howdah.namenode.nameservice.place import alone
+    from howdah.namenode.nameservice.identity import alone
     from howdah.namenode.process.secondary import SecondaryServer
 
     name = "geteditsize" if checkpoint == _NO_CHECKPOINT else "checkpoint"

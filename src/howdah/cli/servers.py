@@ -81,8 +81,8 @@ def begin(options: Namespace) -> None:
     from howdah.native import loader
     from howdah.runtime.process_identity import raise_descriptor_limit
 
-    # Who is away, a server says in lines of its own (`howdah.rpc.notices`).
-    logging.getLogger("howdah.rpc.notices").setLevel(logging.ERROR)
+    # Who is away, a server says in lines of its own (`howdah.rpc.wait_notices`).
+    logging.getLogger("howdah.rpc.wait_notices").setLevel(logging.ERROR)
     log_to_stderr(options.log_level, options.log)
     if slow := loader.warning():
         _log.warning("%s", slow)
@@ -220,7 +220,7 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     begin(options)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
-        from howdah.namenode.nameservice.place import alone
+        from howdah.namenode.nameservice.identity import alone
         from howdah.namenode.process import upgrading
 
         conf = alone(
@@ -254,13 +254,13 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             return error.code
         return 0
     if options.initializeSharedEdits:
-        from howdah.namenode.process.sharing import initialize_shared_edits
+        from howdah.namenode.process.shared_edits import initialize_shared_edits
 
         initialize_shared_edits(conf, force=options.force)
         return 0
     if options.importCheckpoint or options.importImage is not None:
-        from howdah.namenode.nameservice.place import alone
-        from howdah.namenode.process.importing import import_checkpoint, import_image
+        from howdah.namenode.nameservice.identity import alone
+        from howdah.namenode.process.checkpoint_import import import_checkpoint, import_image
 
         conf = alone(
             conf,

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from howdah.cli.arguments.administered import administered
+from howdah.cli.arguments.command_format import check_count
 from howdah.cli.arguments.usage import EXIT_FAILURE, UsageError
-from howdah.cli.arguments.words import check_count
 from howdah.cli.dfs.shell.text import minute
 from howdah.config import Configuration
 from howdah.errors import HowdahError, IllegalArgument

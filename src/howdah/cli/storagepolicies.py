@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 import howdah
-from howdah.cli.arguments.words import take_value
+from howdah.cli.arguments.command_format import take_value
 from howdah.config import Configuration
 from howdah.errors import HowdahError
 

@@ -9,7 +9,7 @@ Rooms, from the bottom to the top:
 - `writing`       output streams
 
 `dfs.DFSClient` opens the streams; `namenode` is ClientProtocol as typed methods, `lease`
-keeps the leases of open files alive, `blocks` are blocks as clients know them, `peers` and
-`workers` connections and threads that streams share. Nothing here knows the FileSystem
+keeps the leases of open files alive, `blocks` are blocks as clients know them, `peer_cache` and
+`thread_pool` connections and threads that streams share. Nothing here knows the FileSystem
 interface, which is `howdah.fs`.
 """

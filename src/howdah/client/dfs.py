@@ -24,7 +24,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.providers import namenode_calls
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.tally import Count, Tally
+from howdah.client.statistics import Count, Tally
 from howdah.config import Configuration
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
@@ -35,7 +35,7 @@ from howdah.runtime.tracing.span import NOTHING, Span
 # The data path is imported by the first call that needs it: `dfs -ls` never does,
 # and it is half of what it would import.
 if TYPE_CHECKING:
-    from howdah.client.peers import PeerCache
+    from howdah.client.peer_cache import PeerCache
     from howdah.client.reading.checksum import FileChecksumReader
     from howdah.client.reading.hedged import HedgedReads
     from howdah.client.reading.input import DFSInputStream
@@ -115,7 +115,7 @@ class DFSClient:
 
     @made_once
     def _peers(self) -> PeerCache:
-        from howdah.client.peers import PeerCache
+        from howdah.client.peer_cache import PeerCache
 
         return PeerCache(self.settings.kept_connections, self.settings.keep_connections_s)
 
@@ -337,7 +337,7 @@ class DFSClient:
         from howdah.client.reading.file_replicas import ReadContext
         from howdah.client.reading.input import DFSInputStream
         from howdah.client.reading.locations import FileLocations
-        from howdah.transfer.ops import CachingHints
+        from howdah.transfer.op_requests import CachingHints
 
         # Without the client itself, which would keep itself alive by this.
         namenode, settings, identity = self.namenode, self.settings, self._identity

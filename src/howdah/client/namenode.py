@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.create_flags import block_flags, namenode_bits
-from howdah.client.located import Located
+from howdah.client.located_blocks_decoder import Located
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods

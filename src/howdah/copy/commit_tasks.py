@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.copy.common.attempts import attempt_file, attempt_id
+from howdah.copy.common.arrow_rows import decode
+from howdah.copy.common.attempt_files import attempt_file, attempt_id
 from howdah.copy.common.checksums import checksum_of
 from howdah.copy.common.failures import CopyFailed, SourceChanged
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import decode
 from howdah.copy.compare import Action
 from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah.config import Configuration, keys
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.failures import SourceGone
 from howdah.copy.common.filesystems import (
     Place,
@@ -19,13 +20,12 @@ from howdah.copy.common.filesystems import (
     sources_behind_views,
     status_of,
 )
-from howdah.copy.common.rows import decode
 from howdah.copy.layout import InvalidInput, Source
 from howdah.copy.listing.entries import Found, found_of
 from howdah.copy.options import InvalidOptions, Options
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.named import named
+from howdah.fs.path_expansion import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 

@@ -32,14 +32,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
-from howdah.copy.by_server import Offers
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.checksums import checksum_of
 from howdah.copy.common.failures import PERMANENT, CopyFailed, ReadFailed, SourceChanged
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import decode
 from howdah.copy.listing.entries import WHOLE, Entry
 from howdah.copy.options import Attribute
 from howdah.copy.preserving import is_set_afterwards, preserve
+from howdah.copy.server_side import Offers
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.local.status import special_kind

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.failures import FAILURES, error_text
-from howdah.copy.common.rows import decode
 from howdah.copy.counters import Counters
 from howdah.copy.listing.entries import Entry, Found, Kind, entries
 from howdah.copy.tasks import CopyTask, decision_of

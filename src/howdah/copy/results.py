@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.copy.common.failures import FAILURES, error_from, error_name, error_text
-from howdah.copy.common.reported import is_last
+from howdah.copy.common.task_errors import is_last
 from howdah.copy.counters import Counters, names
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from howdah.copy.common.arrow_rows import encode
 from howdah.copy.common.filesystems import for_each, prefix, status_of
-from howdah.copy.common.rows import encode
 from howdah.copy.context import CopyContext
 from howdah.copy.layout import Placed
 from howdah.copy.listing.entries import Entry, Found, Kind

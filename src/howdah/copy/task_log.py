@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from howdah.copy.common.attempts import AttemptFile
+from howdah.copy.common.attempt_files import AttemptFile
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.gauge import Gauge
+from howdah.copy.common.task_progress import Gauge
 from howdah.copy.options import Options
 from howdah.fs import paths
 

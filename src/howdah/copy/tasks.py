@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.copy.by_server import ETAG
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.checksums import checksum_of
 from howdah.copy.common.failures import FAILURES, CopyFailed, ReadFailed
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.gauge import Gauge, gauge_filesystem
-from howdah.copy.common.reported import is_last
-from howdah.copy.common.rows import decode
 from howdah.copy.common.staging import Staging
+from howdah.copy.common.task_errors import is_last
+from howdah.copy.common.task_progress import Gauge, gauge_filesystem
 from howdah.copy.compare import Action, Decision, FileVersion, Reason, decide
 from howdah.copy.copier import COMPOSITE, LENGTH, BandwidthLimit, Copier, CopySettings
 from howdah.copy.counters import Counters
@@ -27,6 +26,7 @@ from howdah.copy.listing.entries import WHOLE, Entry, Found, Kind, entries, fing
 from howdah.copy.options import MEBIBYTE, Options
 from howdah.copy.preserving import preserve
 from howdah.copy.results import FailureMark, result
+from howdah.copy.server_side import ETAG
 from howdah.copy.task_log import TaskLog
 from howdah.fs import paths
 from howdah.fs.api import FileSystem

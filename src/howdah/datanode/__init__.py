@@ -12,7 +12,7 @@ Rooms, from the bottom to the top; each imports only rooms above it in this list
 - `disk_balancer` evens out the volumes, by a plan
 - `process`      the data process
 - `scanners`     verification of what is on the disks
-- `keeper`       the keeper
+- `control`       the keeper
 
 `settings` is what the rooms need to know of the configuration, `server` the whole datanode.
 """

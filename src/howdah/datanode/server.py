@@ -7,8 +7,8 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.keeper.keeper import AGAIN, Keeper
-from howdah.datanode.keeper.pages import MakeFiles
+from howdah.datanode.control.control_process import AGAIN, Keeper
+from howdah.datanode.control.pages import MakeFiles
 from howdah.transfer import checksum
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read, setting
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
-from howdah.datanode.latency.meters import LatencySettings
+from howdah.datanode.latency.monitor import LatencySettings
 from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
 from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
 from howdah.datanode.volumes.reserve import Reserve, reserve_of

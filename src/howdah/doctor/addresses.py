@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from howdah.doctor.facts import Facts, Listener
 from howdah.doctor.findings import Finding, error, warning
+from howdah.doctor.inputs import Facts, Listener
 from howdah.doctor.programs import roles_of
 
 _WILDCARDS: Final = ("0.0.0.0", "::", "")

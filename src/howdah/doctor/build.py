@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from howdah import __version__
-from howdah.doctor.facts import Build
+from howdah.doctor.inputs import Build
 from howdah.native import compiled, loader
 
 

@@ -6,7 +6,7 @@ import stat
 import time
 
 from howdah.config import Configuration
-from howdah.doctor.facts import Certificate
+from howdah.doctor.inputs import Certificate
 from howdah.errors import InvalidConfiguration
 from howdah.runtime.tls.contexts import server_context
 from howdah.runtime.tls.expiry import not_after

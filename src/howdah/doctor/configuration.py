@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah.config import keys
-from howdah.doctor.facts import DATANODE, NAMENODE, Facts
 from howdah.doctor.findings import Finding, error, warning
+from howdah.doctor.inputs import DATANODE, NAMENODE, Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:

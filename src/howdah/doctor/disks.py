@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from howdah.doctor.facts import Directory
+from howdah.doctor.inputs import Directory
 
 _TEMPORARY: Final = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from howdah.config import keys
 from howdah.config.journal_uri import is_journal_uri
-from howdah.doctor.facts import NAMENODE, Facts
 from howdah.doctor.findings import Finding, warning
+from howdah.doctor.inputs import NAMENODE, Facts
 
 _FEW_RACKS: Final = 3
 """From so many datanodes on racks are worth the while."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from howdah.doctor.facts import Holder
+from howdah.doctor.inputs import Holder
 
 _PROC: Final = Path("/proc")
 _LISTENING: Final = "0A"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from howdah.doctor.facts import ROLES
+from howdah.doctor.inputs import ROLES
 
 _PACKAGE: Final = "org.apache.hadoop.hdfs."
 _CLASSES: Final = {

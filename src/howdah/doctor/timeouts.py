@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from howdah.config import keys
 from howdah.config.value_types import Key
-from howdah.doctor.facts import Facts
 from howdah.doctor.findings import Finding, warning
+from howdah.doctor.inputs import Facts
 
 
 class Rule(NamedTuple):

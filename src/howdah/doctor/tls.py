@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from howdah.doctor.facts import Facts
 from howdah.doctor.findings import Finding, error, warning
+from howdah.doctor.inputs import Facts
 
 DAYS_AHEAD: Final = 30.0
 _DAY_S: Final = 86400.0

@@ -20,16 +20,16 @@ from howdah.config import Configuration, check_protection, keys
 from howdah.config.nameservices import specialise, this_namenode
 from howdah.failover import active_node
 from howdah.failover.controller import Controller
-from howdah.failover.deaths import resignation
+from howdah.failover.controller_loop import RunningController, Surroundings, now_ms
 from howdah.failover.election import Election
 from howdah.failover.elector import Elector
 from howdah.failover.fencing import does_nothing, parse_methods
+from howdah.failover.fencing_methods import Fencer
 from howdah.failover.graceful import fail_over_to
 from howdah.failover.lease import LeaseElection
-from howdah.failover.methods import Fencer
-from howdah.failover.monitoring.facts import ROLE
 from howdah.failover.monitoring.pages import Pages
-from howdah.failover.running import RunningController, Surroundings, now_ms
+from howdah.failover.monitoring.status import ROLE
+from howdah.failover.process_watch import resignation
 from howdah.failover.service import Target
 from howdah.failover.service_calls import ControllerCalls, controller_service
 from howdah.failover.settings import (

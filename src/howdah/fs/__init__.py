@@ -11,8 +11,8 @@
 - `viewfs`  several of these as one tree, by a mount table
 - `webhdfs` HDFS over HTTP
 
-`inner_input` and `inner_output` are what their streams have in common, `foreign` is what fsspec
-can open, and `typed_data` what streams read and write beside bytes. Arrows:
+`input_base` and `output_base` are what their streams have in common, `fsspec_adapter` is what
+fsspec can open, and `typed_data` what streams read and write beside bytes. Arrows:
 `webhdfs -> hdfs`; `hdfs, local, memory, objects, viewfs -> api -> streams, status`, and
 `streams -> typed_data`.
 """

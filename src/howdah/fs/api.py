@@ -27,7 +27,7 @@ from howdah.fs.builders import CreateFileBuilder, OpenFileBuilder, Progress
 from howdah.fs.bulk_delete import BulkDelete
 from howdah.fs.path_handle import PathHandle
 from howdah.fs.paths import PathLike
-from howdah.fs.python_files import PythonFiles
+from howdah.fs.pythonic import PythonFiles
 from howdah.fs.status import (
     BlockLocation,
     ContentSummary,

@@ -3,7 +3,7 @@
 FileSystem.get in Hadoop.
 
 Classes are named by module, so that asking for one filesystem imports no other. What
-nobody here serves is fsspec's, where that is installed (`howdah.fs.foreign`).
+nobody here serves is fsspec's, where that is installed (`howdah.fs.fsspec_adapter`).
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def _factory(scheme: str, conf: Configuration, *, laid_over: bool) -> Factory:
     if scheme in _registered:
         return _registered[scheme]
     if scheme not in _BUILT_IN:
-        from howdah.fs import foreign
+        from howdah.fs import fsspec_adapter
 
-        if foreign.is_known(scheme):
-            return partial(foreign.ForeignFileSystem, scheme)
+        if fsspec_adapter.is_known(scheme):
+            return partial(fsspec_adapter.ForeignFileSystem, scheme)
         hint = ""
-        if scheme in foreign.NOT_BY_FSSPEC:
+        if scheme in fsspec_adapter.NOT_BY_FSSPEC:
             hint = "; name its namenode, as in hdfs://host:8020/path"
         raise errors.UnsupportedOperation(
             f"No filesystem for scheme {scheme!r}; known are: {', '.join(schemes())}{hint}"

@@ -4,7 +4,7 @@ They mirror Hadoop's wrapper classes of these names, and they are real `io`
 objects: what takes a binary file in Python takes them. The work is done by an
 inner stream (`howdah.client` has those of HDFS), which implements one of the two
 protocols below; an output stream may also be put around anything else that can be
-written to, another `FSDataOutputStream` included (`howdah.fs.plain_output`).
+written to, another `FSDataOutputStream` included (`howdah.fs.file_output`).
 
 Output rules: every form of `write` copies what it is given before it returns
 (OS-044), a closed stream refuses writes with `ClosedStream` that names the path
@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, SupportsIndex, cast, runti
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.plain_output import BinaryWriter, PlainOutput, Writable
+from howdah.fs.file_output import BinaryWriter, PlainOutput, Writable
 from howdah.fs.typed_data.input import DataInput
 from howdah.fs.typed_data.output import DataOutput
 from howdah.options import AbortableResult, CreateFlag, FileRange, SyncFlag, check_ranges

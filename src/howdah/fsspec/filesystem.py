@@ -33,9 +33,9 @@ from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec import options
+from howdah.fsspec.copy_and_move import MovingFileSystem
 from howdah.fsspec.files import CachedFile, UncommittedFile, reopened
-from howdah.fsspec.moving import MovingFileSystem
-from howdah.fsspec.naming import a_pool_calls, check_names
+from howdah.fsspec.path_patterns import a_pool_calls, check_names
 from howdah.fsspec.reading import FAILURES, all_at_once, read_ranges
 from howdah.runtime.users.current import process_user
 

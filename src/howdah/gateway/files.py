@@ -19,8 +19,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.client.settings.short_circuit import ShortCircuitSettings
+from howdah.client.shortcircuit.access import OwnDatanode
 from howdah.client.shortcircuit.cache import ShortCircuitCache
-from howdah.client.shortcircuit.ways import OwnDatanode
 from howdah.config import Configuration, keys
 from howdah.config.nameservices import (
     http_addresses,
@@ -34,11 +34,11 @@ from howdah.gateway.transfers import TRANSFERS
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
-from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
+from howdah.web.webhdfs_names import patterns_of
 
 log = logging.getLogger(__name__)
 

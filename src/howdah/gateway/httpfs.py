@@ -34,7 +34,7 @@ from howdah.fs import paths
 from howdah.fs.glob import compile_component
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.gateway.clients import Clients
-from howdah.gateway.figures import NO_OPERATION, Outcome, Requests, outcome_of
+from howdah.gateway.metrics import NO_OPERATION, Outcome, Requests, outcome_of
 from howdah.gateway.transfers import TRANSFERS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime.running_cluster import default_filesystem
@@ -43,11 +43,10 @@ from howdah.runtime.users.impersonation import OnThread, read_rules
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
-from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.server import Exchange
-from howdah.web.text_out import TextOut
-from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.text_response import TextOut
+from howdah.web.webhdfs.call_chain import Piece, Step, Steps, Target, driven
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
     PREFIX,
@@ -57,7 +56,8 @@ from howdah.web.webhdfs.parameters import (
     is_webhdfs,
 )
 from howdah.web.webhdfs.reads import READS, listed
-from howdah.web.webhdfs.steps import Piece, Step, Steps, Target, driven
+from howdah.web.webhdfs.writes import CHANGES
+from howdah.web.webhdfs_names import patterns_of
 
 log = logging.getLogger(__name__)
 audit = logging.getLogger("httpfsaudit")

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.gateway.figures import Outcome, done
+from howdah.gateway.metrics import Outcome, done
 from howdah.runtime.units import iec_size
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.families import Family, one
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import Link, facts, live, refresh_hint, section, table
 from howdah.web.webhdfs.parameters import PREFIX
@@ -121,7 +121,7 @@ def overview(found: GatewayFacts) -> list[Child]:
                     ("Users with a client now", f"{found.clients:,}"),
                     ("Read for callers", iec_size(found.read_bytes)),
                     ("Written for callers", iec_size(found.written_bytes)),
-                    ("Running since", words.moment(found.started_ms)),
+                    ("Running since", units.moment(found.started_ms)),
                 ]
             ),
         ),

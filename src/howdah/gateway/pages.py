@@ -18,7 +18,7 @@ from howdah.gateway.overview import (
     families,
     overview,
 )
-from howdah.gateway.reach import Reach
+from howdah.gateway.readiness import Reach
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime import unexpected_errors
 from howdah.web.http import Request, Response, plain

@@ -19,10 +19,10 @@ from typing import Final, TypeVar
 from howdah import errors
 from howdah.journalnode import upgrading
 from howdah.journalnode.acceptor import Acceptor, NewEpoch, Plan, Prepared, RequestInfo
+from howdah.journalnode.edit_batch import offsets
 from howdah.journalnode.edits_cache import CachedEdits, EditsCache
 from howdah.journalnode.election_service import boot_ms
 from howdah.journalnode.journal_storage import Fetcher, JournalStorage
-from howdah.journalnode.records import offsets
 from howdah.journalnode.state import (
     Append,
     Discard,

@@ -16,7 +16,7 @@ from howdah.journalnode.status import Figures, Status
 from howdah.runtime import unexpected_errors
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
-from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.file_response import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Report

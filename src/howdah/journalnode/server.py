@@ -31,7 +31,7 @@ from howdah.runtime.local_addresses import is_this_host
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.users.impersonation import OnThread
 from howdah.web import segment_transfer
-from howdah.web.fetching import fetch, split_url
+from howdah.web.http_client import fetch, split_url
 from howdah.web.monitoring.pages import Port
 from howdah.web.ports import WebKeys, WebPorts, listen
 from howdah.web.server import HttpServer

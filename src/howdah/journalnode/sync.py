@@ -26,7 +26,7 @@ from howdah.rpc.client import RpcClient
 from howdah.runtime import unexpected_errors
 from howdah.runtime.tls.http_policy import Place
 from howdah.storage.version import JournalVersion
-from howdah.web.fetching import split_url
+from howdah.web.http_client import split_url
 from howdah.web.image_transfer import storage_info
 from howdah.web.segment_transfer import SegmentWanted
 

@@ -25,7 +25,7 @@ from howdah.errors import (
     StandbyError,
     Unreachable,
 )
-from howdah.local.asking import NamenodeQuestions
+from howdah.local.admin_client import NamenodeQuestions
 from howdah.local.formatting import format_election, format_new, is_formatted
 from howdah.local.layout import Layout, role_of
 from howdah.local.processes import (

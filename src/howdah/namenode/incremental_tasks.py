@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterable
 
-from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.namenode.inodes.block_events import NamespaceBroken
 from howdah.runtime import unexpected_errors
 
 log = logging.getLogger(__name__)

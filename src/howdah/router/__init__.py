@@ -12,7 +12,7 @@ table is in a *state store* that several routers share.
 - `calls`      the methods of ClientProtocol, by family
 - `methods`    pure: what is done with each method
 - `store`      the state store: a directory of files, or ZooKeeper
-- `answering`  what becomes of what the work for a call raises
+- `deferred`  what becomes of what the work for a call raises
 - `admin`      RouterAdminProtocol, and who may use it
 - `refreshing` pure: what a router is asked to read anew
 - `settings`, `server`  the process

@@ -21,10 +21,10 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
-from howdah.router.answering import settle
 from howdah.router.calls.core import Core
+from howdah.router.deferred import settle
 from howdah.router.namenodes.identity import user_of
-from howdah.router.store.beside import StoreBeside
+from howdah.router.store.worker import StoreBeside
 from howdah.router.table.mount_table import (
     QUOTA_NOT_SET,
     MountEntry,

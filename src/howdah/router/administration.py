@@ -15,7 +15,7 @@ from howdah.proto import refresh_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.admin import PROTOCOL
 from howdah.router.refreshing import CALL_QUEUE, GENERIC
-from howdah.router.store.choice import store_at, store_place
+from howdah.router.store.factory import store_at, store_place
 from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.quotas import Usage

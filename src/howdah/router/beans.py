@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from howdah import __version__
-from howdah.router.figures import ProxyFigures
+from howdah.router.metrics import ProxyFigures
 from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import MountEntry
 from howdah.runtime.metrics.histogram import Rates, Times

@@ -11,7 +11,7 @@ from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import MountEntry
 from howdah.router.table.quotas import Usage
 from howdah.runtime.units import iec_size
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import Link, badge, bar, fill_level, live, refresh_hint, section, table
 
@@ -90,10 +90,10 @@ def _verdict(found: RouterFacts) -> Html:
 
 def _namespaces(found: RouterFacts) -> Html:
     def row(each: Namenode) -> list[Child]:
-        taken = words.percent(each.capacity_bytes - each.available_bytes, each.capacity_bytes)
+        taken = units.percent(each.capacity_bytes - each.available_bytes, each.capacity_bytes)
         contact = "never"
         if each.contact_s is not None:
-            contact = f"{words.span(found.now_s - each.contact_s)} ago"
+            contact = f"{units.span(found.now_s - each.contact_s)} ago"
         state: list[Child] = [badge(_LEVELS.get(each.state, "idle"), each.state.name.lower())]
         if each.is_in_safe_mode:
             state += [" ", badge("warn", "safe mode")]

@@ -22,13 +22,13 @@ from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.locality import Locality
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.namenodes.states import States
+from howdah.router.namenodes.state_ids import States
 from howdah.router.pages import Pages
 from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
-from howdah.router.store.beside import StoreBeside
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
+from howdah.router.store.worker import StoreBeside
 from howdah.router.table.mount_table import MountTable, Order
 from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S

@@ -8,7 +8,7 @@ from howdah import errors
 from howdah.config import Configuration, keys, nameservices
 from howdah.config.settings import read, setting
 from howdah.config.value_types import Address
-from howdah.router.store.choice import Place, store_place
+from howdah.router.store.factory import Place, store_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.proto import rpc_pb2
-from howdah.rpc import call_pair, notices, tracing, wire
+from howdah.rpc import call_pair, tracing, wait_notices, wire
 from howdah.rpc.call_pair import Seat
 from howdah.rpc.connection import (
     Connection,
@@ -97,7 +97,7 @@ class _Asked:
     @property
     def waits(self) -> Waits | None:
         """Who looks meanwhile: in servers nobody hears a word."""
-        return self if notices.are_wanted() else self.meanwhile
+        return self if wait_notices.are_wanted() else self.meanwhile
 
     @property
     def begun(self) -> Waits | None:
@@ -105,15 +105,15 @@ class _Asked:
 
     @property
     def every_s(self) -> float:
-        first_s = notices.FIRST_NOTICE_S
+        first_s = wait_notices.FIRST_NOTICE_S
         return first_s if self.meanwhile is None else min(self.meanwhile.every_s, first_s)
 
     def check(self) -> None:
         if not self.is_notified:
             waited_s = self.limit_s - (self.deadline_s - time.monotonic())
-            if waited_s >= notices.FIRST_NOTICE_S:
+            if waited_s >= wait_notices.FIRST_NOTICE_S:
                 self.is_notified = True
-                notices.say(
+                wait_notices.say(
                     f"{self.place} has not answered {self.method} yet; waiting for up to "
                     f"{self.limit_s:g} s"
                 )

@@ -10,7 +10,7 @@ files and keeps nothing that grows with their number: executors do the work, and
 its requirements (`howdah.spark.sessions.ship` sends howdah).
 
 Rooms, from the bottom to the top: `common`, `locks`, `listing` and `locality` know no job;
-`copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `namespaces` are
+`copy`, `snapshots` and `copy_job` are distcp; `compaction`, `verification` and `usage_report` are
 the other three jobs and know nothing of each other. What a task of distcp does, and how it is
 planned, knows no session of Spark: `howdah.sync` mirrors with it. Outside: `sessions` starts a
 Spark or finds one, and `namespace_reports` are questions to ask of a namespace. No room has the
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from howdah.spark.compaction.job import compact
     from howdah.spark.compaction.outcome import Compaction
     from howdah.spark.copy_job.job import distcp
-    from howdah.spark.namespaces.job import namespace
+    from howdah.spark.usage_report.job import namespace
     from howdah.spark.verification.job import Verified, verify
 
 __all__ = [
@@ -45,7 +45,7 @@ _HOME = {
     "Compaction": "howdah.spark.compaction.outcome",
     "compact": "howdah.spark.compaction.job",
     "distcp": "howdah.spark.copy_job.job",
-    "namespace": "howdah.spark.namespaces.job",
+    "namespace": "howdah.spark.usage_report.job",
     "Attribute": "howdah.copy.options",
     "Options": "howdah.copy.options",
     "Outcome": "howdah.copy.outcome",

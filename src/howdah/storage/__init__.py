@@ -8,6 +8,6 @@ Rooms, from the bottom to the top:
 
 `disk` is every change of metadata files, `atomic_files` the one way in which a small file is
 replaced; `layout` and `version` are what stands around logs and images in a storage
-directory, `transitions` its way to another version, `retention` what may go; `walking` finds
+directory, `transitions` its way to another version, `retention` what may go; `dir_walk` finds
 all that is below a directory; `primitives` are the encodings that all Hadoop's files are made of.
 """

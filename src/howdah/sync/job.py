@@ -27,14 +27,13 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.copy.by_server import notes_of
 from howdah.copy.commit_tasks import AttributesTask, DeleteTask
-from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.common.filesystems import Place, for_each, keeps_directories, located, prefix
-from howdah.copy.common.gauge import Amount
 from howdah.copy.common.progress import ProgressLine, line, listing_progress
 from howdah.copy.common.staging import Staging, key_of
+from howdah.copy.common.task_progress import Amount
 from howdah.copy.context import CopyContext
 from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters
@@ -47,6 +46,7 @@ from howdah.copy.options import Options
 from howdah.copy.outcome import DuplicateFile
 from howdah.copy.preserving import check_support
 from howdah.copy.roots import is_unpaired, own_roots, roots_of
+from howdah.copy.server_side import notes_of
 from howdah.copy.tasks import CopyTask
 from howdah.fs import paths
 from howdah.fs.api import FileSystem

@@ -22,7 +22,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.replica_reports import ReplicaState
+from howdah.namenode.blocks.pending_reports import ReplicaState
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Permissions

@@ -40,7 +40,7 @@ from howdah.local.servers import (
     environment,
     tail,
 )
-from howdah.testing.guard import Guard
+from howdah.testing.orphan_killer import Guard
 from howdah.testing.spark import JAVA_OPTIONS, pyspark_jars, spark_class_path
 from howdah.testing.waiting import wait_until
 

@@ -1,6 +1,6 @@
 """DataTransferProtocol v28: how blocks travel between clients and datanodes.
 
-`packets`, `packet_stream`, `ops`, `op_reading`, `responses`, `varint`, `status`
+`packets`, `packet_stream`, `op_requests`, `op_request_decoder`, `responses`, `varint`, `status`
 and `blocks` are pure: bytes in, bytes out. `checksum` sums chunks. `sockets` is the one
 module that does I/O.
 """

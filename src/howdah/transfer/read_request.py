@@ -1,8 +1,8 @@
 """The message that asks for a range of a block, put together of parts (pure).
 
 Readers ask for one block, or one stretch of a block, after the other: only numbers differ, and
-what lies between them is encoded once (`howdah.transfer.ops`). `read_request` is the kernel's
-where that is there, and `read_request_here` its twin.
+what lies between them is encoded once (`howdah.transfer.op_requests`). `read_request` is the
+kernel's where that is there, and `read_request_here` its twin.
 """
 
 from __future__ import annotations

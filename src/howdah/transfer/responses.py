@@ -28,8 +28,8 @@ from howdah.proto import data_transfer_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.messages import parse
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.op_reading import checksum_from_proto
-from howdah.transfer.ops import BlockChecksumType, checksum_to_proto
+from howdah.transfer.op_request_decoder import checksum_from_proto
+from howdah.transfer.op_requests import BlockChecksumType, checksum_to_proto
 from howdah.transfer.short_circuit import SegmentId
 from howdah.transfer.status import Status
 from howdah.transfer.varint import (

@@ -33,7 +33,7 @@ from howdah.runtime.tls.server import (
     shake_hands,
     shut_down,
 )
-from howdah.web.admission.heads import MAX_HEAD_LINES, HeadLines, pause_s, written
+from howdah.web.admission.head_limits import MAX_HEAD_LINES, HeadLines, pause_s, written
 from howdah.web.http import (
     MAX_HEAD_BYTES,
     Framing,

@@ -36,8 +36,8 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from howdah.config import keys
 from howdah.runtime import unexpected_errors
 from howdah.runtime.tls.server import NoHandshake, ServerTls
-from howdah.web.admission.arrivals import Arrival, Entrance, least_missed
-from howdah.web.admission.company import Company, Visit
+from howdah.web.admission.cost_limiter import Company, Visit
+from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
 from howdah.web.http import Framing, Request, Response, plain

@@ -25,7 +25,7 @@ from howdah.proto import (
     rpc_pb2,
 )
 from howdah.rpc import wire
-from howdah.transfer.ops import Request, encode_request
+from howdah.transfer.op_requests import Request, encode_request
 from howdah.transfer.sockets import Connection, PeerClosed, connect
 from howdah.transfer.varint import read_delimited
 from tests.support.answers.facts import Facts, facts_of

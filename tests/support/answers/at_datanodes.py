@@ -13,7 +13,7 @@ from typing import Any, Final
 from howdah.proto import data_transfer_pb2, types_pb2
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import (
+from howdah.transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
     ReadBlock,

@@ -1,13 +1,13 @@
 """Clients under failovers: what they were told, and whether it holds.
 
-- `manifest`   writers and readers that note what was acknowledged
+- `write_ledger`   writers and readers that note what was acknowledged
 - `recording`  clients whose histories `tests.support.linearizability` checks
-- `load`       the former at work on a cluster meanwhile
+- `workload`       the former at work on a cluster meanwhile
 - `writers`    one who writes files meanwhile, and reads them all at the end
 - `java_client` Hadoop's client at work meanwhile
-- `trouble`    servers are killed, stopped and lost
+- `server_faults`    servers are killed, stopped and lost
 - `network`    a cluster whose servers can be cut off from each other; `links` is what is
                between them
 - `hosts`      the same on network namespaces, where root allows
-- `weather`    what befalls these networks at random
+- `network_faults`    what befalls these networks at random
 """

@@ -25,7 +25,7 @@ from howdah.local.layout import Layout
 from howdah.local.nameservice import Nameservice
 from howdah.local.servers import Detached, Spawner
 from tests.support.failover.links import CLIENTS, Silenced, place_of
-from tests.support.failover.weather import CutCluster
+from tests.support.failover.network_faults import CutCluster
 
 _NOBODY = "02:00:00:00:00:01"
 """A hardware address that no host has."""

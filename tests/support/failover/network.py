@@ -30,7 +30,7 @@ from howdah.local.nameservice import Nameservice
 from howdah.local.ports import LOOPBACK
 from howdah.local.servers import environment
 from tests.support.failover.links import CLIENTS, Silenced, place_of
-from tests.support.failover.weather import CutCluster
+from tests.support.failover.network_faults import CutCluster
 
 
 class Network:

@@ -32,7 +32,7 @@ from howdah.local import certificates
 from howdah.local.layout import role_of
 from howdah.local.ports import Ports, datanode_hosts
 from howdah.testing.minicluster import MiniCluster
-from tests.support.failover.trouble import haadmin
+from tests.support.failover.server_faults import haadmin
 
 _GROUPS: Final = "hadoop.user.group.static.mapping.overrides"
 _DATANODES: Final = 16

@@ -23,8 +23,8 @@ from howdah.local.ports import LOOPBACK, Ports
 from howdah.local.servers import Spawner
 from howdah.runtime.atomic_files import replace_file
 from howdah.testing.forked import Forked
-from howdah.testing.guard import Guard
 from howdah.testing.minicluster import MiniCluster
+from howdah.testing.orphan_killer import Guard
 from tests.support.hadoop.java import hadoop_java
 
 START_TIMEOUT_S = 120.0

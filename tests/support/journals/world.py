@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 from howdah import errors
 from howdah.namenode.journal.journal import Batch
-from howdah.namenode.quorum.agreement import agreed, believed
+from howdah.namenode.quorum.edits_sender import Sender
+from howdah.namenode.quorum.majority import agreed, believed
 from howdah.namenode.quorum.messages import Answer, Heartbeat
 from howdah.namenode.quorum.quorum import QuorumCall, Sending, Steps, Writer, majority
 from howdah.namenode.quorum.recovery import recover
-from howdah.namenode.quorum.sending import Sender
 from tests.support.journals.history import History, Violation
 from tests.support.journals.node import END, Crashes, Node
 
@@ -165,7 +165,7 @@ class Process:
             self.answer()
 
     def answer(self) -> None:
-        """Answers leave as in `howdah.namenode.ha.barrier`."""
+        """Answers leave as in `howdah.namenode.ha.durability_barrier`."""
         asked, writer = self.asked, self.writer
         while asked and self.is_alive and not writer.lost:
             if asked[0][0] > writer.proved_at_ms():

@@ -9,7 +9,7 @@ from howdah.model.entries import NAMENODE, Entry
 from howdah.model.namespace import ModelNamespace
 from howdah.model.quotas import count_begun, usage
 from howdah.namenode.inodes import acls, storage_policies, xattrs
-from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.inode_features import Quota
 from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits.edits import AclScope

@@ -24,7 +24,7 @@ from howdah.errors import HowdahError
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
 from howdah.fs.objects.azure.requests import Signer
 from howdah.fs.objects.azure.settings import settings_of
-from howdah.fs.objects.rest import Requests
+from howdah.fs.objects.http_client import Requests
 from howdah.runtime.tls.client import ClientTls
 from tests.support.objects.clouds import dotted, tune
 from tests.support.objects.serving import started

@@ -14,7 +14,7 @@ from howdah.fs.registry import connect
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
 from howdah.router.server import Router
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.rpc.service import Answer
 from howdah.rpc.session import Call

@@ -12,6 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from howdah.balancer.iteration import Iteration, Limits, ListBlocks, Move, RecentMoves
+from howdah.balancer.matching import pair
 from howdah.balancer.nodes import (
     BlockPlaces,
     Group,
@@ -20,8 +21,7 @@ from howdah.balancer.nodes import (
     NodeReport,
     StorageFigures,
 )
-from howdah.balancer.pairing import pair
-from howdah.balancer.rounds import Result, Rounds, Status
+from howdah.balancer.termination import Result, Rounds, Status
 from howdah.balancer.utilization import Policy, Rules, survey
 from howdah.transfer.blocks import DatanodeAddress, StorageType
 

@@ -13,14 +13,14 @@ import pytest
 
 from howdah import errors
 from howdah.balancer.nodes import NodeLists
-from howdah.balancer.rounds import Result, Status
-from howdah.balancer.running import Progress
+from howdah.balancer.runner import Progress
+from howdah.balancer.termination import Result, Status
 from howdah.balancer.utilization import Policy
 from howdah.cli import balancer
 from howdah.cli.balancer import mover
+from howdah.cli.balancer.args import Wanted, WrongWords, parse_words
 from howdah.cli.balancer.namespaces import paths_by_uri, uris
 from howdah.cli.balancer.output import HEAD, Output, moment, time_text
-from howdah.cli.balancer.words import Wanted, WrongWords, parse_words
 from howdah.cli.main import main
 from howdah.config import Configuration
 

@@ -11,7 +11,7 @@ import pytest
 
 from howdah.cli import dfsadmin
 from howdah.cli.dfsadmin.command import java_address
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
 from tests.support.namenode_pair import ROOT, Pair, become, run
@@ -53,9 +53,9 @@ class Admin:
 @pytest.fixture(autouse=True)
 def _as_root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HADOOP_USER_NAME", ROOT)
-    remembered.forget_all()
+    active_cache.forget_all()
     yield
-    remembered.forget_all()
+    active_cache.forget_all()
 
 
 @pytest.fixture

@@ -345,7 +345,7 @@ def test_a_new_standby_that_reaches_nobody_exits_as_hadoops(
 def test_a_server_says_words_to_those_who_wait_in_lines_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    logger = logging.getLogger("howdah.rpc.notices")
+    logger = logging.getLogger("howdah.rpc.wait_notices")
     monkeypatch.setattr(logger, "level", logging.NOTSET)
     monkeypatch.setattr(servers, "log_to_stderr", lambda *_: None)
     monkeypatch.setattr("howdah.runtime.process_identity.raise_descriptor_limit", lambda: (1, 1))

@@ -29,8 +29,8 @@ from howdah.proto import types_pb2
 from howdah.rpc.connection import PreparedCall
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
-from howdah.transfer.op_reading import read_request
-from howdah.transfer.ops import BlockChecksum, ReadBlock, Stage, TransferBlock, WriteBlock
+from howdah.transfer.op_request_decoder import read_request
+from howdah.transfer.op_requests import BlockChecksum, ReadBlock, Stage, TransferBlock, WriteBlock
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import PacketHeader, encode_ack, encode_packet
 from howdah.transfer.responses import (

@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.client.blocks import LocatedBlock
 from howdah.client.reading.file_replicas import FileReplicas, ReadContext
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.late_sync import LateSync
+from howdah.client.writing.block_sync import LateSync
 from howdah.client.writing.pipeline_setup import SetupFailed
 from howdah.client.writing.queues import UnsyncedBlocks
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock

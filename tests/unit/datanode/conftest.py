@@ -14,7 +14,7 @@ import pytest
 
 from howdah.datanode.channel.messages import Event
 from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.startup_scan import scan_pool
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import DataServer, listen
@@ -22,7 +22,14 @@ from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import NO_HINTS, CachingHints, ReadBlock, Stage, WriteBlock, encode_request
+from howdah.transfer.op_requests import (
+    NO_HINTS,
+    CachingHints,
+    ReadBlock,
+    Stage,
+    WriteBlock,
+    encode_request,
+)
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import PacketHeader, PipelineAck, decode_ack, encode_packet
 from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response

@@ -25,12 +25,12 @@ from howdah.datanode.replicas import files as replica_files
 from howdah.datanode.replicas import store
 from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.replicas.writers import BriefHold, Writers
+from howdah.datanode.replicas.writer_registry import BriefHold, Writers
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.data_server import listen
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.responses import read_response
 from howdah.transfer.short_circuit import SlotId

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from howdah.datanode.caching.block_cache import BlockCache
-from howdah.datanode.keeper import pool_upgrade
-from howdah.datanode.keeper.lifeline import LifelineSender
-from howdah.datanode.latency.meters import OutlierReports
+from howdah.datanode.control import pool_upgrade
+from howdah.datanode.control.lifeline import LifelineSender
+from howdah.datanode.latency.monitor import OutlierReports
 from howdah.datanode.lazy_persist import lazy_writer
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process.volume_workers import VolumeWorkers

@@ -13,8 +13,8 @@ import pytest
 from howdah.config import Configuration
 from howdah.doctor import tls
 from howdah.doctor.certificates import certificate_of
-from howdah.doctor.facts import DATANODE, Certificate, Facts
-from howdah.doctor.gathering import gather
+from howdah.doctor.collect import gather
+from howdah.doctor.inputs import DATANODE, Certificate, Facts
 from howdah.local import certificates
 from howdah.runtime.tls.expiry import not_after
 

@@ -9,7 +9,8 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.doctor.checks import examine
-from howdah.doctor.facts import (
+from howdah.doctor.findings import Finding, Level, exit_code
+from howdah.doctor.inputs import (
     DATANODE,
     GATEWAY,
     JOURNALNODE,
@@ -25,7 +26,6 @@ from howdah.doctor.facts import (
     Listener,
     Namenode,
 )
-from howdah.doctor.findings import Finding, Level, exit_code
 from howdah.native.loader import SWITCHED_OFF
 
 HERE = Host("here", ("10.0.0.1",), True, False)

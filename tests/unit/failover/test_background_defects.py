@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from howdah.failover.deaths import DeathWatch
+from howdah.failover.controller_loop import RunningController
 from howdah.failover.lease import LeaseElection
-from howdah.failover.running import RunningController
+from howdah.failover.process_watch import DeathWatch
 from howdah.failover.zookeeper import _Candidacy
 from howdah.runtime import unexpected_errors
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.failover.fencing import ShellFence, SshFence, environment, parse_methods
-from howdah.failover.methods import Fencer
+from howdah.failover.fencing_methods import Fencer
 from howdah.failover.service import Target
 from howdah.testing.waiting import wait_until
 

@@ -15,8 +15,8 @@ from howdah.failover.controller import Attempt
 from howdah.failover.election import Standing
 from howdah.failover.elector import Position
 from howdah.failover.health import Health
-from howdah.failover.monitoring.facts import Checked, Counts, Sight, active_of, health, readiness
-from howdah.failover.monitoring.shown import bean, families, overview
+from howdah.failover.monitoring.status import Checked, Counts, Sight, active_of, health, readiness
+from howdah.failover.monitoring.views import bean, families, overview
 from howdah.failover.server import FailoverServer, setup
 from howdah.failover.service import ServiceState, Target
 from howdah.testing.waiting import wait_until

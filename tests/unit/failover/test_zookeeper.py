@@ -17,7 +17,7 @@ from howdah.cli.zkfc import main
 from howdah.config import Configuration
 from howdah.config.value_types import Address
 from howdah.failover.active_node import decode, encode
-from howdah.failover.monitoring.facts import active_of
+from howdah.failover.monitoring.status import active_of
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets

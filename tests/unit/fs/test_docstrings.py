@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from howdah.fs import builders, inotify, plain_output, status, streams
+from howdah.fs import builders, file_output, inotify, status, streams
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem
 
-MODULES = (builders, inotify, plain_output, status, streams)
+MODULES = (builders, inotify, file_output, status, streams)
 PROTOCOLS = {"BinaryWriter", "InnerInput", "InnerOutput", "NamenodeProxy"}
 """What is asked of those who bring a stream; and the calls, which the module of `howdah.client`
 describes."""

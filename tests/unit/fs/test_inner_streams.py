@@ -12,8 +12,8 @@ import pytest
 from howdah import errors
 from howdah.client.writing.output import DFSOutputStream
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
-from howdah.fs.inner_input import RemoteInput
-from howdah.fs.inner_output import OutputUntilClose
+from howdah.fs.input_base import RemoteInput
+from howdah.fs.output_base import OutputUntilClose
 from howdah.fs.streams import InnerOutput
 
 

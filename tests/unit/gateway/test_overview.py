@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from howdah.gateway.figures import Outcome, Requests, outcome_of
+from howdah.gateway.metrics import Outcome, Requests, outcome_of
 from howdah.gateway.overview import GatewayFacts, bean, families, overview
 from howdah.web.http import Response
 from howdah.web.pages.html import joined

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.journalnode.edit_batch import offsets
 from howdah.journalnode.edits_cache import EditsCache
-from howdah.journalnode.records import offsets
 from howdah.storage.edits.segment_scan import encode_header
 from tests.support.journal_writer import record, records, segment_bytes
 

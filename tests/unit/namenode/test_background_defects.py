@@ -15,10 +15,10 @@ import pytest
 
 from howdah.journalnode.sync import Syncer
 from howdah.namenode.audit.log import AuditLog
-from howdah.namenode.journal import restoring
+from howdah.namenode.journal import directory_restore
 from howdah.namenode.journal.directory_journal import DirectoryJournal
+from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.journal.restoring import Restorations
 from howdah.runtime import unexpected_errors
 
 
@@ -54,11 +54,11 @@ def test_a_directory_whose_restoring_meets_a_defect_has_failed_and_is_tried_agai
     restorations = Restorations(restored.set)
     lost, source = (DirectoryJournal(tmp_path / name / "current") for name in ("a", "b"))
     with monkeypatch.context() as failing:
-        failing.setattr(restoring, "restore", meets_a_defect)
+        failing.setattr(directory_restore, "restore", meets_a_defect)
         restorations.begin(lost, source, 1)
         assert restorations.wait(60)
     assert restorations.failures() == {lost: "Defect: a defect of this test"}
-    monkeypatch.setattr(restoring, "restore", lambda *_: [])
+    monkeypatch.setattr(directory_restore, "restore", lambda *_: [])
     restorations.begin(lost, source, 1)
     assert restored.wait(60)
     assert restorations.failures() == {}

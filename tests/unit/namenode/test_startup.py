@@ -12,8 +12,8 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.namenode.monitoring import startup
-from howdah.namenode.monitoring.starting import Starting
 from howdah.namenode.monitoring.startup import Phase, StartupProgress
+from howdah.namenode.monitoring.startup_http import Starting
 from howdah.namenode.process.format import format_namenode
 from howdah.namenode.process.loading import load
 from howdah.web.http import Request, Response, plain

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.client import located
+from howdah.client import located_blocks_decoder
 from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
@@ -126,9 +126,11 @@ def known() -> dict[bytes, object]:
             isLastBlockComplete=True,
         )
     )
-    located._known.clear()
-    assert not isinstance(located.Located.FromString(everything.SerializeToString()), LocatedBlocks)
-    return located._known
+    located_blocks_decoder._known.clear()
+    assert not isinstance(
+        located_blocks_decoder.Located.FromString(everything.SerializeToString()), LocatedBlocks
+    )
+    return located_blocks_decoder._known
 
 
 @given(answer=answers())
@@ -137,14 +139,14 @@ def test_what_is_located_is_what_the_message_says(
 ) -> None:
     known()
     data = answer.SerializeToString()
-    found = located.Located.FromString(data)
+    found = located_blocks_decoder.Located.FromString(data)
     assert isinstance(found, LocatedBlocks)
     assert found == decoded(data)
 
 
 def test_a_datanode_that_nobody_has_seen_is_left_to_the_message_once() -> None:
     known()
-    located._known.clear()
+    located_blocks_decoder._known.clear()
     answer = pb.GetBlockLocationsResponseProto(
         locations=types_pb2.LocatedBlocksProto(
             fileLength=1,
@@ -162,20 +164,20 @@ def test_a_datanode_that_nobody_has_seen_is_left_to_the_message_once() -> None:
         )
     )
     data = answer.SerializeToString()
-    assert located.Located.FromString(data) == answer
+    assert located_blocks_decoder.Located.FromString(data) == answer
     answer.locations.blocks[0].locs[0].remaining = 77
     data = answer.SerializeToString()
-    found = located.Located.FromString(data)
+    found = located_blocks_decoder.Located.FromString(data)
     assert found == decoded(data)
     assert isinstance(found, LocatedBlocks)
     assert list(found.blocks[0].nodes) == NODES[:2]
 
 
 def test_only_so_many_datanodes_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(located, "_MOST_NODES", 4)
+    monkeypatch.setattr(located_blocks_decoder, "_MOST_NODES", 4)
     assert len(known()) == 3
-    located._remember([info(0, 1), info(1, 1)])
-    assert len(located._known) == 2
+    located_blocks_decoder._remember([info(0, 1), info(1, 1)])
+    assert len(located_blocks_decoder._known) == 2
 
 
 @pytest.mark.parametrize("what", ["token", "encrypted", "coded", "indices", "absent", "unknown"])
@@ -205,7 +207,7 @@ def test_what_is_not_usual_is_left_to_the_message(what: str) -> None:
         if what == "coded":
             answer.locations.ecPolicy.id = 1
     data = answer.SerializePartialToString() + (b"\x50\x01" if what == "unknown" else b"")
-    assert native("located")(data, located._known, KINDS) is None
+    assert native("located")(data, located_blocks_decoder._known, KINDS) is None
 
 
 @given(
@@ -224,21 +226,24 @@ def test_bytes_that_are_changed_say_the_same_or_nothing(
     if cut < 200:
         del data[max(len(data) - cut, 0) :]
     wire = bytes(data)
-    found = native("located")(wire, located._known, KINDS)
+    found = native("located")(wire, located_blocks_decoder._known, KINDS)
     if found is None:
         return
     try:
         meant = decoded(wire)
     except DecodeError as error:
         raise AssertionError(f"{wire!r} is no message") from error
-    assert located._blocks(*found) == meant
+    assert located_blocks_decoder._blocks(*found) == meant
 
 
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_no_answer(data: bytes) -> None:
     known()
     assert (
-        native("located")(b"\x0a" + bytes([len(data) & 0x7F]) + data, located._known, KINDS) is None
+        native("located")(
+            b"\x0a" + bytes([len(data) & 0x7F]) + data, located_blocks_decoder._known, KINDS
+        )
+        is None
     )
 
 

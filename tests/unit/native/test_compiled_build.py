@@ -44,10 +44,10 @@ REPLACED = (
     "tests/unit/namenode/ha/test_takeover.py::test_a_standby_sorts_the_blocks_that_changed",
     "tests/unit/namenode/ha/test_transitions.py"
     "::test_a_defect_after_the_log_was_begun_ends_the_process",
-    "tests/unit/namenode/tree/test_ways.py::test_what_is_kept_is_bounded",
-    "tests/unit/namenode/writing/test_closing.py"
+    "tests/unit/namenode/tree/test_path_cache.py::test_what_is_kept_is_bounded",
+    "tests/unit/namenode/writing/test_complete.py"
     "::test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone",
-    "tests/unit/namenode/writing/test_held_appends.py"
+    "tests/unit/namenode/writing/test_pending_appends.py"
     "::test_a_defect_while_an_append_is_looked_at_is_told_to_its_caller",
     "tests/unit/namenode/writing/test_lease_recovery.py"
     "::test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes",

@@ -18,9 +18,9 @@ from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.directory import Directory
 from howdah.namenode.inodes.file_table import Traits
 from howdah.namenode.inodes.files import table_of
-from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.quick import locations, rows
-from howdah.namenode.tree.ways import Way
+from howdah.namenode.protocols import encoders
+from howdah.namenode.protocols.fast_path import file_status, locations
+from howdah.namenode.tree.path_cache import Way
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -86,14 +86,14 @@ class Cluster:
     ) -> tuple[Any, ...]:
         return (
             *(where() if request is None else request, self.ways, user, ("staff",), False),
-            *(rows.tables_of(self.files, {}), self.view(**changes)),
+            *(file_status.tables_of(self.files, {}), self.view(**changes)),
         )
 
 
 def node(number: int) -> Datanode:
     identity = DatanodeIdentity(f"uuid{number}", f"10.0.0.{number}", f"dn{number}", 1, 2, 3)
     made = Datanode(identity, f"/rack{number % 2}", 600)
-    messages.describe(made)
+    encoders.describe(made)
     return made
 
 
@@ -189,7 +189,7 @@ def forget_all(cluster: Cluster) -> None:
 
 def leave(cluster: Cluster) -> None:
     cluster.nodes[0].admin_state = AdminState.DECOMMISSIONED
-    messages.describe(cluster.nodes[0])
+    encoders.describe(cluster.nodes[0])
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_what_has_changed_of_a_datanode_is_lacking(native: ModuleType, attribute
     setattr(changed, attribute, new[attribute])
     for by in (native.block_locations, locations.block_locations_here):
         assert by(*cluster.asked()) is changed
-    messages.describe(changed)
+    encoders.describe(changed)
     for by in (native.block_locations, locations.block_locations_here):
         found = by(*cluster.asked(far={"/rack1": 4, "/new": 6}))
         assert isinstance(found, bytes)

@@ -16,8 +16,8 @@ from howdah.namenode.inodes.block_table import BlockState
 from howdah.namenode.inodes.directory import Directory
 from howdah.namenode.inodes.file_table import Traits
 from howdah.namenode.inodes.files import File, table_of
-from howdah.namenode.protocols.quick import rows
-from howdah.namenode.tree.ways import Way
+from howdah.namenode.protocols.fast_path import file_status
+from howdah.namenode.tree.path_cache import Way
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -58,7 +58,7 @@ class Tree:
         return file
 
     def asked(self, request: bytes, user: str = "alice") -> tuple[Any, ...]:
-        return request, self.ways, user, ("staff",), False, rows.tables_of(self.files, {})
+        return request, self.ways, user, ("staff",), False, file_status.tables_of(self.files, {})
 
 
 DEFAULTS: dict[str, Any] = {
@@ -102,7 +102,7 @@ def test_any_file_is_shown_as_the_twin_shows_it(
     for number, length in enumerate(lengths):
         block = tree.files.blocks.new(1000 + 50 * number, length, 1001, inode_id, COMPLETE)
         file.blocks.append(block)
-    here = rows.file_info_here(*tree.asked(request("/d/g")))
+    here = file_status.file_info_here(*tree.asked(request("/d/g")))
     assert native.file_info(*tree.asked(request("/d/g"))) == here
     long = len(traits["owner"].encode()) + len(traits["group"].encode()) > 160
     assert (here is None) is long
@@ -138,7 +138,7 @@ REQUESTS = st.one_of(
 @FIXTURE
 def test_any_bytes_are_a_request_or_not(native: ModuleType, body: bytes, user: str) -> None:
     tree = Tree()
-    here = rows.file_info_here(*tree.asked(body, user))
+    here = file_status.file_info_here(*tree.asked(body, user))
     assert native.file_info(*tree.asked(body, user)) == here
 
 
@@ -163,14 +163,14 @@ def test_any_directory_is_shown_as_the_twin_shows_it(
     made.atime_ms = times[1]
     made.entries.update({str(number): number for number in range(children)})
     tree.directory.add(made)
-    here = rows.file_info_here(*tree.asked(request("/d/e")))
+    here = file_status.file_info_here(*tree.asked(request("/d/e")))
     assert native.file_info(*tree.asked(request("/d/e"))) == here
     long = len(owner.encode()) + len(group.encode()) > 160
     assert (here is None) is long
     if here is not None:
         assert pb.GetFileInfoResponseProto.FromString(here).fs.childrenNum == children
-    asked = (*tree.asked(request("/d/e"))[:5], rows.tables_of(tree.files, {1 << 20: None}))
-    assert native.file_info(*asked) is rows.file_info_here(*asked) is None
+    asked = (*tree.asked(request("/d/e"))[:5], file_status.tables_of(tree.files, {1 << 20: None}))
+    assert native.file_info(*asked) is file_status.file_info_here(*asked) is None
 
 
 WRONG: Any = object()
@@ -193,9 +193,9 @@ def test_blocks_that_are_gone_are_left_to_others(native: ModuleType) -> None:
     tree = Tree()
     tree.file.block_ids = [1 << 30]
     asked = tree.asked(request("/d/f"))
-    assert native.file_info(*asked) is rows.file_info_here(*asked) is None
+    assert native.file_info(*asked) is file_status.file_info_here(*asked) is None
     tree.file.block_ids = [1 << 30, 1 << 31]
-    assert native.file_info(*asked) is rows.file_info_here(*asked) is None
+    assert native.file_info(*asked) is file_status.file_info_here(*asked) is None
 
 
 def test_a_row_that_was_removed_is_left_to_others(native: ModuleType) -> None:
@@ -203,7 +203,7 @@ def test_a_row_that_was_removed_is_left_to_others(native: ModuleType) -> None:
     tree.add(16388, "stays")
     tree.files.remove(16387)
     asked = tree.asked(request("/d/f"))
-    assert native.file_info(*asked) is rows.file_info_here(*asked) is None
+    assert native.file_info(*asked) is file_status.file_info_here(*asked) is None
 
 
 ERRORS = (TypeError, ValueError, OverflowError, AttributeError, IndexError)
@@ -249,7 +249,7 @@ def test_a_wrong_way_is_refused(native: ModuleType, way: Any) -> None:
 )
 def test_wrong_tables_are_refused(native: ModuleType, place: int, bad: Any) -> None:
     tree = Tree()
-    tables = list(rows.tables_of(tree.files, {}))
+    tables = list(file_status.tables_of(tree.files, {}))
     tables[place] = bad
     arguments = (*tree.asked(request("/d/f"))[:5], tuple(tables))
     try:
@@ -274,7 +274,9 @@ def test_no_reference_stays(native: ModuleType) -> None:
     runs = 500
     tree = Tree()
     tree.add(16388, "several").block_ids = [1 << 30, 1 << 31]
-    tree.files.features[16389] = tree.files.features.get(0, rows.tables_of(tree.files, {})[6])
+    tree.files.features[16389] = tree.files.features.get(
+        0, file_status.tables_of(tree.files, {})[6]
+    )
     tree.directory.entries["special"] = 16389
     inner = Directory(1 << 20, "e", "alice", "staff", 0o755, 1)
     tree.directory.add(inner)

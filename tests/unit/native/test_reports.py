@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah.namenode.inodes.block_table import BlockState, BlockTable
-from howdah.namenode.inodes.columns import IdSet
+from howdah.namenode.inodes.row_table import IdSet
 from howdah.native.loader import kernel
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica

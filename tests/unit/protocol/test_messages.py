@@ -25,17 +25,17 @@ from howdah.proto import data_transfer_pb2 as transfer_pb
 from howdah.proto import election_pb2, failover_pb2, fsimage_pb2, rpc_pb2, types_pb2
 from howdah.proto import router_pb2 as router
 from howdah.protocol.messages import parse
-from howdah.router.namenodes.states import decode_states
+from howdah.router.namenodes.state_ids import decode_states
 from howdah.router.table import records
-from howdah.spark.namespaces import image_tasks
+from howdah.spark.usage_report import image_tasks
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import decode_record, encode_record
 from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageWriter
 from howdah.storage.image.sections import SectionReader
 from howdah.storage.malformed import MalformedRecord
-from howdah.transfer.op_reading import decode_request
-from howdah.transfer.ops import Op
+from howdah.transfer.op_request_decoder import decode_request
+from howdah.transfer.op_requests import Op
 from howdah.transfer.responses import (
     BlockOpResponse,
     SegmentGiven,

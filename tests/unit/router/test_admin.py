@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import router_pb2, types_pb2
 from howdah.router.admin import PROTOCOL, RouterAdmin
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
 from howdah.router.table.quotas import Usage
 from howdah.router.table.records import entry_to_proto

@@ -17,7 +17,7 @@ from howdah.router.beans import (
     passing_on,
     state_store,
 )
-from howdah.router.figures import ProxyFigures
+from howdah.router.metrics import ProxyFigures
 from howdah.router.namenodes.membership import Namenode, State
 from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.runtime.metrics.histogram import Rates, Times

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
-from howdah.router.calls import quick
+from howdah.router.calls import fast_path
 from howdah.router.calls.core import Core
-from howdah.router.calls.quick import Quick
+from howdah.router.calls.fast_path import Quick
 from howdah.router.namenodes.connections import Broken, encode_call
 from howdah.router.namenodes.identity import Identity
 from howdah.router.table.mount_table import Destination, MountEntry, MountTable
@@ -97,7 +97,7 @@ def test_a_defect_in_the_translation_is_an_error_for_its_caller(
     def meets_a_defect(*_: object) -> None:
         raise ZeroDivisionError("a defect of this test")
 
-    monkeypatch.setattr(quick, "translate", meets_a_defect)
+    monkeypatch.setattr(fast_path, "translate", meets_a_defect)
     nameservices = Sending()
     call = Going(nameservices, "/east/link")
     before = unexpected_errors.seen.total()

@@ -21,9 +21,9 @@ from howdah.router.namenodes.membership import State
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.server import Router, run
 from howdah.router.settings import Settings
-from howdah.router.store.beside import StoreBeside
-from howdah.router.store.choice import store_at
+from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
+from howdah.router.store.worker import StoreBeside
 from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
 from howdah.router.table.quotas import Usage
 from howdah.runtime import unexpected_errors

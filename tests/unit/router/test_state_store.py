@@ -23,7 +23,7 @@ from howdah.proto import router_pb2 as pb
 from howdah.protocol.zookeeper import NoZooKeeper, Session
 from howdah.router.administration import dumped_store
 from howdah.router.settings import Settings
-from howdah.router.store.choice import store_at, store_place
+from howdah.router.store.factory import store_at, store_place
 from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace

@@ -12,7 +12,7 @@ from howdah.proto import rpc_pb2
 from howdah.router.namenodes.connections import encode_call
 from howdah.router.namenodes.identity import Identity
 from howdah.router.namenodes.membership import Members, State
-from howdah.router.namenodes.states import MOST_BYTES, States, decode_states, encode_states
+from howdah.router.namenodes.state_ids import MOST_BYTES, States, decode_states, encode_states
 from howdah.rpc import wire
 from howdah.rpc.identity import SeenState
 from howdah.rpc.session import Call, ServerSession

@@ -19,7 +19,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
 from howdah.proto import client_datanode_pb2 as dn
 from howdah.proto import client_namenode_pb2 as nn
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.rpc.client import RpcClient
 from howdah.rpc.connection import Connection, NotAccepted, Refused
 from howdah.rpc.http_detection import NotAnRpcServer, by_asking
@@ -242,7 +242,7 @@ def test_retries_are_told_to_a_terminal_and_to_nobody_else(
     with pytest.raises(errors.Unreachable):
         namenode.delete("/f", recursive=False)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(notices, "is_terminal", lambda: True)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: True)
     with pytest.raises(errors.Unreachable):
         namenode.delete("/f", recursive=False)
     lines = capsys.readouterr().err.splitlines()
@@ -253,8 +253,8 @@ def test_retries_are_told_to_a_terminal_and_to_nobody_else(
 def test_a_long_wait_is_told_while_it_lasts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: True)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: True)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         with pytest.raises(errors.CallTimeout):
             call(listener.getsockname(), call_timeout_s=0.5)
@@ -262,7 +262,7 @@ def test_a_long_wait_is_told_while_it_lasts(
 
 
 def test_a_quick_answer_is_not_commented(capsys: pytest.CaptureFixture[str]) -> None:
-    with notices.Notice("slow", 3600):
+    with wait_notices.Notice("slow", 3600):
         pass
     assert capsys.readouterr().err == ""
 
@@ -272,8 +272,8 @@ def test_a_quick_answer_is_not_commented(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.01)
 
 
 def test_retries_are_warned_of_where_there_is_no_terminal(
@@ -316,7 +316,7 @@ def ask(client: RpcClient) -> None:
 
 
 def test_a_server_says_no_such_words(no_terminal: None, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.ERROR, notices.__name__)
+    caplog.set_level(logging.ERROR, wait_notices.__name__)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         with pytest.raises(errors.CallTimeout):
             call(listener.getsockname(), call_timeout_s=0.1)

@@ -14,11 +14,11 @@ import howdah
 from howdah import errors
 from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.copy.commit_tasks import TrackTask
-from howdah.copy.common.gauge import Gauge
+from howdah.copy.common.task_progress import Gauge
 from howdah.copy.options import Options
 from howdah.copy.task_log import TaskLog
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction.joining import join
+from howdah.spark.compaction.concat import join
 
 pytestmark = pytest.mark.req("OS-061", "OS-065")
 

@@ -11,7 +11,8 @@ import howdah
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import forget
 from howdah.testing.waiting import wait_until
-from tests.support.failover.manifest import (
+from tests.support.failover.recording import Kind, record
+from tests.support.failover.write_ledger import (
     FileWriter,
     LogWriter,
     Manifest,
@@ -20,7 +21,6 @@ from tests.support.failover.manifest import (
     breach,
     content,
 )
-from tests.support.failover.recording import Kind, record
 from tests.support.linearizability import check
 
 URI = "mem://failover-clients"

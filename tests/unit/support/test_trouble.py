@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.failover import trouble
+from tests.support.failover import server_faults
 
 
 class Cluster:
@@ -44,7 +44,7 @@ def test_failover_to_a_namenode_that_ended_meanwhile_starts_it(
         cluster.elected = new
         return 0, ""
 
-    monkeypatch.setattr(trouble, "haadmin", haadmin)
-    monkeypatch.setattr(trouble, "TIMEOUT_S", 1.0)
-    done = trouble.fail_over(cluster)  # type: ignore[arg-type]
+    monkeypatch.setattr(server_faults, "haadmin", haadmin)
+    monkeypatch.setattr(server_faults, "TIMEOUT_S", 1.0)
+    done = server_faults.fail_over(cluster)  # type: ignore[arg-type]
     assert (done.old, done.new) == ("namenode0", "namenode1")

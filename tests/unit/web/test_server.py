@@ -29,7 +29,7 @@ from howdah.testing.waiting import wait_until
 from howdah.web import channel as channel_module
 from howdah.web import server as server_module
 from howdah.web.channel import Channel, Malformed, Patience
-from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.file_response import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, answer, plain
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop

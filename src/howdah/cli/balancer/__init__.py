@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.balancer.rounds import Result, Rounds, Status
+from howdah.balancer.termination import Result, Rounds, Status
+from howdah.cli.balancer.args import USAGE, Wanted, WrongWords, parse_words
 from howdah.cli.balancer.namespaces import uris
 from howdah.cli.balancer.output import Output, time_text
-from howdah.cli.balancer.words import USAGE, Wanted, WrongWords, parse_words
 
 if TYPE_CHECKING:
     from howdah.balancer.namenode import BalancedNamenode
@@ -80,7 +80,7 @@ def _serve(wanted: Wanted, conf: Configuration, output: Output) -> Status:
 
 def _balance(wanted: Wanted, conf: Configuration, output: Output) -> Status:
     """Until all namespaces are balanced, or one cannot be."""
-    from howdah.balancer.running import Balancer, balance
+    from howdah.balancer.runner import Balancer, balance
     from howdah.balancer.settings import BalancerSettings
     from howdah.balancer.utilization import Rules
 

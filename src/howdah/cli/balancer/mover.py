@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
-from howdah.balancer.rounds import Status
+from howdah.balancer.termination import Status
+from howdah.cli.balancer.args import WrongWords
 from howdah.cli.balancer.namespaces import paths_by_uri
 from howdah.cli.balancer.output import Output
-from howdah.cli.balancer.words import WrongWords
 from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:

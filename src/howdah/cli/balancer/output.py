@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from howdah.balancer.rounds import Result, Status
-from howdah.balancer.running import Progress
+from howdah.balancer.runner import Progress
+from howdah.balancer.termination import Result, Status
 from howdah.runtime.units import byte_text
 
 HEAD: Final = (

@@ -18,7 +18,7 @@ from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
 
 if TYPE_CHECKING:
-    from howdah.balancer.satisfier.work import Outcome
+    from howdah.balancer.satisfier.work_queue import Outcome
     from howdah.config import Configuration
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def _serve(
     import howdah
     from howdah.balancer.mover import ID_PATH
     from howdah.balancer.namenode import BalancedNamenode
-    from howdah.balancer.satisfier.running import NAME, Satisfier
+    from howdah.balancer.satisfier.runner import NAME, Satisfier
     from howdah.fs.hdfs.filesystem import HdfsFileSystem
 
     with howdah.connect(conf=conf, laid_over=False) as fs:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
+from howdah.cli.cacheadmin.args import Nonsense, Words, Wrong
 from howdah.cli.cacheadmin.commands import COMMANDS as COMMANDS
 from howdah.cli.cacheadmin.commands import (
     EXIT_FAILURE,
@@ -17,7 +18,6 @@ from howdah.cli.cacheadmin.commands import (
     print_usage,
     shown,
 )
-from howdah.cli.cacheadmin.words import Nonsense, Words, Wrong
 from howdah.config import Configuration
 
 EXIT_NONSENSE: Final = 255

@@ -12,7 +12,7 @@ import howdah
 from howdah import errors
 from howdah.cli.arguments.administered import administered
 from howdah.cli.arguments.tables import LINE_WIDTH, described, table
-from howdah.cli.cacheadmin.words import Nonsense, Words, Wrong, checked_path, number_of, ttl_ms_of
+from howdah.cli.cacheadmin.args import Nonsense, Words, Wrong, checked_path, number_of, ttl_ms_of
 from howdah.config import Configuration
 from howdah.fs.hdfs.caching import NEVER_MS, UNLIMITED_BYTES, CacheDirective, CachePool
 from howdah.fs.hdfs.filesystem import HdfsFileSystem

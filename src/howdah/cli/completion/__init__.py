@@ -1,6 +1,6 @@
 """`howdah completion`: scripts by which bash, zsh and fish complete howdah's command line.
 
-`words` says what may stand where, `scripts` writes that in the language of a shell, and
+`candidates` says what may stand where, `scripts` writes that in the language of a shell, and
 `remote` lists the directory that somebody is typing the path of: the scripts call
 `howdah completion --path WORD` for it.
 """
@@ -28,8 +28,8 @@ def main(argv: list[str], conf: Configuration) -> int:
         for path in candidates(argv[1], conf):
             print(path)
         return 0
+    from howdah.cli.completion.candidates import lines
     from howdah.cli.completion.scripts import SCRIPTS
-    from howdah.cli.completion.words import lines
 
     if len(argv) != 1 or argv[0] not in SCRIPTS:
         raise UsageError(f"the name of a shell is needed\n{USAGE}")

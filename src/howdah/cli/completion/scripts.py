@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from howdah.cli.completion.words import GENERIC, Line, Place
+from howdah.cli.completion.candidates import GENERIC, Line, Place
 
 Lines = Mapping[str, Line]
 

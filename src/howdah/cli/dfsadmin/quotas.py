@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from howdah.cli.arguments.words import check_count, take_value
+from howdah.cli.arguments.command_format import check_count, take_value
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.config.value_types import parse_size
 from howdah.errors import IllegalArgument, PathNotFound
 from howdah.fs import glob
-from howdah.fs.named import named
+from howdah.fs.path_expansion import named
 
 
 def _set_quota(words: list[str], cluster: Cluster) -> None:

@@ -1,7 +1,7 @@
 """`howdah diskbalancer`: even out the volumes of a datanode.
 
 Mirrors `hdfs diskbalancer` (DiskBalancerCLI): words, lines, files and exit codes; either program
-reads the other's files. `words` understands what is asked for, `cluster` finds the datanodes and
+reads the other's files. `args` understands what is asked for, `cluster` finds the datanodes and
 keeps the files, `output` has the lines. Plans are made by `howdah.diskbalancer`, and carried out
 by the datanode. What differs: `--json`, and a plan for a datanode that there is not leaves no
 directory behind.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.cli.diskbalancer import output
-from howdah.cli.diskbalancer.words import DEFAULT_TOP, Asked, WrongWords, help_of, parse_words
+from howdah.cli.diskbalancer.args import DEFAULT_TOP, Asked, WrongWords, help_of, parse_words
 from howdah.config import keys
 from howdah.config.value_types import parse_decimal
 from howdah.diskbalancer.plan_files import MalformedPlan, parse_plan, plan_id, plan_text

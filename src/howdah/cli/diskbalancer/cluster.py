@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import howdah
 from howdah import errors
-from howdah.cli.diskbalancer.words import WrongWords
+from howdah.cli.diskbalancer.args import WrongWords
 from howdah.diskbalancer.plan_files import BEFORE_NAME, PLAN_NAME, before_text, parse_before
 from howdah.diskbalancer.volumes import DiskNode, DiskVolume, VolumeSet
 from howdah.fs.hdfs.administration import Administration

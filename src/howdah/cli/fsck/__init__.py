@@ -1,11 +1,11 @@
 """`howdah fsck`: have the active namenode check files and their blocks.
 
 Mirrors Hadoop's DFSck: arguments, output and exit codes. The namenode, ours or Hadoop's, makes
-the text; its last line decides the exit code (`verdict`). It is printed as it comes.
+the text; its last line decides the exit code (`result`). It is printed as it comes.
 
 What differs from Hadoop's program:
 
-- `-move` copies here, not in the namenode (`moving`). What cannot be copied is not deleted.
+- `-move` copies here, not in the namenode (`lost_found`). What cannot be copied is not deleted.
 - A namenode that cannot be reached is 255; Hadoop's program says 0.
 - `-files` may come first, and an option behind `-blockId` counts.
 - `--json` prints one object instead of the text.
@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.cli.fsck.words import USAGE, Wanted, WrongWords, parse_words
+from howdah.cli.fsck.args import USAGE, Wanted, WrongWords, parse_words
 
 if TYPE_CHECKING:
     from howdah.config import Configuration
@@ -28,7 +28,7 @@ EXIT_FAILURE = 255
 
 
 def main(argv: list[str], conf: Configuration) -> int:
-    """The exit code; see `verdict`."""
+    """The exit code; see `result`."""
     if not argv:
         print(USAGE, file=sys.stderr)
         return EXIT_FAILURE
@@ -75,8 +75,8 @@ def _run(wanted: Wanted, conf: Configuration) -> int:
 
 
 def _check(fs: HdfsFileSystem, wanted: Wanted, shown_path: str, conf: Configuration) -> int:
-    from howdah.cli.fsck.asking import Namenode
-    from howdah.cli.fsck.verdict import as_json, exit_code
+    from howdah.cli.fsck.client import Namenode
+    from howdah.cli.fsck.result import as_json, exit_code
 
     namenode = Namenode(fs, conf)
     if wanted.list_corrupt:
@@ -87,7 +87,7 @@ def _check(fs: HdfsFileSystem, wanted: Wanted, shown_path: str, conf: Configurat
     code = exit_code(text)
     problems: list[str] = []
     if wanted.move and code == 1:
-        from howdah.cli.fsck.moving import Salvage
+        from howdah.cli.fsck.lost_found import Salvage
 
         salvage = Salvage(fs, deletes=wanted.delete)
         salvage.under(wanted.path)
@@ -99,7 +99,7 @@ def _check(fs: HdfsFileSystem, wanted: Wanted, shown_path: str, conf: Configurat
 
 
 def _list_corrupt(namenode: Namenode, wanted: Wanted, shown_path: str) -> int:
-    from howdah.cli.fsck.verdict import read_corrupt_page
+    from howdah.cli.fsck.result import read_corrupt_page
 
     seen = 0
     found: list[str] = []
@@ -131,5 +131,5 @@ def _list_corrupt(namenode: Namenode, wanted: Wanted, shown_path: str) -> int:
 
 
 if TYPE_CHECKING:
-    from howdah.cli.fsck.asking import Namenode
+    from howdah.cli.fsck.client import Namenode
     from howdah.fs.hdfs.filesystem import HdfsFileSystem

@@ -6,8 +6,8 @@
 - `call_loop`   what the two that follow have in common
 - `failover`    ConfiguredFailoverProxyProvider: one after the other
 - `hedging`     RequestHedgingProxyProvider: all at once, and then the first that answered
-- `impatience`  a namenode that hangs is left when another one is active
+- `failover_probe`  a namenode that hangs is left when another one is active
 - `observers`   ObserverReadProxyProvider: reads go to observers
-- `remembered`  which namenode was active when this process last asked
+- `active_cache`  which namenode was active when this process last asked
 - `providers`   which of them a configuration asks for
 """

@@ -20,10 +20,10 @@ from typing import Final, Generic, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.client.namenodes.calls import say_again
 from howdah.client.namenodes.connections import Connections
-from howdah.client.namenodes.impatience import while_waiting
+from howdah.client.namenodes.failover_probe import while_waiting
 from howdah.config.value_types import Address
 from howdah.rpc.client import AnswerType
 from howdah.rpc.failover import Attempts, FailoverPolicy, Step
@@ -73,7 +73,7 @@ class FailoverCalls(abc.ABC):
 
     def _answered(self, namenode: str) -> None:
         """This one is active."""
-        remembered.keep(self._connections.target, namenode)
+        active_cache.keep(self._connections.target, namenode)
 
     @abc.abstractmethod
     def _go_elsewhere(self, namenodes: tuple[str, ...]) -> None:

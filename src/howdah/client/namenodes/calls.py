@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.rpc.connection import PreparedCall
 from howdah.rpc.retry import RetryPolicy
@@ -115,4 +115,4 @@ def say_again(method: str, what: str, pause_s: float, attempts: int) -> None:
     _log.info("%s: %s in %.3g s", method, what, pause_s)
     # The first, and then fewer and fewer: 1, 2, 4, 8 …
     if attempts and not attempts & attempts - 1:
-        notices.say(what)
+        wait_notices.say(what)

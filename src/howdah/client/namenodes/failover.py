@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from google.protobuf.message import Message
 
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.client.namenodes.connections import Connections
 from howdah.rpc.connection import PreparedCall
@@ -42,7 +42,7 @@ class ConfiguredFailover(FailoverCalls):
         if random_order:
             names.sort(key=lambda _: draw())
         self._names = tuple(names)
-        first = remembered.active(connections.target)
+        first = active_cache.active(connections.target)
         self._current = first if first in names else names[0]
 
     def prepare(self, method: str, request: Message) -> PreparedCall | None:

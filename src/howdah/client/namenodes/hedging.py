@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable
 
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.client.namenodes.connections import Connections
 from howdah.rpc.failover import FailoverPolicy
@@ -34,7 +34,7 @@ class HedgingFailover(FailoverCalls):
         super().__init__(
             connections, policy, probe_interval_s=probe_interval_s, sleep=sleep, draw=draw
         )
-        self._chosen = remembered.active(connections.target)
+        self._chosen = active_cache.active(connections.target)
         self._failed: str | None = None
 
     def _next(self) -> str:

@@ -30,8 +30,8 @@ from howdah import errors
 from howdah.client.namenodes.call_loop import FAILOVER_ERRORS
 from howdah.client.namenodes.calls import ActiveCalls
 from howdah.client.namenodes.connections import Connections
-from howdah.client.namenodes.impatience import state_of
-from howdah.client.namenodes.syncing import Syncing
+from howdah.client.namenodes.failover_probe import state_of
+from howdah.client.namenodes.msync import Syncing
 from howdah.config.value_types import Address
 from howdah.proto import ha_pb2
 from howdah.protocol.client_methods import OBSERVER_METHODS

@@ -13,9 +13,9 @@ from howdah.client.namenodes.calls import NamenodeCalls, OneNamenode
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.hedging import HedgingFailover
+from howdah.client.namenodes.msync import Syncing
 from howdah.client.namenodes.observers import ObserverReads
 from howdah.client.namenodes.router_reads import RouterReads
-from howdah.client.namenodes.syncing import Syncing
 from howdah.client.namenodes.target import Target
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration, keys

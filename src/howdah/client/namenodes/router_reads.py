@@ -15,7 +15,7 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from howdah.client.namenodes.calls import NamenodeCalls
-from howdah.client.namenodes.syncing import Syncing
+from howdah.client.namenodes.msync import Syncing
 from howdah.config.value_types import Address
 from howdah.protocol.client_methods import OBSERVER_METHODS
 from howdah.rpc.client import AnswerType

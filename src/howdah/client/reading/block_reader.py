@@ -18,13 +18,13 @@ from __future__ import annotations
 import logging
 
 from howdah import errors
-from howdah.client.peers import PeerCache
+from howdah.client.peer_cache import PeerCache
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.runtime.tracing.span import NOTHING, Kind, Span
 from howdah.transfer import short_read, sockets
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
-from howdah.transfer.ops import ReadBlock, encode_plain_read, encode_request
+from howdah.transfer.op_requests import ReadBlock, encode_plain_read, encode_request
 from howdah.transfer.packets import (
     HEADER_BYTES,
     LENGTHS_BYTES,
@@ -132,7 +132,7 @@ class BlockReader:
             read_timeout_s=self._timeout_s,
             write_timeout_s=self._timeout_s,
             dialing=self._watch,
-            word=self if notices.are_wanted() else None,
+            word=self if wait_notices.are_wanted() else None,
         )
         return fresh, self._exchange(fresh, request)
 
@@ -140,7 +140,7 @@ class BlockReader:
         """The datanode's answer; the connection is closed if there is none."""
         try:
             self._watch(connection)
-            connection.word = self if notices.are_wanted() else None
+            connection.word = self if wait_notices.are_wanted() else None
             response = None
             if not self._is_short:
                 connection.send_all(request)
@@ -175,10 +175,10 @@ class BlockReader:
     @property
     def after_s(self) -> float:
         """When a word is said to those who wait (`howdah.transfer.sockets.Word`)."""
-        return notices.FIRST_NOTICE_S
+        return wait_notices.FIRST_NOTICE_S
 
     def say(self) -> None:
-        notices.say(
+        wait_notices.say(
             f"{self._path}: {self.node} has sent nothing of {self._block.name} for "
             f"{self.after_s:g} s; waiting for up to {self._timeout_s:g} s "
             "(dfs.client.socket-timeout) before another datanode is asked"

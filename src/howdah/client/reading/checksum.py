@@ -25,7 +25,7 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.checksum import ChecksumType, combine
-from howdah.transfer.ops import BlockChecksum, BlockChecksumType, encode_request
+from howdah.transfer.op_requests import BlockChecksum, BlockChecksumType, encode_request
 from howdah.transfer.responses import BlockChecksumResult, read_response
 
 MD5MD5CRC = "MD5MD5CRC"

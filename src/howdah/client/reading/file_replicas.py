@@ -29,11 +29,11 @@ from howdah.client.reading.readers import (
 )
 from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.tally import Tally
-from howdah.rpc import notices
+from howdah.client.statistics import Tally
+from howdah.rpc import wait_notices
 from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import NO_HINTS, CachingHints
+from howdah.transfer.op_requests import NO_HINTS, CachingHints
 from howdah.transfer.sockets import PeerClosed
 
 _log = logging.getLogger(__name__)
@@ -278,7 +278,7 @@ class FileReplicas:
             settings = self._context.settings
             pause_s = attempts.pause_s(settings.retry_window_s, random.random())
             most_s = attempts.longest_s(settings.retry_window_s)
-            notices.say(
+            wait_notices.say(
                 f"{self.path}: block {block.block.name} cannot be read now "
                 f"({attempts.summary(now.nodes)}); it is tried again in {pause_s:.1f} s, for up to "
                 f"{most_s:g} s in all"

@@ -30,7 +30,7 @@ from typing import Generic, Protocol, TypeVar
 
 from howdah import errors
 from howdah.client.reading.readers import Cancellation
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
 
 SILENT_LOSSES = 3
 N = TypeVar("N")

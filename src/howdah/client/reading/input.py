@@ -43,7 +43,7 @@ from howdah.client.reading.vectored import read_vectored
 from howdah.options import FileRange, check_ranges
 from howdah.runtime.fork_safety import PerProcess, process_id
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.op_requests import CachingHints
 
 _FORKING = PerProcess(threading.Lock)
 """Held by the thread of a forked child that sees first that a stream is its parent's."""

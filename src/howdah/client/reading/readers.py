@@ -21,7 +21,7 @@ from howdah.client.blocks import LocatedBlock
 from howdah.native.records import quickly_made
 from howdah.runtime.tracing.span import NOTHING, Span
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.ops import NO_HINTS, CachingHints
+from howdah.transfer.op_requests import NO_HINTS, CachingHints
 
 
 class ReadSource(enum.IntEnum):

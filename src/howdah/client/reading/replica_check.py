@@ -19,7 +19,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.reading.readers import ReaderFactory, ReadRequest
 from howdah.transfer.blocks import DatanodeAddress
 from howdah.transfer.checksum import ChecksumType, crc
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.op_requests import CachingHints
 
 _WHOLE_FILE = (1 << 63) - 1
 _BUFFER_BYTES = 1 << 20

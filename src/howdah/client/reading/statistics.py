@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.client.reading.readers import ReadSource
-from howdah.client.tally import Count, Tally
+from howdah.client.statistics import Count, Tally
 
 
 @dataclass(frozen=True, slots=True)

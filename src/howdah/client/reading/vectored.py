@@ -16,7 +16,7 @@ from typing import Protocol
 
 from howdah import errors
 from howdah.client.reading.ranges import MergedRead, MergeRules, merge
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
 from howdah.options import FileRange
 
 MAX_THREADS = 16

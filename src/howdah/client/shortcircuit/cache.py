@@ -21,9 +21,9 @@ from collections.abc import Callable
 
 from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.short_circuit import ShortCircuitSettings
+from howdah.client.shortcircuit.access import LocalWay, UnixSockets
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
-from howdah.client.shortcircuit.ways import LocalWay, UnixSockets
 from howdah.runtime.fork_safety import PerProcess, process_id
 from howdah.transfer.blocks import DatanodeAddress
 

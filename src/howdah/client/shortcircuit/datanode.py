@@ -22,13 +22,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from howdah import errors
-from howdah.client.peers import PeerCache
+from howdah.client.peer_cache import PeerCache
+from howdah.client.shortcircuit.access import LocalWay
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaRevoked
 from howdah.client.shortcircuit.segments import Segment, SegmentRefused, Slot
-from howdah.client.shortcircuit.ways import LocalWay
 from howdah.transfer import sockets
 from howdah.transfer.blocks import BlockToken, ExtendedBlock
-from howdah.transfer.ops import Request, encode_request
+from howdah.transfer.op_requests import Request, encode_request
 from howdah.transfer.responses import BlockOpResponse, SlotReleased, read_response
 from howdah.transfer.short_circuit import RECEIPT_WANTED, ReleaseSlot, RequestDescriptors
 from howdah.transfer.status import Status

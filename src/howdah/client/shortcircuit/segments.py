@@ -22,7 +22,7 @@ import threading
 import time
 
 from howdah import errors
-from howdah.transfer.ops import encode_request
+from howdah.transfer.op_requests import encode_request
 from howdah.transfer.responses import SegmentGiven
 from howdah.transfer.short_circuit import (
     RequestSegment,

@@ -2,8 +2,8 @@
 
 The ResponseProcessor of DataStreamer in Hadoop. A thread for each pipeline does, but where a
 file is closed before its first packet was full: then its closer does, who would wait anyhow. And
-where a quiet stream is synced, who waits for the sync does (`howdah.client.writing.step`), and
-the thread is parked.
+where a quiet stream is synced, who waits for the sync does (`howdah.client.writing.inline_sync`),
+and the thread is parked.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from howdah.client.blocks import LocatedBlock
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import PacketHeader
 
 
@@ -95,7 +95,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class SendRest:
-    """Send what a step has left of a packet (`howdah.client.writing.step`)."""
+    """Send what a step has left of a packet (`howdah.client.writing.inline_sync`)."""
 
     data: bytes
 

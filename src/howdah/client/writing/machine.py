@@ -15,7 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.client.writing.pipeline import Pipeline
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 
 
 class Machine:
@@ -46,13 +46,13 @@ class Machine:
 
     def wait(self) -> None:
         """Wait for progress, with the lock held. After a long wait print one notice."""
-        if not notices.are_wanted():
+        if not wait_notices.are_wanted():
             self.progress.wait()
-        elif self.progress.wait(notices.FIRST_NOTICE_S):
+        elif self.progress.wait(wait_notices.FIRST_NOTICE_S):
             self._is_notified = False
         elif not self._is_notified:
             self._is_notified = True
-            notices.say(self._what_is_slow())
+            wait_notices.say(self._what_is_slow())
 
     def _what_is_slow(self) -> str:
         path, block = self.pipeline.path, self.pipeline.block

@@ -26,8 +26,8 @@ reports what came of it by one of the event methods. Steps, as of FS-119…FS-13
     is done; otherwise step 4 goes on (FS-128), and nobody above notices (FS-131).
 
 A node that announces its restart is waited for instead of dropped where that is worth
-it (`howdah.client.writing.restart`): the pipeline is opened again with the same nodes. One that
-says again and again that it is slow is dropped as if it had failed.
+it (`howdah.client.writing.restart_wait`): the pipeline is opened again with the same nodes. One
+that says again and again that it is slow is dropped as if it had failed.
 
 The stream ends in `PipelineFailed` when no node of the block is left, when no
 replacement is found that the policy insists on, or when the pipeline breaks more
@@ -57,7 +57,7 @@ from howdah.client.writing.queues import PacketQueues, UnsyncedBlocks
 from howdah.client.writing.recovery import ExcludedNodes, Recovery, SlowNodes
 from howdah.client.writing.statistics import PipelineCounts
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, PipelineAck
 from howdah.transfer.status import Status
 

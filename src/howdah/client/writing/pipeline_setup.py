@@ -21,7 +21,13 @@ from howdah.client.settings.settings import ClientSettings
 from howdah.transfer import sockets
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec
-from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.op_requests import (
+    CachingHints,
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    encode_request,
+)
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.sockets import is_local_address
 from howdah.transfer.status import Status

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from howdah.client.blocks import LocatedBlock
-from howdah.client.writing.restart import RestartWait
+from howdah.client.writing.restart_wait import RestartWait
 from howdah.transfer.blocks import DatanodeAddress
 
 MAX_REPLACEMENTS_TRIED = 3

@@ -44,15 +44,15 @@ from howdah.client.writing.actions import (
     Send,
     SendRest,
 )
-from howdah.client.writing.late_sync import LateSync
-from howdah.client.writing.lengths import Lengths
+from howdah.client.writing.block_sync import LateSync
+from howdah.client.writing.inline_sync import PATIENCE_S, Step
+from howdah.client.writing.length_updates import Lengths
 from howdah.client.writing.machine import Machine
 from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.client.writing.statistics import PipelineCounts
-from howdah.client.writing.step import PATIENCE_S, Step
 from howdah.options import CreateFlag
 from howdah.runtime.tracing.span import NOTHING, Attributes, Kind, Span
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock

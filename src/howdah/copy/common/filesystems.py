@@ -18,7 +18,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.named import named
+from howdah.fs.path_expansion import named
 from howdah.fs.registry import connect, is_laid_over, resolve_uri
 from howdah.fs.status import FileStatus
 from howdah.fs.viewfs.loading import SCHEME

@@ -20,7 +20,7 @@ from typing import Final, Self, TextIO
 
 from howdah import errors
 from howdah.copy.common.filesystems import for_each
-from howdah.copy.common.gauge import LINE_BYTES, Amount, last_of
+from howdah.copy.common.task_progress import LINE_BYTES, Amount, last_of
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.runtime.units import iec_size

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from howdah.copy.common import rows
-from howdah.copy.common.rows import decode, encode
+from howdah.copy.common import arrow_rows
+from howdah.copy.common.arrow_rows import decode, encode
 from howdah.fs.status import FileStatus
 
 if TYPE_CHECKING:
@@ -206,12 +206,12 @@ SCHEMA: Final = (
 
 def arrow_schema() -> pa.Schema:
     """The same for Arrow."""
-    return rows.arrow_schema(SCHEMA)
+    return arrow_rows.arrow_schema(SCHEMA)
 
 
 def batches(entries: Iterable[Entry]) -> Iterator[pa.RecordBatch]:
     """Entries as record batches, as a task gives them to Spark."""
-    return rows.batches(map(astuple_of, entries), SCHEMA)
+    return arrow_rows.batches(map(astuple_of, entries), SCHEMA)
 
 
 def astuple_of(entry: Entry) -> tuple[Any, ...]:

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import decode, encode
 from howdah.copy.common.failures import (
     FAILURES,
     CopyFailed,
@@ -42,7 +43,6 @@ from howdah.copy.common.failures import (
     error_text,
 )
 from howdah.copy.common.filesystems import Place, status_of
-from howdah.copy.common.rows import decode, encode
 from howdah.copy.common.staging import is_staging
 from howdah.copy.listing.entries import (
     WAITING,

@@ -37,7 +37,7 @@ from howdah import errors
 from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.channel.messages import CacheChanged
-from howdah.datanode.memory.mapped import MappedReplica
+from howdah.datanode.memory.mmap_replicas import MappedReplica
 from howdah.datanode.replicas.open_replica import VERIFY_BYTES, OpenReplica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore

@@ -3,7 +3,7 @@
 DiskBalancer and DiskBalancerMover in Hadoop. A plan that was submitted is checked and begun at
 once; there is one at a time. The pairs of volumes of the plan have their turn one after the other,
 and each goes once over the replicas of its source. Every move is whole or has not been
-(`howdah.datanode.replicas.moving`), so the datanode may be killed in the middle of one. A plan
+(`howdah.datanode.replicas.volume_move`), so the datanode may be killed in the middle of one. A plan
 that was cut off is planned and submitted anew.
 """
 
@@ -20,10 +20,10 @@ from typing import Final
 from howdah import errors
 from howdah.datanode.disk_balancer.checks import Submitted, checked_plan, work_of
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, Work
-from howdah.datanode.replicas.moving import move_to_volume
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.status import BANDWIDTH_KEY, VOLUMES_KEY, WorkResult, WorkStatus
 from howdah.runtime.byte_rate import Throttle

@@ -23,7 +23,7 @@ import time
 from howdah import errors
 from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.memory.figures import Figure
+from howdah.datanode.memory.metrics import Figure
 from howdah.datanode.memory.tracker import Copy, Record
 from howdah.datanode.replicas.files import sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica

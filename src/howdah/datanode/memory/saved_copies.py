@@ -34,7 +34,7 @@ from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.storage.walking import all_below
+from howdah.storage.dir_walk import all_below
 
 log = logging.getLogger(__name__)
 

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from howdah.datanode.caching.block_cache import BlockCache
-from howdah.datanode.channel import questions
-from howdah.datanode.channel.dialing import Dialed
-from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel import introspection
+from howdah.datanode.channel.connection_passing import Dialed
+from howdah.datanode.channel.frames import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     AddVolume,
     BalanceBandwidth,
@@ -53,9 +52,10 @@ from howdah.datanode.channel.messages import (
     Subject,
     Transfer,
 )
+from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.latency.activity import Activity
-from howdah.datanode.latency.meters import DiskOp, OutlierReports, PeerMeter
+from howdah.datanode.latency.monitor import DiskOp, OutlierReports, PeerMeter
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process import reconfiguration
 from howdah.datanode.process.hot_swap import add_volume, connect_gauge, measure, remove_volume
@@ -200,7 +200,7 @@ class DataProcess:
         # In this process and not before the fork: it has a thread that sends.
         spans.provide(self._settings.tracing, "howdah-datanode", begins=False)
         last_lines = Log()
-        questions.serve(
+        introspection.serve(
             self._questions,
             lambda subject: stacks.dump() if subject is Subject.STACKS else last_lines.tail()[0],
         )

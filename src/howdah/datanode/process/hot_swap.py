@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import AddVolume, VolumeRemoved
-from howdah.datanode.latency.meters import DiskMeter
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.latency.monitor import DiskMeter
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState

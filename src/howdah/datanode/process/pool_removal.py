@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.replicas.scan import pools_on
+from howdah.datanode.replicas.startup_scan import pools_on
 from howdah.datanode.volumes.volumes import Volume
-from howdah.storage.walking import all_below
+from howdah.storage.dir_walk import all_below
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from queue import SimpleQueue
 
 from howdah import errors
 from howdah.datanode.channel.messages import DeletionEnded, Recheck, Reconcile
-from howdah.datanode.process.second_look import verify_again
+from howdah.datanode.process.recheck import verify_again
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.volumes.volumes import Volume
 from howdah.transfer.blocks import ExtendedBlock

@@ -41,12 +41,12 @@ from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.recovery.block_recovery import Candidate
 from howdah.datanode.replicas.files import cut_files, files_bytes
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.reopening import note_what_is_left
+from howdah.datanode.replicas.reopen import note_what_is_left
 from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.scan import good_length
+from howdah.datanode.replicas.startup_scan import good_length
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.replicas.writers import BriefHold
+from howdah.datanode.replicas.writer_registry import BriefHold
 from howdah.datanode.volumes import block_files
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 

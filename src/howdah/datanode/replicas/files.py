@@ -7,7 +7,7 @@ and then every directory that has a new name for one, the new name's before the 
 one's: at no point would both names be gone.
 
 A `kill -9` is kinder: what was written is there, and a rename has happened or not.
-`scan` says what each state between two steps is taken for.
+`startup_scan` says what each state between two steps is taken for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.scan import quarantine, replica_paths
+from howdah.datanode.replicas.startup_scan import quarantine, replica_paths
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume

@@ -18,8 +18,8 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.memory.figures import Figure
-from howdah.datanode.memory.mapped import MappedReplica
+from howdah.datanode.memory.metrics import Figure
+from howdah.datanode.memory.mmap_replicas import MappedReplica
 from howdah.datanode.memory.tracker import Copy, Discarded, Key, Record, Tracker
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState

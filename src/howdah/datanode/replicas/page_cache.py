@@ -27,7 +27,7 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.op_requests import CachingHints
 
 LONG_READ_BYTES = 256 * 1024
 DROP_STEP_BYTES = 1024 * 1024

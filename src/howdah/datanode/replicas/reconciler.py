@@ -33,8 +33,8 @@ from howdah.datanode.replicas.reconciliation import (
     judge,
 )
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.scan import quarantine, replica_paths, sync_names
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.startup_scan import quarantine, replica_paths, sync_names
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing

@@ -34,8 +34,9 @@ from howdah.datanode.channel.messages import (
     ReplicaSuspect,
 )
 from howdah.datanode.latency.activity import Activity
-from howdah.datanode.latency.meters import PeerMeter
+from howdah.datanode.latency.monitor import PeerMeter
 from howdah.datanode.memory.tracker import Copy
+from howdah.datanode.replicas.disk_errors import Trouble
 from howdah.datanode.replicas.files import (
     create_files,
     delete_files,
@@ -49,13 +50,12 @@ from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reconciler import Reconciler
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.scan import move_aside, replica_paths, sync_names
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.startup_scan import move_aside, replica_paths, sync_names
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.trash import goes_to_trash, keep_as_it_is, move_to_trash, settle_trash
-from howdah.datanode.replicas.trouble import Trouble
 from howdah.datanode.replicas.writer import ReplicaWriter
-from howdah.datanode.replicas.writers import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
+from howdah.datanode.replicas.writer_registry import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
 from howdah.transfer.blocks import ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec

@@ -26,14 +26,14 @@ from typing import Final
 
 from howdah.datanode.replicas.files import delete_files
 from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.scan import replica_paths
+from howdah.datanode.replicas.startup_scan import replica_paths
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
+from howdah.storage.dir_walk import all_below
 from howdah.storage.layout import PREVIOUS_NAME
-from howdah.storage.walking import all_below
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from howdah import errors
 from howdah.datanode.channel.messages import CheckVolumes, Command, Recheck
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.scan import replica_paths
+from howdah.datanode.replicas.startup_scan import replica_paths
 from howdah.datanode.scanners import cursor as cursors
 from howdah.datanode.scanners.cursor import Cursor
 from howdah.datanode.scanners.volume_schedule import (

@@ -19,7 +19,7 @@ from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.transfer.sender import read_exactly, read_sums
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, compose, crc
-from howdah.transfer.ops import BlockChecksum, BlockChecksumType
+from howdah.transfer.op_requests import BlockChecksum, BlockChecksumType
 from howdah.transfer.responses import BlockChecksumResult
 
 _STEP_BYTES = 64 * 1024 * 1024

@@ -29,7 +29,13 @@ from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.sender import BlockSender
 from howdah.transfer.blocks import DatanodeAddress, StorageType
-from howdah.transfer.ops import CachingHints, Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.op_requests import (
+    CachingHints,
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    encode_request,
+)
 from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import Connection, connect
 

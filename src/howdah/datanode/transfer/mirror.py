@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
-from howdah.transfer.ops import WriteBlock, encode_request
+from howdah.transfer.op_requests import WriteBlock, encode_request
 from howdah.transfer.packets import PipelineAck, decode_ack
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.sockets import Connection, Dialing, connect

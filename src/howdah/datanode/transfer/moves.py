@@ -23,16 +23,16 @@ import time
 from typing import Final
 
 from howdah import errors
-from howdah.datanode.replicas.moving import move_to_type
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.pinning import is_pinned
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.receiver import BlockReceiver, Move
 from howdah.datanode.transfer.sender import BlockSender
-from howdah.transfer.ops import (
+from howdah.transfer.op_requests import (
     CachingHints,
     CopyBlock,
     ReplaceBlock,

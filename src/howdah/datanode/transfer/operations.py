@@ -33,12 +33,12 @@ from howdah.datanode.transfer.short_circuit import (
     release_slot,
     serve_segment,
 )
-from howdah.datanode.transfer.traced import served
+from howdah.datanode.transfer.tracing import served
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING
 from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.op_reading import decode_op_header, decode_request
-from howdah.transfer.ops import (
+from howdah.transfer.op_request_decoder import decode_op_header, decode_request
+from howdah.transfer.op_requests import (
     OP_HEADER_BYTES,
     BlockChecksum,
     CopyBlock,

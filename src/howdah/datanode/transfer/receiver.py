@@ -36,7 +36,7 @@ from howdah import errors
 from howdah.datanode.channel.fault_points import Point, is_listened, reach
 from howdah.datanode.channel.messages import CorruptFound
 from howdah.datanode.latency.activity import Count, Tally, Work
-from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas import reopen
 from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
@@ -50,7 +50,7 @@ from howdah.datanode.transfer.responder import (
     SilentResponder,
 )
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.op_requests import Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
@@ -117,7 +117,7 @@ class BlockReceiver:
         if self._is_copy or responder is None:
             return False
         pool_id = self._request.block.pool_id
-        reopening.expect_back(self._store, pool_id, self._writer.replica, until_ms)
+        reopen.expect_back(self._store, pool_id, self._writer.replica, until_ms)
         return responder.say(Status.OOB_RESTART, timeout_s)
 
     def run(self) -> None:
@@ -216,18 +216,18 @@ class BlockReceiver:
                     and (self._connection.is_same_machine or self._settings.non_local_lazy_persist),
                 )
             case Stage.PIPELINE_SETUP_APPEND:
-                return reopening.append(store, request, self)
+                return reopen.append(store, request, self)
             case Stage.PIPELINE_SETUP_APPEND_RECOVERY:
-                return reopening.recover_append(store, request, self)
+                return reopen.recover_append(store, request, self)
             case Stage.PIPELINE_SETUP_STREAMING_RECOVERY:
-                return reopening.recover_streaming(store, request, self)
+                return reopen.recover_streaming(store, request, self)
         raise errors.UnsupportedOperation(
             f"WRITE_BLOCK of {request.block} at stage {request.stage.name} is not supported"
         )
 
     def _close_again(self) -> None:
         try:
-            reopening.recover_close(
+            reopen.recover_close(
                 self._store, self._request, self, durable=self._settings.sync_on_close
             )
         except (errors.HowdahError, OSError) as error:

@@ -29,14 +29,14 @@ import time
 from collections.abc import Callable, Iterator
 
 from howdah import errors
-from howdah.datanode.latency.meters import DiskOp
-from howdah.datanode.memory.mapped import LONGEST_BYTES, MappedReplica
+from howdah.datanode.latency.monitor import DiskOp
+from howdah.datanode.memory.mmap_replicas import LONGEST_BYTES, MappedReplica
+from howdah.datanode.replicas.fadvise import tell
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.page_cache import NO_READAHEAD, CachePolicy, ReadCache
-from howdah.datanode.replicas.page_cache_calls import tell
 from howdah.datanode.volumes import block_files
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.ops import NO_HINTS, CachingHints, ReadBlock
+from howdah.transfer.op_requests import NO_HINTS, CachingHints, ReadBlock
 from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
 from howdah.transfer.responses import encode_read_answer
 from howdah.transfer.sockets import Connection

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.latency.meters import DiskMeter, DiskOp
+from howdah.datanode.latency.monitor import DiskMeter, DiskOp
 from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.choosing import ChoosingPolicy, group
 from howdah.datanode.volumes.reserve import Reserve

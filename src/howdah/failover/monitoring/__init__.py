@@ -1,3 +1,3 @@
-"""What a failover controller shows those who watch it. `facts` is what is known of it and what
-that means, `shown` the page, the bean and the figures that are made of it (both pure); `pages`
+"""What a failover controller shows those who watch it. `status` is what is known of it and what
+that means, `views` the page, the bean and the figures that are made of it (both pure); `pages`
 answers requests (shell)."""

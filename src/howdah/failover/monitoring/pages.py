@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.failover.monitoring.facts import Sight, health, readiness
-from howdah.failover.monitoring.shown import LINKS, bean, families, overview
+from howdah.failover.monitoring.status import Sight, health, readiness
+from howdah.failover.monitoring.views import LINKS, bean, families, overview
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.web.http import Request, Response, plain
 from howdah.web.monitoring.pages import Monitoring, Port

@@ -17,8 +17,8 @@ from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.builders import HdfsCreateFileBuilder
 from howdah.fs.hdfs.caching import HdfsCaching
-from howdah.fs.hdfs.counting import counts_operations
 from howdah.fs.hdfs.links import follow_links
+from howdah.fs.hdfs.operation_metrics import counts_operations
 from howdah.fs.hdfs.status import datanode_report, server_defaults
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike

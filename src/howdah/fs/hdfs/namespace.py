@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from howdah import errors
-from howdah.client.tally import Count, Tally
+from howdah.client.statistics import Count, Tally
 from howdah.fs import paths
 from howdah.fs.hdfs.links import follow_links, follow_links_above
 from howdah.fs.hdfs.snapshots import HdfsSnapshots

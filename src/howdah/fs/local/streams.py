@@ -22,9 +22,9 @@ from collections.abc import Callable, Sequence
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.inner_input import PositionedInput
+from howdah.fs.file_output import Writable
+from howdah.fs.input_base import PositionedInput
 from howdah.fs.local.status import from_os_error
-from howdah.fs.plain_output import Writable
 from howdah.options import SyncFlag
 
 BUFFER_BYTES = 64 * 1024

@@ -16,9 +16,9 @@ from threading import RLock
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.inner_input import PositionedInput
+from howdah.fs.file_output import Writable
+from howdah.fs.input_base import PositionedInput
 from howdah.fs.memory.tree import File
-from howdah.fs.plain_output import Writable
 from howdah.options import SyncFlag
 
 _INPUT = frozenset((capabilities.READ_BYTE_BUFFER, capabilities.PREAD_BYTE_BUFFER))

@@ -28,7 +28,7 @@ Shells:
 - `failures`     errors of botocore as those of howdah
 - `retrying`     making a request again
 - `s3`           a store that speaks S3's protocol, through botocore
-- `rest`         requests to stores that are asked without a client of others
-- `ahead`        the directories of a tree, many in a request
+- `http_client`         requests to stores that are asked without a client of others
+- `prefetching_lister`        the directories of a tree, many in a request
 - `input`, `output`, `tree`, `copying`, `filesystem`
 """

@@ -30,7 +30,7 @@ from functools import partial
 from typing import Any, Final
 
 from howdah import errors
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
 from howdah.fs import paths
 from howdah.fs.objects.names import key_of, path_of, prefix_of
 from howdah.fs.objects.parts import MAX_COPY_BYTES, pieces

@@ -13,23 +13,23 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from howdah import errors
-from howdah.client.tally import Count, Tally
-from howdah.client.workers import Workers
+from howdah.client.statistics import Count, Tally
+from howdah.client.thread_pool import Workers
 from howdah.config import Configuration
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, ListOne, Progress
 from howdah.fs.bulk_delete import BulkDelete
-from howdah.fs.objects.ahead import ListingAhead
 from howdah.fs.objects.bulk import ObjectBulkDelete
 from howdah.fs.objects.copying import Copying, rename
 from howdah.fs.objects.input import ObjectInput
+from howdah.fs.objects.multipart_cleanup import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.objects.names import key_of
 from howdah.fs.objects.output import ObjectOutput, Target
+from howdah.fs.objects.prefetching_lister import ListingAhead
 from howdah.fs.objects.read_plan import Openings
 from howdah.fs.objects.store import ObjectInfo, ObjectStore
 from howdah.fs.objects.tree import BLOCK_BYTES, Found, Kind, Tree, by_path
 from howdah.fs.objects.tuning import Tuning
-from howdah.fs.objects.unfinished import UnfinishedUpload, abort_uploads, unfinished
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
     ContentSummary,

@@ -28,10 +28,10 @@ from typing import Final
 from howdah import errors
 from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import read_vectored
-from howdah.client.tally import Count, Tally
+from howdah.client.statistics import Count, Tally
 from howdah.config import keys
 from howdah.fs import capabilities
-from howdah.fs.inner_input import RemoteInput
+from howdah.fs.input_base import RemoteInput
 from howdah.fs.objects.read_plan import FEW_BYTES, WAIT_S, Openings, ReadPlan
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Reading

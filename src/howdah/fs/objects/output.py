@@ -29,9 +29,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
 from howdah.fs import capabilities
-from howdah.fs.inner_output import OutputUntilClose
 from howdah.fs.objects.parts import MAX_PARTS, Pieces, part_bytes
 from howdah.fs.objects.store import (
     Body,
@@ -41,6 +40,7 @@ from howdah.fs.objects.store import (
     Part,
     UploadLost,
 )
+from howdah.fs.output_base import OutputUntilClose
 from howdah.options import AbortableResult
 
 log = logging.getLogger(__name__)

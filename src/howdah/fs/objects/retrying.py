@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from howdah import errors
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -94,5 +94,5 @@ class Retrying:
         pause_s *= 0.5 + self._draw() / 2
         log.info("%s failed, again in %.1f s (attempt %d): %s", what, pause_s, failures + 1, error)
         if pause_s >= _TOLD_S:
-            notices.say(f"{error}; trying again in {pause_s:.0f} s")
+            wait_notices.say(f"{error}; trying again in {pause_s:.0f} s")
         self._sleep(pause_s)

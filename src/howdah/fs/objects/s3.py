@@ -21,9 +21,9 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote_plus
 
 from howdah import errors
-from howdah.fs.objects.amazon import fields
+from howdah.fs.objects.amazon import field_codec
+from howdah.fs.objects.http_client import Answer, check_range
 from howdah.fs.objects.names import MAX_KEY_BYTES
-from howdah.fs.objects.rest import Answer, check_range
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import (
     Body,
@@ -46,7 +46,7 @@ try:
     from botocore.exceptions import ClientError
 
     from howdah.fs.objects.amazon.connection import PAGE, AnswerBody, Connection
-    from howdah.fs.objects.amazon.quick import Quick
+    from howdah.fs.objects.amazon.http_requests import Quick
     from howdah.fs.objects.failures import no_store, translated
 except ImportError as error:
     raise errors.UnsupportedOperation(
@@ -139,18 +139,18 @@ class S3Store:
         return self._info(key, found)
 
     def _info(self, key: str, found: Any) -> ObjectInfo:
-        if not fields.etag(found):
+        if not field_codec.etag(found):
             # A page of some web server, which has one for every name.
             raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
         return ObjectInfo(
             key=key,
             length=int(found["ContentLength"]),
-            modified_ms=fields.ms(found.get("LastModified")),
-            etag=fields.etag(found),
-            version_id=fields.version(found),
-            crc32c=fields.crc_of(found),
-            writer=found.get("Metadata", {}).get(fields.WRITER),
-            described=fields.described(found),
+            modified_ms=field_codec.ms(found.get("LastModified")),
+            etag=field_codec.etag(found),
+            version_id=field_codec.version(found),
+            crc32c=field_codec.crc_of(found),
+            writer=found.get("Metadata", {}).get(field_codec.WRITER),
+            described=field_codec.described(found),
         )
 
     def _with_checksum(self) -> dict[str, str]:
@@ -197,7 +197,7 @@ class S3Store:
             except errors.ProtocolViolation:
                 reading.close(0)
                 raise
-            return reading, fields.etag(found)
+            return reading, field_codec.etag(found)
 
         def quickly(quick: Quick) -> tuple[Reading, str]:
             return quick.get(key, start, end, more)
@@ -208,8 +208,8 @@ class S3Store:
         its_crc = self._crc_of(body)
         more: dict[str, Any] = {
             **self._condition(exclusive),
-            **fields.metadata(writer),
-            **fields.sent(its_crc),
+            **field_codec.metadata(writer),
+            **field_codec.sent(its_crc),
         }
         if self._settings.content_encoding and not key.endswith("/"):
             more["ContentEncoding"] = self._settings.content_encoding
@@ -219,7 +219,7 @@ class S3Store:
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
-        return Stored(fields.etag(found), fields.version(found), its_crc)
+        return Stored(field_codec.etag(found), field_codec.version(found), its_crc)
 
     def delete(self, key: str) -> None:
         self._ask(
@@ -240,7 +240,9 @@ class S3Store:
                 CopySourceIfMatch=f'"{source.etag}"',
             ),
         )
-        return Stored(fields.etag(found.get("CopyObjectResult", {})), fields.version(found))
+        return Stored(
+            field_codec.etag(found.get("CopyObjectResult", {})), field_codec.version(found)
+        )
 
     def _source(self, source: ObjectInfo) -> dict[str, str]:
         found = {"Bucket": source.bucket or self._bucket, "Key": source.key}
@@ -249,7 +251,7 @@ class S3Store:
         return found
 
     def _condition(self, exclusive: bool) -> dict[str, str]:
-        return fields.condition(exclusive and self._settings.has_conditions)
+        return field_codec.condition(exclusive and self._settings.has_conditions)
 
     def _crc_of(self, body: Body) -> int | None:
         if not self._settings.with_checksums:
@@ -261,7 +263,7 @@ class S3Store:
     def begin_upload(
         self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
     ) -> str:
-        more: dict[str, Any] = fields.metadata(writer)
+        more: dict[str, Any] = field_codec.metadata(writer)
         if like is None:
             if self._settings.content_encoding:
                 more["ContentEncoding"] = self._settings.content_encoding
@@ -272,7 +274,7 @@ class S3Store:
             own = {**theirs.get("Metadata", {}), **more.get("Metadata", {})}
             more = {**theirs, "Metadata": own}
         if self._settings.with_checksums:
-            more |= {"ChecksumAlgorithm": fields.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
+            more |= {"ChecksumAlgorithm": field_codec.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
         found = self._ask(
             "an upload",
             key,
@@ -283,11 +285,11 @@ class S3Store:
     def _tagging(self, source: ObjectInfo) -> dict[str, str]:
         where = self._source(source)
         found = self._ask("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
-        return fields.tagging(found)
+        return field_codec.tagging(found)
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)
-        more: dict[str, Any] = fields.sent(its_crc)
+        more: dict[str, Any] = field_codec.sent(its_crc)
         more |= {"UploadId": upload_id, "PartNumber": number}
         found = self._ask(
             f"part {number}",
@@ -295,7 +297,7 @@ class S3Store:
             lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
             lambda quick: quick.put(key, more, body),
         )
-        return Part(number, fields.etag(found), len(body), its_crc)
+        return Part(number, field_codec.etag(found), len(body), its_crc)
 
     def copy_part(
         self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
@@ -314,7 +316,7 @@ class S3Store:
             ),
         )
         told = found.get("CopyPartResult", {})
-        return Part(number, fields.etag(told), end - start, fields.crc_of(told))
+        return Part(number, field_codec.etag(told), end - start, field_codec.crc_of(told))
 
     def complete_upload(
         self, key: str, upload_id: str, parts: Sequence[Part], *, exclusive: bool
@@ -322,12 +324,16 @@ class S3Store:
         joined = joined_crc32c(parts)
         more: dict[str, Any] = self._condition(exclusive)
         if joined is not None:
-            more |= {"ChecksumCRC32C": fields.crc_text(joined), "ChecksumType": "FULL_OBJECT"}
+            more |= {"ChecksumCRC32C": field_codec.crc_text(joined), "ChecksumType": "FULL_OBJECT"}
         listed = [
             {
                 "PartNumber": each.number,
                 "ETag": f'"{each.etag}"',
-                **({} if each.crc32c is None else {"ChecksumCRC32C": fields.crc_text(each.crc32c)}),
+                **(
+                    {}
+                    if each.crc32c is None
+                    else {"ChecksumCRC32C": field_codec.crc_text(each.crc32c)}
+                ),
             }
             for each in parts
         ]
@@ -342,7 +348,7 @@ class S3Store:
                 **more,
             ),
         )
-        return Stored(fields.etag(found), fields.version(found), joined)
+        return Stored(field_codec.etag(found), field_codec.version(found), joined)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
         self._ask(
@@ -368,7 +374,7 @@ class S3Store:
             # Unlike listings of objects, botocore leaves these as the store wrote them.
             plain = unquote_plus if page.get("EncodingType") == "url" else str
             found += [
-                Upload(plain(each["Key"]), each["UploadId"], fields.ms(each.get("Initiated")))
+                Upload(plain(each["Key"]), each["UploadId"], field_codec.ms(each.get("Initiated")))
                 for each in page.get("Uploads", ())
             ]
             if not page.get("IsTruncated"):

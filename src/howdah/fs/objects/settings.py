@@ -14,7 +14,7 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.fs.objects import credentials
-from howdah.fs.objects.amazon.additions import Additions, additions_of
+from howdah.fs.objects.amazon.request_options import Additions, additions_of
 from howdah.fs.objects.amazon.roles import Role, role_of
 from howdah.fs.objects.credentials import Secrets
 from howdah.fs.objects.parts import MAX_COPY_BYTES

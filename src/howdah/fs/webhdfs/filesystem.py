@@ -14,7 +14,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.tally import Tally
+from howdah.client.statistics import Tally
 from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress

@@ -15,7 +15,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.fs import capabilities
-from howdah.fs.inner_input import RemoteInput
+from howdah.fs.input_base import RemoteInput
 from howdah.runtime.fork_safety import process_id
 from howdah.web.connections import BrokenOff, Exchange
 

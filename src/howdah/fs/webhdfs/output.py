@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.fs.inner_output import OutputUntilClose
+from howdah.fs.output_base import OutputUntilClose
 from howdah.web.connections import AnswerLost, Exchange
 from howdah.web.webhdfs.answers import remote_error
 

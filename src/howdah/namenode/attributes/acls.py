@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from howdah import errors
-from howdah.namenode.attributes.basics import NOTHING_THERE
+from howdah.namenode.attributes.owner_mode_times import NOTHING_THERE
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.inodes import acls
 from howdah.namenode.inodes.inodes import Directory, INode
 from howdah.namenode.tree import reserved

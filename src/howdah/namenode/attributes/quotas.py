@@ -7,8 +7,8 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Identity
-from howdah.namenode.calls.resolved import Resolved
-from howdah.namenode.inodes.features import UNLIMITED
+from howdah.namenode.calls.resolved_path import Resolved
+from howdah.namenode.inodes.inode_features import UNLIMITED
 from howdah.namenode.inodes.inodes import Directory
 from howdah.rpc.service import Caller
 from howdah.storage.edits import edits

@@ -22,7 +22,7 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access, Identity
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.inodes import paths, xattrs
 from howdah.namenode.inodes.inodes import STICKY_BIT, Directory, File, INode
 from howdah.namenode.inodes.xattrs import ENCRYPTION_ZONE, UNREADABLE_BY_SUPERUSER

@@ -24,7 +24,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.audit.calls import RULES, Subject
-from howdah.namenode.audit.lines import LineFormat, Record, Shown
+from howdah.namenode.audit.line_format import LineFormat, Record, Shown
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.rpc.service import Caller
 from howdah.runtime import unexpected_errors

@@ -1,7 +1,7 @@
 """The administrative states of a datanode, and what moves a datanode between them (pure).
 
-Hadoop's `DatanodeInfo.AdminStates`. An operator orders by the host files (`hosts`); the
-namenode carries the order out and finds when it is done (`membership`). A datanode may be
+Hadoop's `DatanodeInfo.AdminStates`. An operator orders by the host files (`host_lists`); the
+namenode carries the order out and finds when it is done (`decommission`). A datanode may be
 alive or dead in each of the states.
 """
 

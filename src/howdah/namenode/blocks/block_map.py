@@ -26,7 +26,7 @@ reported in full again (`become_active`).
 Rule 2 keeps an excess replica from counting again while its deletion is under way, unless
 it is needed. If it counted, another replica would be in excess, and in the end both would
 be deleted. `invalidation` decides when it may count again, and gives out the orders.
-`redundancy` has the blocks that need work, `known_replicas` what is known of all.
+`redundancy` has the blocks that need work, `replica_map` what is known of all.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final
 
 from howdah.namenode.blocks.datanodes import CorruptReplica, Datanode, Storage
-from howdah.namenode.blocks.known_replicas import KnownReplicas, is_stale
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.placement import Placement
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
-from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
-from howdah.namenode.inodes.effects import (
+from howdah.namenode.blocks.replica_map import KnownReplicas, is_stale
+from howdah.namenode.inodes.block_events import (
     BlockEvent,
     BlockOpened,
     BlockRemoved,
@@ -47,7 +46,8 @@ from howdah.namenode.inodes.effects import (
     BlockSettled,
     ReplicationChanged,
 )
-from howdah.namenode.inodes.plain_replicas import PlainReplicas
+from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.inodes.report_fast_path import PlainReplicas
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""

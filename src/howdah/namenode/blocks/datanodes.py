@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.inodes.columns import IdSet, PairQueue
+from howdah.namenode.inodes.row_table import IdSet, PairQueue
 
 
 @dataclass(frozen=True, slots=True)

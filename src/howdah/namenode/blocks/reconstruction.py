@@ -35,7 +35,7 @@ from typing import Final
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.block_map import BlockMap
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry, Storage, Transfer
-from howdah.namenode.blocks.excess import choose_excess
+from howdah.namenode.blocks.excess_replicas import choose_excess
 from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.blocks.redundancy import TO_COPY, TOO_FEW, Need
 from howdah.namenode.inodes.inodes import Block

@@ -30,11 +30,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
+from howdah.namenode.blocks.balancer_moves import MoveHints
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.moves import MoveHints
 from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.inodes.block_table import Block
-from howdah.namenode.inodes.id_bits import IdBits
+from howdah.namenode.inodes.id_bitmap import IdBits
 
 MOST_FRESH: Final = 10_000
 """So many blocks that changed of late are taken before the others of their queue."""

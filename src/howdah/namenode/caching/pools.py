@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.storage.edits import cache_edits, edits
 from howdah.storage.image import records as rec
 

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.hosts import Hosts
+from howdah.namenode.blocks.host_lists import Hosts
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.core import Core

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.calls.permissions import Access, Identity, Permissions
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.calls.settings import Clock, Settings
 from howdah.namenode.inodes import acls, paths
 from howdah.namenode.inodes.inodes import MODE_MASK, Directory, File, INode

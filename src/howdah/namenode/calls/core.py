@@ -21,26 +21,26 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.datanode_claims import SlowPeers
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeRegistry
-from howdah.namenode.blocks.hosts import Hosts
-from howdah.namenode.blocks.membership import Membership, MembershipSettings
+from howdah.namenode.blocks.decommission import Membership, MembershipSettings
+from howdah.namenode.blocks.host_lists import Hosts
 from howdah.namenode.blocks.network import Dice, Network
 from howdah.namenode.blocks.placement import Placement
 from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
 from howdah.namenode.blocks.safe_mode import SafeMode
+from howdah.namenode.blocks.slow_nodes import SlowPeers
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.caching.adaptive import Adaptive
 from howdah.namenode.calls.caching import Caching
 from howdah.namenode.calls.checks import Checks
 from howdah.namenode.calls.permissions import Identity, Permissions
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.calls.retry_cache import RetryCache
 from howdah.namenode.calls.settings import Clock, Settings
 from howdah.namenode.inodes import paths, storage_policies
-from howdah.namenode.inodes.effects import EditDoesNotFit, NamespaceBroken
+from howdah.namenode.inodes.block_events import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.inodes.inodes import Block, Directory, INode
-from howdah.namenode.lifeline.last_heard import LastHeard
+from howdah.namenode.lifeline.registry import LastHeard
 from howdah.namenode.tree.namespace import Namespace
 from howdah.runtime.log_throttle import RarelyEach
 from howdah.storage.edits import edits

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from howdah import errors
 from howdah.namenode.calls.checks import Checks
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.inodes.inodes import Directory
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.tree import TreeCalls
+from howdah.namenode.calls.namespace_changes import TreeCalls
 from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.inodes import Directory
 from howdah.rpc.service import Caller

@@ -38,7 +38,7 @@ from howdah.storage.image.files import (
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.sections import Sink
 from howdah.web.channel import Channel
-from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.file_response import FileOut, OutgoingFile
 from howdah.web.http import Request, Response, plain
 from howdah.web.image_transfer import (
     MD5_HEADER,

@@ -17,9 +17,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.namespace_changes import TreeCalls
 from howdah.namenode.calls.permissions import Identity
-from howdah.namenode.calls.tree import TreeCalls
-from howdah.namenode.fsck.figures import Figures
 from howdah.namenode.fsck.options import Options
 from howdah.namenode.fsck.replicas import (
     Counts,
@@ -31,6 +30,7 @@ from howdah.namenode.fsck.replicas import (
     replicas_text,
 )
 from howdah.namenode.fsck.storage_types import StorageTypes
+from howdah.namenode.fsck.summary import Figures
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.tree.snapshot_views import SnapshotFile

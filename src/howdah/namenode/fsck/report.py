@@ -21,14 +21,14 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.queries import Queries
+from howdah.namenode.calls.namespace_reads import Queries
 from howdah.namenode.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.fsck.block_ids import describe_blocks
 from howdah.namenode.fsck.check import Check
 from howdah.namenode.fsck.corrupt_files import list_corrupt
-from howdah.namenode.fsck.figures import summary
 from howdah.namenode.fsck.options import Options
-from howdah.namenode.fsck.walk import Walk
+from howdah.namenode.fsck.summary import summary
+from howdah.namenode.fsck.traversal import Walk
 from howdah.namenode.inodes.inodes import File, INode
 from howdah.rpc.service import Caller
 from howdah.runtime.units import java_date

@@ -31,13 +31,13 @@ from howdah import errors
 from howdah.namenode.attributes.satisfaction import unmarking
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.trash import TrashEmptier
-from howdah.namenode.ha.duties import Duties, Duty
 from howdah.namenode.ha.log_writer import LogWriter
+from howdah.namenode.ha.periodic_tasks import Duties, Duty
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.journal.auto_roll import AutoRoll
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.writing.scrubbing import LazyPersistScrubber
+from howdah.namenode.writing.lost_lazy_files import LazyPersistScrubber
 from howdah.storage.edits import edits
 
 log = logging.getLogger(__name__)

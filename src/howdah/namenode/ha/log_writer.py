@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from howdah.namenode.calls.core import Core
-from howdah.namenode.ha.barrier import DurableBarrier
-from howdah.namenode.journal.direct import DirectLog, direct_log
+from howdah.namenode.ha.durability_barrier import DurableBarrier
 from howdah.namenode.journal.directories import DirectorySet
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.journal import Journal
 from howdah.namenode.journal.journal_set import JournalSet, Member
+from howdah.namenode.journal.native_writer import DirectLog, direct_log
 from howdah.namenode.journal.shared_log import SharedJournal
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ no edit: none of the duties in `active` runs. Datanodes register, beat and repor
 their calls are UNCHECKED, and get no orders. What every namenode does by itself goes on:
 datanodes expire, deleted inodes are freed.
 
-It follows the log that the active writes (`tailing`), makes images of what it has, and sorts
+It follows the log that the active writes (`edit_log_tailer`), makes images of what it has, and sorts
 the blocks that changed by what they will need when it is active.
 """
 
@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
-from howdah.namenode.ha.duties import Duties, Duty
+from howdah.namenode.ha.periodic_tasks import Duties, Duty
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.incremental_tasks import Round
 

@@ -31,13 +31,13 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.edit_log_tailer import Tailing
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.roles import Roles
 from howdah.namenode.ha.states import HAState
-from howdah.namenode.ha.tailing import Tailing
-from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.namenode.journal.local_copies import set_strays_aside
+from howdah.namenode.inodes.block_events import NamespaceBroken
 from howdah.namenode.journal.shared_log import SharedJournal, SharedLog
+from howdah.namenode.journal.stray_segments import set_strays_aside
 from howdah.runtime import background_threads
 from howdah.storage.layout import SEEN_TXID_NAME
 

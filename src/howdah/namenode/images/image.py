@@ -30,10 +30,10 @@ from howdah.namenode.images.rows import (
 )
 from howdah.namenode.images.snapshots import SnapshotRecords
 from howdah.namenode.inodes import limits, xattrs
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.inodes.directory import MODE_MASK
-from howdah.namenode.inodes.effects import EditDoesNotFit
-from howdah.namenode.inodes.features import UNLIMITED, Quota
 from howdah.namenode.inodes.file_blocks import edit_blocks
+from howdah.namenode.inodes.inode_features import UNLIMITED, Quota
 from howdah.namenode.inodes.inodes import (
     ROOT_INODE_ID,
     BlockState,

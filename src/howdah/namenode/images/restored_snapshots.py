@@ -12,7 +12,7 @@ from typing import Final
 from howdah.namenode.images.rows import Impossible, check_block
 from howdah.namenode.inodes import limits
 from howdah.namenode.inodes.directory import MODE_MASK
-from howdah.namenode.inodes.features import UNLIMITED, Quota
+from howdah.namenode.inodes.inode_features import UNLIMITED, Quota
 from howdah.namenode.inodes.inodes import BlockState, Directory, File, INode
 from howdah.namenode.snapshots.snapshots import NOW, DeadLink, Snapshot, Snapshottable, Version
 from howdah.namenode.tree.namespace import Namespace

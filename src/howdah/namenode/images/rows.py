@@ -14,7 +14,6 @@ from typing import Final, cast
 
 from howdah.namenode.inodes import block_table, limits
 from howdah.namenode.inodes.block_table import BlockState
-from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.file_table import (
     ATIME,
@@ -28,6 +27,7 @@ from howdah.namenode.inodes.file_table import (
 )
 from howdah.namenode.inodes.files import File, FileTable
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
+from howdah.namenode.inodes.row_table import MASK, SHIFT
 from howdah.namenode.tree.namespace import Namespace
 from howdah.native.loader import kernel
 from howdah.storage.edits.edits import EditBlock

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.file_blocks import edit_blocks
+from howdah.namenode.inodes.inode_features import Quota
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.snapshots.snapshots import NONE, NOW, DeadLink, Snapshot, Version
 from howdah.namenode.tree.namespace import Namespace

@@ -1,4 +1,4 @@
-"""Blocks, as rows of a table (pure; see `columns`).
+"""Blocks, as rows of a table (pure; see `row_table`).
 
 Hadoop's `BlockInfo`, and its `BlockUnderConstructionFeature`. A `Block` is a view of a
 row: it is made on demand and thrown away. All views of a row are equal and have the same
@@ -17,8 +17,8 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from howdah.namenode.inodes.columns import MASK, SHIFT, Table
-from howdah.namenode.inodes.pages import Page
+from howdah.namenode.inodes.row_page import Page
+from howdah.namenode.inodes.row_table import MASK, SHIFT, Table
 
 if TYPE_CHECKING:
     from howdah.namenode.blocks.datanodes import Storage

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from howdah.namenode.inodes.features import NO_FEATURES, Features, Quota
+from howdah.namenode.inodes.inode_features import NO_FEATURES, Features, Quota
 from howdah.namenode.inodes.sorted_names import SortedNames
 
 if TYPE_CHECKING:

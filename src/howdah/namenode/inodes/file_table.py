@@ -1,9 +1,9 @@
-"""The table of a namespace's files (pure; see `columns`, FS-025).
+"""The table of a namespace's files (pure; see `row_table`, FS-025).
 
 A row has the parent's id, the times, the block, and the number of the file's traits:
 owner, group, mode, replication and block size, which most files of a directory share.
 The name is the same string that is the key in its directory. What few files have
-(`features`, several blocks) is beside the table.
+(`inode_features`, several blocks) is beside the table.
 
 What every create and close does to a row is here, by the file's id, and makes no view of it
 (`files`).
@@ -17,10 +17,10 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from howdah.namenode.inodes.block_table import LENGTH, Block, BlockTable
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
-from howdah.namenode.inodes.columns import MASK, SHIFT, Table
 from howdah.namenode.inodes.directory import Directory
-from howdah.namenode.inodes.features import NO_FEATURES, Features
-from howdah.namenode.inodes.pages import Page
+from howdah.namenode.inodes.inode_features import NO_FEATURES, Features
+from howdah.namenode.inodes.row_page import Page
+from howdah.namenode.inodes.row_table import MASK, SHIFT, Table
 
 # The numbers of a row.
 WIDTH: Final = 5

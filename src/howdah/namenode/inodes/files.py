@@ -13,9 +13,7 @@ from typing import TypeAlias, overload
 
 from howdah.namenode.inodes.block_table import LENGTH, Block
 from howdah.namenode.inodes.block_table import WIDTH as BLOCK_WIDTH
-from howdah.namenode.inodes.columns import MASK, SHIFT
 from howdah.namenode.inodes.directory import Directory, Files, INode
-from howdah.namenode.inodes.features import NO_FEATURES, Features
 from howdah.namenode.inodes.file_table import (
     ATIME,
     BLOCK,
@@ -27,7 +25,9 @@ from howdah.namenode.inodes.file_table import (
     Glance,
     Traits,
 )
-from howdah.namenode.inodes.pages import Page
+from howdah.namenode.inodes.inode_features import NO_FEATURES, Features
+from howdah.namenode.inodes.row_page import Page
+from howdah.namenode.inodes.row_table import MASK, SHIFT
 
 
 class File(INode):

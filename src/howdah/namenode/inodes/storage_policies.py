@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.namenode.inodes import xattrs
-from howdah.namenode.inodes.features import NO_FEATURES
+from howdah.namenode.inodes.inode_features import NO_FEATURES
 from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
 from howdah.storage.edits.edits import StorageKind, XAttr, XAttrNamespace
 

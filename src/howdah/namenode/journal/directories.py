@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from howdah.namenode.journal.directory_journal import DirectoryJournal
+from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.journal_set import JournalSet, Member
-from howdah.namenode.journal.restoring import Restorations
 from howdah.storage.layout import StorageDirectory
 
 log = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from howdah import errors
-from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.journal import Batch, SegmentFile
 from howdah.namenode.journal.segment_files import STALE, copy_beginning, set_aside
+from howdah.namenode.journal.segment_selection import SegmentCopy
 from howdah.storage.edits.segment_scan import HEADER_BYTES, last_record
 from howdah.storage.edits.segments import (
     Segment,

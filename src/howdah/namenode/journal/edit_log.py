@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah.namenode.journal.direct import DURABLE, REFUSED, DirectLog
 from howdah.namenode.journal.journal import Batch, Journal
+from howdah.namenode.journal.native_writer import DURABLE, REFUSED, DirectLog
 from howdah.runtime.background_threads import NoThread
 from howdah.runtime.metrics.histogram import Times
 from howdah.storage.edits import edits

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from howdah.namenode.journal.choosing import SegmentCopy
+from howdah.namenode.journal.segment_selection import SegmentCopy
 from howdah.storage.edits.segment_scan import Source
 
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from howdah.namenode.journal.choosing import SegmentCopy, choose
 from howdah.namenode.journal.directory_journal import DirectorySource
+from howdah.namenode.journal.segment_selection import SegmentCopy, choose
 from howdah.storage.edits.segments import Segment, finished_name
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 recoverUnfinalizedSegments, and what RedundantEditLogInputStream and JournalSet leave undone.
 
 Every directory should hold the whole log. It does not if it was dropped when its disk failed,
-if its last write is torn, or if bytes of it have rotted. When the log was read (`reading`) and
+if its last write is torn, or if bytes of it have rotted. When the log was read (`log_reader`) and
 made sense, its end is decided: the last transaction that was applied. Then each directory is
 mended, by the steps of docs/how-it-works/journal.md:
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectoryJournal
-from howdah.namenode.journal.reading import StoredLog
+from howdah.namenode.journal.log_reader import StoredLog
 from howdah.namenode.journal.segment_files import CORRUPT, STALE, copy_missing, set_aside
 from howdah.storage.edits.segments import finished_name, list_segments
 

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
-from howdah.namenode.journal.reading import LogReader
+from howdah.namenode.journal.log_reader import LogReader
 from howdah.namenode.journal.segment_files import discard_from
+from howdah.namenode.journal.segment_selection import SegmentCopy
 from howdah.namenode.journal.shared_log import NodeReport
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory

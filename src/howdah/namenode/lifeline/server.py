@@ -17,8 +17,8 @@ from typing import Final
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.namenode.blocks.datanode_claims import address_of, check_sound
-from howdah.namenode.lifeline.last_heard import LastHeard, Lifeline
+from howdah.namenode.blocks.slow_nodes import address_of, check_sound
+from howdah.namenode.lifeline.registry import LastHeard, Lifeline
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer

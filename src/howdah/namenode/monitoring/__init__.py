@@ -1,3 +1,4 @@
 """What the namenode tells monitoring beside its status: who calls most, what was done since the
-start, how far a start is, and whether it lives and serves. `activity` and `startup` are pure;
-`watch` puts it together, and `starting` has the web port before there is a namenode."""
+start, how far a start is, and whether it lives and serves. `activity_bean` and `startup` are pure;
+`metrics_service` puts it together, and `startup_http` has the web port before there is a
+namenode."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from howdah import __version__
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.health import Check, Report
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import facts, live, refresh_hint, section
 
@@ -54,8 +54,8 @@ def overdue(facts: SecondaryFacts, now_s: float) -> str:
         return ""
     why = f": {facts.failure}" if facts.failure else ""
     return (
-        f"a checkpoint is overdue: the latest edits have waited for {words.span(uncovered_s)}, "
-        f"and should wait for {words.span(facts.period_s)} at most{why}"
+        f"a checkpoint is overdue: the latest edits have waited for {units.span(uncovered_s)}, "
+        f"and should wait for {units.span(facts.period_s)} at most{why}"
     )
 
 
@@ -109,8 +109,8 @@ def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
     reason = late or found.failure
     last = "none since the start"
     if found.checkpoint_ms:
-        age = words.span(now_s - found.checkpoint_s)
-        last = f"{words.moment(found.checkpoint_ms)}, {age} ago"
+        age = units.span(now_s - found.checkpoint_s)
+        last = f"{units.moment(found.checkpoint_ms)}, {age} ago"
     return [
         live(
             "verdict",
@@ -130,11 +130,11 @@ def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
                         "Up to transaction",
                         f"{found.checkpoint_txid:,}" if found.checkpoint_ms else "not known yet",
                     ),
-                    ("At the latest after", words.span(found.period_s)),
-                    ("Or after", words.count(found.transactions, "transaction")),
+                    ("At the latest after", units.span(found.period_s)),
+                    ("Or after", units.count(found.transactions, "transaction")),
                     ("Images", ", ".join(found.image_directories)),
                     ("Edits", ", ".join(found.edits_directories)),
-                    ("Running since", words.moment(found.started_ms)),
+                    ("Running since", units.moment(found.started_ms)),
                 ]
             ),
         ),

@@ -20,7 +20,7 @@ from howdah.runtime.units import iec_size
 from howdah.web.http import Response, answer
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.health import Check, Report
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import badge, bar, live, refresh_hint, section, table
 
@@ -300,6 +300,6 @@ def _row(each: PhaseSeen) -> list[Child]:
         badge(level, each.status.lower()),
         bar(percent, "ok", f"{percent:.0f} %"),
         counted if each.count or each.total else "",
-        words.span(each.elapsed_ms / 1000) if each.status != "PENDING" else "",
+        units.span(each.elapsed_ms / 1000) if each.status != "PENDING" else "",
         f"{each.file}{size}",
     ]

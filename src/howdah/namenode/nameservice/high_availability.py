@@ -10,11 +10,11 @@ from pathlib import Path
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.namenode.calls.core import Core
+from howdah.namenode.ha.edit_log_tailer import Tailing, TailSettings
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.roles import Role, Roles
 from howdah.namenode.ha.standby import OwnImages, Standby
 from howdah.namenode.ha.states import HAState
-from howdah.namenode.ha.tailing import Tailing, TailSettings
 from howdah.namenode.ha.transitions import Transitions
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.nameservice.peers import Peers

@@ -1,7 +1,7 @@
 """The processes around the pure rooms: `server`, the namenode, and `secondary`.
 
-`settings` reads Hadoop's keys; `format`, `loading`, `importing`, `upgrading`, `bootstrap`,
-`sharing` lie before serving; `groups`, `racks`, `lookups`, `resources` ask the machine;
-`cluster_log`, `status` and `background` are what operators see and use. May import every room;
+`settings` reads Hadoop's keys; `format`, `loading`, `checkpoint_import`, `upgrading`, `bootstrap`,
+`shared_edits` lie before serving; `groups`, `racks`, `lookups`, `resources` ask the machine;
+`block_log`, `status` and `admin_tasks` are what operators see and use. May import every room;
 none imports it.
 """

@@ -21,10 +21,10 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.namenode.checkpoints.primary import Primary
-from howdah.namenode.journal.choosing import choose
+from howdah.namenode.journal.segment_selection import choose
 from howdah.namenode.journal.shared_log import SharedLog
+from howdah.namenode.nameservice.identity import Place, place_of, shared_log_of
 from howdah.namenode.nameservice.peers import primary_of
-from howdah.namenode.nameservice.place import Place, place_of, shared_log_of
 from howdah.namenode.process.format import check_free, erase
 from howdah.runtime import disk
 from howdah.storage.image.files import (

@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.namenode.images.image import write_image
 from howdah.namenode.journal.shared_log import SharedLog
-from howdah.namenode.nameservice.place import place_of, shared_log_of
+from howdah.namenode.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.process.settings import image_codec
 from howdah.namenode.tree.namespace import Namespace
 from howdah.runtime import disk

@@ -21,8 +21,8 @@ from typing import Final
 from howdah import errors
 from howdah.namenode.fsck.options import Options, parse_options, user_of
 from howdah.namenode.fsck.report import Fsck
-from howdah.namenode.inodes.effects import NamespaceBroken
-from howdah.namenode.webhdfs.permits import Permit
+from howdah.namenode.inodes.block_events import NamespaceBroken
+from howdah.namenode.webhdfs.impersonation import Permit
 from howdah.rpc.server_hooks import Impersonation
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of

@@ -31,11 +31,11 @@ from pathlib import Path
 from howdah import errors
 from howdah.namenode.calls.retry_cache import LoggedCall
 from howdah.namenode.images.image import read_image
-from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
-from howdah.namenode.journal.reading import StoredLog
+from howdah.namenode.journal.directory_restore import fill
+from howdah.namenode.journal.log_reader import StoredLog
 from howdah.namenode.journal.recovery import recover
-from howdah.namenode.journal.restoring import fill
 from howdah.namenode.journal.shared_log import SharedLog
 from howdah.namenode.monitoring.startup import Phase, StartupProgress
 from howdah.namenode.tree.namespace import Namespace

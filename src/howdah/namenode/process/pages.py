@@ -15,12 +15,12 @@ from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.states import SERVED, HAContext
 from howdah.namenode.monitoring import startup, topology_page
-from howdah.namenode.monitoring.watch import Watch
+from howdah.namenode.monitoring.metrics_service import Watch
 from howdah.namenode.process import fsck_pages
 from howdah.namenode.process.fsck_pages import FsckPages
 from howdah.namenode.process.status import Surroundings, namenode_status, nodes_shown
-from howdah.namenode.site.figures import Figures
-from howdah.namenode.site.pages import SitePages
+from howdah.namenode.web_ui.page_data import Figures
+from howdah.namenode.web_ui.pages import SitePages
 from howdah.namenode.webhdfs.pages import WebHdfs
 from howdah.protocol.client_methods import Category
 from howdah.runtime import unexpected_errors

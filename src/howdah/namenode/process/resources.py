@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from howdah.config import Configuration, keys
-from howdah.namenode.ha.stalls import ObservedTime
+from howdah.namenode.ha.stall_detection import ObservedTime
 from howdah.runtime import background_threads
 from howdah.runtime.metrics.histogram import Times
 

@@ -28,7 +28,7 @@ from howdah.config import Configuration, keys
 from howdah.namenode.images.image import read_image, write_image
 from howdah.namenode.journal.segment_files import discard_from
 from howdah.namenode.journal.shared_log import SharedLog
-from howdah.namenode.nameservice.place import place_of, shared_log_of
+from howdah.namenode.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.process.settings import image_codec
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory

@@ -32,9 +32,9 @@ from howdah.namenode.checkpoints.checkpoint import CheckpointSettings
 from howdah.namenode.checkpoints.directories import CheckpointDirectories
 from howdah.namenode.checkpoints.primary import Primary, Signature
 from howdah.namenode.images.image import read_image, write_image
-from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.monitoring import secondary as watch
-from howdah.namenode.nameservice.place import alone
+from howdah.namenode.nameservice.identity import alone
 from howdah.namenode.process.settings import checkpoints_from
 from howdah.namenode.tree.namespace import Namespace
 from howdah.runtime import serve

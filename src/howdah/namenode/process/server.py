@@ -25,23 +25,23 @@ import uvloop
 
 from howdah import errors
 from howdah.config import Configuration, keys, namenode_address
-from howdah.namenode.audit.configured import audit_log
-from howdah.namenode.audit.lines import Shown
+from howdah.namenode.audit.factory import audit_log
+from howdah.namenode.audit.line_format import Shown
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.namespace_changes import TreeCalls
 from howdah.namenode.calls.trash import TrashEmptier
-from howdah.namenode.calls.tree import TreeCalls
 from howdah.namenode.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.checkpoints.image_senders import Senders
 from howdah.namenode.checkpoints.image_server import ImageServer
 from howdah.namenode.fsck.report import Fsck
 from howdah.namenode.ha.active import Active, ActiveParts
-from howdah.namenode.ha.barrier import DurableBarrier
 from howdah.namenode.ha.categories import CategoryGate
-from howdah.namenode.ha.duties import Duties, Duty
+from howdah.namenode.ha.durability_barrier import DurableBarrier
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.ha.observer_reads import ObserverReads
+from howdah.namenode.ha.periodic_tasks import Duties, Duty
 from howdah.namenode.ha.roles import Role, Roles
-from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch, StalledLog
+from howdah.namenode.ha.stall_detection import LeaseChange, LeaseWatch, StalledLog
 from howdah.namenode.ha.standby import Standby
 from howdah.namenode.ha.states import HAContext, HAState
 from howdah.namenode.ha.transitions import boottime_ms
@@ -55,30 +55,26 @@ from howdah.namenode.journal.directories import (
     failed_directories,
 )
 from howdah.namenode.lifeline.server import LifelineServer
-from howdah.namenode.monitoring.activity import Counted
-from howdah.namenode.monitoring.starting import Starting
+from howdah.namenode.monitoring.activity_bean import Counted
+from howdah.namenode.monitoring.metrics_service import Watch
 from howdah.namenode.monitoring.startup import Phase
-from howdah.namenode.monitoring.watch import Watch
+from howdah.namenode.monitoring.startup_http import Starting
+from howdah.namenode.nameservice.bound_addresses import check, endpoints
 from howdah.namenode.nameservice.high_availability import (
     HighAvailability,
     ha_settings,
     serving_process,
 )
-from howdah.namenode.nameservice.listening import check, endpoints
+from howdah.namenode.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.nameservice.peers import Peers
-from howdah.namenode.nameservice.place import place_of, shared_log_of
-from howdah.namenode.process.background import (
-    BackgroundFiles,
-    read_hosts,
-    reconfiguration,
-)
+from howdah.namenode.process.admin_tasks import BackgroundFiles, read_hosts, reconfiguration
+from howdah.namenode.process.block_log import ClusterLog
 from howdah.namenode.process.clock import SystemClock
-from howdah.namenode.process.cluster_log import ClusterLog
 from howdah.namenode.process.fsck_pages import FsckPages
+from howdah.namenode.process.impersonation import Proxying
 from howdah.namenode.process.loading import Loaded, load
-from howdah.namenode.process.name_storage import NameDirectories
+from howdah.namenode.process.name_directories import NameDirectories
 from howdah.namenode.process.pages import Pages
-from howdah.namenode.process.proxying import Proxying
 from howdah.namenode.process.racks import rack_map
 from howdah.namenode.process.resources import Resources
 from howdah.namenode.process.settings import (
@@ -97,7 +93,7 @@ from howdah.namenode.protocols.refresh import refresh_services
 from howdah.namenode.webhdfs.pages import webhdfs_of
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.writing.scrubbing import LazyPersistScrubber
+from howdah.namenode.writing.lost_lazy_files import LazyPersistScrubber
 from howdah.protocol.client_methods import Category
 from howdah.rpc.server import RpcServer
 from howdah.rpc.service import Registry

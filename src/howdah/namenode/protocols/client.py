@@ -15,7 +15,7 @@ from howdah import errors
 from howdah.namenode.calls.administration import Administration, AdministrationFiles
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.storage import Images, NameStorage
-from howdah.namenode.protocols import client_absent
+from howdah.namenode.protocols import unsupported_calls
 from howdah.namenode.protocols.client_acls import AclMethods
 from howdah.namenode.protocols.client_administration import NamenodeMethods
 from howdah.namenode.protocols.client_attributes import AttributeMethods
@@ -28,8 +28,8 @@ from howdah.namenode.protocols.client_snapshots import SnapshotMethods
 from howdah.namenode.protocols.client_tree import TreeMethods
 from howdah.namenode.protocols.client_usage import UsageMethods
 from howdah.namenode.protocols.client_xattrs import XAttrMethods
-from howdah.namenode.protocols.quick import requests
-from howdah.namenode.protocols.quick.reads import QuickReads
+from howdah.namenode.protocols.fast_path import requests
+from howdah.namenode.protocols.fast_path.reads import QuickReads
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
@@ -74,7 +74,7 @@ class ClientProtocol:
             CacheMethods(core),
             DatanodeMethods(core, self.administration),
             NamenodeMethods(core, self.administration, storage, images, ha_state),
-            client_absent.AbsentFeatureMethods(core),
+            unsupported_calls.AbsentFeatureMethods(core),
         )
         self._quick = QuickReads(core)
 
@@ -84,7 +84,7 @@ class ClientProtocol:
             1,
             client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
             *self.families,
-            refused=client_absent.REFUSED,
+            refused=unsupported_calls.REFUSED,
             quick=self._quick.methods,
             readers=requests.readers(),
         )

@@ -5,13 +5,13 @@ The part of ClientProtocol that Hadoop's FSDirAttrOp serves.
 
 from __future__ import annotations
 
-from howdah.namenode.attributes.basics import AttributeCalls
+from howdah.namenode.attributes.owner_mode_times import AttributeCalls
 from howdah.namenode.attributes.policies import PolicyCalls
 from howdah.namenode.attributes.satisfaction import SatisfactionCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
+from howdah.namenode.calls.idempotence import Once
 from howdah.namenode.inodes.storage_policies import POLICIES
-from howdah.namenode.protocols import messages
+from howdah.namenode.protocols import encoders
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller
 
@@ -44,7 +44,7 @@ class AttributeMethods:
         self, request: pb.SetTimesRequestProto, caller: Caller
     ) -> pb.SetTimesResponseProto:
         self._attributes.set_times(
-            caller, request.src, messages.signed(request.mtime), messages.signed(request.atime)
+            caller, request.src, encoders.signed(request.mtime), encoders.signed(request.atime)
         )
         return pb.SetTimesResponseProto()
 
@@ -71,13 +71,13 @@ class AttributeMethods:
         self, request: pb.GetStoragePolicyRequestProto, caller: Caller
     ) -> pb.GetStoragePolicyResponseProto:
         policy = self._policies.get(caller, request.path)
-        return pb.GetStoragePolicyResponseProto(storagePolicy=messages.storage_policy(policy))
+        return pb.GetStoragePolicyResponseProto(storagePolicy=encoders.storage_policy(policy))
 
     def get_storage_policies(
         self, request: pb.GetStoragePoliciesRequestProto, caller: Caller
     ) -> pb.GetStoragePoliciesResponseProto:
         return pb.GetStoragePoliciesResponseProto(
-            policies=map(messages.storage_policy, POLICIES.values())
+            policies=map(encoders.storage_policy, POLICIES.values())
         )
 
     def satisfy_storage_policy(

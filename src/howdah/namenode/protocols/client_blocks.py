@@ -12,10 +12,10 @@ from collections.abc import Collection, Sequence
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
-from howdah.namenode.protocols import bad_blocks, messages
-from howdah.namenode.protocols.quick import requests
-from howdah.namenode.protocols.quick.written import WrittenAnswers
+from howdah.namenode.calls.idempotence import Once
+from howdah.namenode.protocols import bad_blocks, encoders
+from howdah.namenode.protocols.fast_path import requests
+from howdah.namenode.protocols.fast_path.write_responses import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.pipelines import PipelineCalls
 from howdah.proto import client_namenode_pb2 as pb
@@ -51,7 +51,7 @@ class BlockMethods:
             client_name=client_name,
             inode_id=inode_id,
             previous=(
-                None if previous is None else messages.named_block(self._core.settings, previous)
+                None if previous is None else encoders.named_block(self._core.settings, previous)
             ),
             excluded=excluded,
             favored=favored,
@@ -62,7 +62,7 @@ class BlockMethods:
         if caller.takes_bytes:
             return Encoded(self._answers.placed(block, offset_bytes, block.expected))
         answer = pb.AddBlockResponseProto()
-        messages.located_block(
+        encoders.located_block(
             self._core.settings,
             block,
             offset_bytes,
@@ -78,7 +78,7 @@ class BlockMethods:
             request.src,
             client_name=request.holder,
             inode_id=request.fileId,
-            block=messages.client_block(self._core.settings, request.b),
+            block=encoders.client_block(self._core.settings, request.b),
         )
         return pb.AbandonBlockResponseProto()
 
@@ -87,11 +87,11 @@ class BlockMethods:
     ) -> pb.UpdateBlockForPipelineResponseProto:
         block, stamp = self._pipelines.new_stamp(
             client_name=request.clientName,
-            block=messages.client_block(self._core.settings, request.block),
+            block=encoders.client_block(self._core.settings, request.block),
         )
         return pb.UpdateBlockForPipelineResponseProto(
-            block=messages.located_block(
-                self._core.settings, block, messages.UNKNOWN_OFFSET, [], generation_stamp=stamp
+            block=encoders.located_block(
+                self._core.settings, block, encoders.UNKNOWN_OFFSET, [], generation_stamp=stamp
             )
         )
 
@@ -102,13 +102,13 @@ class BlockMethods:
             request.src,
             client_name=request.clientName,
             inode_id=request.fileId,
-            block=messages.client_block(self._core.settings, request.blk),
+            block=encoders.client_block(self._core.settings, request.blk),
             present=self._storages(request.existings, request.existingStorageUuids),
             excluded=frozenset(node.id.datanodeUuid for node in request.excludes),
             count=request.numAdditionalNodes,
         )
-        located = messages.located_block(
-            self._core.settings, block, messages.UNKNOWN_OFFSET, places
+        located = encoders.located_block(
+            self._core.settings, block, encoders.UNKNOWN_OFFSET, places
         )
         located.b.CopyFrom(request.blk)
         return pb.GetAdditionalDatanodeResponseProto(block=located)
@@ -121,8 +121,8 @@ class BlockMethods:
             self._pipelines.update(
                 caller,
                 client_name=request.clientName,
-                old=messages.client_block(self._core.settings, request.oldBlock),
-                new=messages.client_block(self._core.settings, request.newBlock),
+                old=encoders.client_block(self._core.settings, request.oldBlock),
+                new=encoders.client_block(self._core.settings, request.newBlock),
                 targets=self._storages(list(nodes), request.storageIDs),
             )
             return pb.UpdatePipelineResponseProto()

@@ -8,7 +8,7 @@ from howdah.namenode.caching.planner import CacheFigures
 from howdah.namenode.caching.pools import CacheDirective, CachePool
 from howdah.namenode.calls.cache_calls import CacheCalls, DirectiveInfo, Expiration, PoolInfo
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
+from howdah.namenode.calls.idempotence import Once
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Slices
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from howdah.namenode.blocks.datanodes import Datanode
 from howdah.namenode.calls.administration import Administration, NodeFiles
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.queries import Queries
-from howdah.namenode.protocols import messages
+from howdah.namenode.calls.namespace_reads import Queries
+from howdah.namenode.protocols import encoders
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller, Deferred, Slices
@@ -92,7 +92,7 @@ class DatanodeMethods:
             known = [node.identity for node in self._core.datanodes]
             for entry in self._core.hosts.missing(known):
                 excluded = self._core.hosts.excludes(entry)
-                answer.di.append(messages.unknown_datanode(entry, excluded=excluded))
+                answer.di.append(encoders.unknown_datanode(entry, excluded=excluded))
         return answer
 
     def get_datanode_storage_report(
@@ -157,4 +157,4 @@ class DatanodeMethods:
 
     def _described(self, node: Datanode) -> types_pb2.DatanodeInfoProto:
         clock = self._core.clock
-        return messages.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())
+        return encoders.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())

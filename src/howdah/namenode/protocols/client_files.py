@@ -11,20 +11,20 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
-from howdah.namenode.calls.queries import Queries
+from howdah.namenode.calls.idempotence import Once
+from howdah.namenode.calls.namespace_reads import Queries
 from howdah.namenode.inodes.inodes import Block, BlockState, File, INode
-from howdah.namenode.protocols import messages
-from howdah.namenode.protocols.quick import requests
-from howdah.namenode.protocols.quick.written import WrittenAnswers
+from howdah.namenode.protocols import encoders
+from howdah.namenode.protocols.fast_path import requests
+from howdah.namenode.protocols.fast_path.write_responses import WrittenAnswers
 from howdah.namenode.writing.allocation import Writing
 from howdah.namenode.writing.block_recovery import BlockRecovery
-from howdah.namenode.writing.closing import Closing
+from howdah.namenode.writing.complete import Closing
 from howdah.namenode.writing.concat import Concat
-from howdah.namenode.writing.held_appends import HeldAppends
-from howdah.namenode.writing.held_closes import HeldCloses
+from howdah.namenode.writing.create_append import Opening
 from howdah.namenode.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.writing.opening import Opening
+from howdah.namenode.writing.pending_appends import HeldAppends
+from howdah.namenode.writing.pending_completes import HeldCloses
 from howdah.namenode.writing.truncation import Truncation
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller, Deferred, Early, Encoded
@@ -87,7 +87,7 @@ class FileMethods:
                 overwrite=bool(flags & _OVERWRITE),
                 create_parent=create_parent,
                 replication=replication,
-                block_size_bytes=messages.signed(block_size),
+                block_size_bytes=encoders.signed(block_size),
                 storage_policy=storage_policy,
                 lazy_persist=bool(flags & _LAZY_PERSIST),
                 unmasked=unmasked,
@@ -135,10 +135,10 @@ class FileMethods:
 
     def _append(self, request: pb.AppendRequestProto, caller: Caller) -> pb.AppendResponseProto:
         def answer(file: File, last: Block | None) -> pb.AppendResponseProto:
-            response = pb.AppendResponseProto(stat=messages.file_status(file, b""))
+            response = pb.AppendResponseProto(stat=encoders.file_status(file, b""))
             if last is not None:
                 response.block.CopyFrom(
-                    messages.located_block(
+                    encoders.located_block(
                         self._core.settings,
                         last,
                         file.length_bytes - last.length_bytes,
@@ -177,7 +177,7 @@ class FileMethods:
             done = self._truncation.truncate(
                 caller,
                 request.src,
-                messages.signed(request.newLength),
+                encoders.signed(request.newLength),
                 client_name=request.clientName,
             )
             return pb.TruncateResponseProto(result=done)
@@ -222,12 +222,12 @@ class FileMethods:
             src,
             client_name=client_name,
             inode_id=inode_id,
-            last=None if last is None else messages.named_block(self._core.settings, last),
+            last=None if last is None else encoders.named_block(self._core.settings, last),
             takes_bytes=caller.takes_bytes,
         )
 
 
 def _created(inode: INode) -> pb.CreateResponseProto:
     answer = pb.CreateResponseProto()
-    messages.file_status(inode, b"", into=answer.fs)
+    encoders.file_status(inode, b"", into=answer.fs)
     return answer

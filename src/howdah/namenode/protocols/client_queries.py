@@ -8,10 +8,10 @@ from __future__ import annotations
 from howdah import errors
 from howdah.namenode.calls.batched_listing import batched_listing
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.namespace_reads import Queries
 from howdah.namenode.calls.permissions import Access
-from howdah.namenode.calls.queries import Queries
 from howdah.namenode.inodes.inodes import File, INode
-from howdah.namenode.protocols import messages
+from howdah.namenode.protocols import encoders
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller
@@ -26,7 +26,7 @@ class QueryMethods:
         self.entries_listed = 0
         """In answers of listings, since the start."""
         self._defaults = pb.GetServerDefaultsResponseProto(
-            serverDefaults=messages.server_defaults(core.settings)
+            serverDefaults=encoders.server_defaults(core.settings)
         )
 
     def get_server_defaults(
@@ -40,7 +40,7 @@ class QueryMethods:
         inode = self._queries.file_info(caller, request.src)
         answer = pb.GetFileInfoResponseProto()
         if inode is not None:
-            messages.file_status(inode, b"", into=answer.fs)
+            encoders.file_status(inode, b"", into=answer.fs)
             self._mark(inode, answer.fs)
         return answer
 
@@ -50,7 +50,7 @@ class QueryMethods:
         inode = self._queries.file_info(caller, request.src, follows=False)
         answer = pb.GetFileLinkInfoResponseProto()
         if inode is not None:
-            messages.file_status(inode, b"", into=answer.fs)
+            encoders.file_status(inode, b"", into=answer.fs)
             self._mark(inode, answer.fs)
         return answer
 
@@ -61,7 +61,7 @@ class QueryMethods:
         if inode is None:
             return pb.GetLocatedFileInfoResponseProto()
         answer = pb.GetLocatedFileInfoResponseProto(
-            fs=messages.file_status(inode, b"", self._all_locations(caller, inode))
+            fs=encoders.file_status(inode, b"", self._all_locations(caller, inode))
         )
         self._mark(inode, answer.fs)
         return answer
@@ -87,7 +87,7 @@ class QueryMethods:
             if isinstance(entry, int) and not request.needLocation:
                 status = entries.add()
                 status.path = name.encode()
-                messages.show_file(status, entry, files.glance(entry), page.policy_above)
+                encoders.show_file(status, entry, files.glance(entry), page.policy_above)
                 continue
             if places_left <= 0:
                 break
@@ -95,7 +95,7 @@ class QueryMethods:
             locations = self._all_locations(caller, inode) if request.needLocation else None
             if locations is not None:
                 places_left -= sum(len(block.locs) for block in locations.blocks)
-            status = messages.file_status(inode, name.encode(), locations, into=entries.add())
+            status = encoders.file_status(inode, name.encode(), locations, into=entries.add())
             self._mark(inode, status)
         self.entries_listed += len(entries)
         answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
@@ -118,10 +118,10 @@ class QueryMethods:
         self, request: pb.GetBlockLocationsRequestProto, caller: Caller
     ) -> pb.GetBlockLocationsResponseProto:
         found = self._queries.block_locations(
-            caller, request.src, messages.signed(request.offset), messages.signed(request.length)
+            caller, request.src, encoders.signed(request.offset), encoders.signed(request.length)
         )
         answer = pb.GetBlockLocationsResponseProto()
-        messages.located_blocks(self._core.settings, found, into=answer.locations)
+        encoders.located_blocks(self._core.settings, found, into=answer.locations)
         return answer
 
     def get_preferred_block_size(
@@ -188,4 +188,4 @@ class QueryMethods:
         if not isinstance(inode, File):
             return None
         found = self._queries.all_locations(inode, caller.machine)
-        return messages.located_blocks(self._core.settings, found)
+        return encoders.located_blocks(self._core.settings, found)

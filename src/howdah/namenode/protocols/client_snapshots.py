@@ -7,11 +7,11 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
+from howdah.namenode.calls.idempotence import Once
 from howdah.namenode.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.calls.snapshots.diff import SnapshotDiffCalls
 from howdah.namenode.inodes import paths
-from howdah.namenode.protocols import messages
+from howdah.namenode.protocols import encoders
 from howdah.namenode.snapshots.diff import Made
 from howdah.namenode.snapshots.diff import Path as Names
 from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
@@ -151,7 +151,7 @@ class SnapshotMethods:
                     paths.parent_of(directory.path).encode() if directory.parent else b""
                 ),
             )
-            messages.file_status(directory, directory.name.encode(), into=told.dirStatus)
+            encoders.file_status(directory, directory.name.encode(), into=told.dirStatus)
         return answer
 
     def get_snapshot_listing(
@@ -167,7 +167,7 @@ class SnapshotMethods:
             )
             namespace = self._core.namespace
             view = root_view(namespace, snapshot, DotSnapshot(namespace, snapshot.directory))
-            messages.file_status(view, snapshot.name.encode(), into=told.dirStatus)
+            encoders.file_status(view, snapshot.name.encode(), into=told.dirStatus)
         return answer
 
 

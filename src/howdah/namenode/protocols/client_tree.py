@@ -7,10 +7,10 @@ FSDirSymlinkOp serve.
 from __future__ import annotations
 
 from howdah.namenode.calls.core import Core
+from howdah.namenode.calls.idempotence import Once
 from howdah.namenode.calls.links import LinkCalls
-from howdah.namenode.calls.once import Once
-from howdah.namenode.calls.tree import TreeCalls
-from howdah.namenode.protocols.quick import requests
+from howdah.namenode.calls.namespace_changes import TreeCalls
+from howdah.namenode.protocols.fast_path import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import TRUE, Caller, Encoded
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from howdah.namenode.attributes.quotas import QuotaCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.queries import Queries, Summary
-from howdah.namenode.protocols import messages
+from howdah.namenode.calls.namespace_reads import Queries, Summary
+from howdah.namenode.protocols import encoders
 from howdah.namenode.tree.quotas import COUNTED_KINDS
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -78,8 +78,8 @@ class UsageMethods:
         self._quotas.set(
             caller,
             request.path,
-            messages.signed(request.namespaceQuota),
-            messages.signed(request.storagespaceQuota),
+            encoders.signed(request.namespaceQuota),
+            encoders.signed(request.storagespaceQuota),
             kind,
         )
         return pb.SetQuotaResponseProto()
@@ -90,25 +90,25 @@ class UsageMethods:
         quota = self._queries.quota(path)
         if quota is None:
             is_root = not self._core.resolve(path).components
-            names = messages.ROOT_NAMESPACE_QUOTA if is_root else messages.UNLIMITED
+            names = encoders.ROOT_NAMESPACE_QUOTA if is_root else encoders.UNLIMITED
             return types_pb2.QuotaUsageProto(
-                fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=messages.UNLIMITED
+                fileAndDirectoryCount=0, quota=names, spaceConsumed=0, spaceQuota=encoders.UNLIMITED
             )
         is_root = not self._core.resolve(path).components
-        names = quota.namespace & messages.LONG_MASK
-        if is_root and names == messages.UNLIMITED:
-            names = messages.ROOT_NAMESPACE_QUOTA
+        names = quota.namespace & encoders.LONG_MASK
+        if is_root and names == encoders.UNLIMITED:
+            names = encoders.ROOT_NAMESPACE_QUOTA
         usage = types_pb2.QuotaUsageProto(
             fileAndDirectoryCount=quota.used_names,
             quota=names,
             spaceConsumed=quota.used_bytes,
-            spaceQuota=quota.space_bytes & messages.LONG_MASK,
+            spaceQuota=quota.space_bytes & encoders.LONG_MASK,
         )
         has_kinds = quota.by_kind_bytes or any(quota.used_by_kind_bytes.values())
         for kind in sorted(COUNTED_KINDS) if has_kinds else ():
             usage.typeQuotaInfos.typeQuotaInfo.add(
                 type=kind.name,
-                quota=quota.by_kind_bytes.get(kind, -1) & messages.LONG_MASK,
+                quota=quota.by_kind_bytes.get(kind, -1) & encoders.LONG_MASK,
                 consumed=quota.used_by_kind_bytes.get(kind, 0),
             )
         return usage
@@ -121,6 +121,6 @@ def _add_kinds(bounds: types_pb2.QuotaUsageProto, found: Summary) -> None:
     for kind in sorted(COUNTED_KINDS):
         bounds.typeQuotaInfos.typeQuotaInfo.add(
             type=kind.name,
-            quota=messages.UNLIMITED,
+            quota=encoders.UNLIMITED,
             consumed=found.by_kind_bytes.get(kind, 0),
         )

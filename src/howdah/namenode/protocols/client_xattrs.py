@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from howdah.namenode.attributes.xattrs import XAttrCalls
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.once import Once
+from howdah.namenode.calls.idempotence import Once
 from howdah.proto import types_pb2
 from howdah.rpc.service import Caller
 from howdah.storage.edits.edits import (

@@ -16,12 +16,12 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.attributes.satisfaction import SatisfactionCalls
-from howdah.namenode.blocks.moves import Dice, movable_blocks
+from howdah.namenode.blocks.balancer_moves import Dice, movable_blocks
 from howdah.namenode.calls.core import Core
 from howdah.namenode.inodes.block_table import Block
 from howdah.namenode.inodes.files import File
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.protocols.messages import LONG_MASK, signed
+from howdah.namenode.protocols.encoders import LONG_MASK, signed
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2 as pb
 from howdah.proto import types_pb2

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from howdah import errors
 from howdah.namenode.journal.journal import Batch
 from howdah.namenode.journal.shared_log import NodeReport, Silence
+from howdah.namenode.quorum.edits_sender import Sender
 from howdah.namenode.quorum.loggers import Loggers, Node
 from howdah.namenode.quorum.messages import Purge
 from howdah.namenode.quorum.quorum import Steps, Writer
 from howdah.namenode.quorum.recovery import Recovered, recover
-from howdah.namenode.quorum.sending import Sender
 from howdah.namenode.quorum.settings import QuorumSettings
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ Hadoop: QuorumJournalManager, its reading half above all.
 Q15. **Finished segments** are the log. A majority of the nodes lists them: each was finished
      on a majority, so one of those that answer has it. Unfinished ones are left out: a node
      that was cut off may have one of a former writer that never became the log.
-Q16. **What is being written** is believed as far as a majority has it alike (`agreement`). It
+Q16. **What is being written** is believed as far as a majority has it alike (`majority`). It
      comes from the nodes' memory (getJournaledEdits), and if that does not reach back far
      enough, from the finished segments, and the files of the unfinished one.
 
@@ -24,11 +24,11 @@ from typing import BinaryIO, Final, TypeVar, cast
 
 from howdah import errors
 from howdah.config.journal_uri import JournalUri
-from howdah.namenode.journal.choosing import SegmentCopy
 from howdah.namenode.journal.directory_journal import Resumed
-from howdah.namenode.journal.reading import LogReader
-from howdah.namenode.quorum.agreement import agreed, agreed_bytes, believed
+from howdah.namenode.journal.log_reader import LogReader
+from howdah.namenode.journal.segment_selection import SegmentCopy
 from howdah.namenode.quorum.channel import Channel, JournalId, Listed, channels
+from howdah.namenode.quorum.majority import agreed, agreed_bytes, believed
 from howdah.namenode.quorum.quorum import QuorumLost, majority
 from howdah.namenode.quorum.quorum_journal import QuorumJournal, take_over
 from howdah.namenode.quorum.settings import QuorumSettings
@@ -37,7 +37,7 @@ from howdah.storage.edits.codec import decode_record
 from howdah.storage.edits.edits import LoggedEdit, Opcode
 from howdah.storage.edits.segment_scan import SegmentReader, Source
 from howdah.storage.version import NamenodeVersion
-from howdah.web.fetching import fetch
+from howdah.web.http_client import fetch
 
 log = logging.getLogger(__name__)
 

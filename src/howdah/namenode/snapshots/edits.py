@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
-from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.inodes.inodes import Directory, INode
 from howdah.namenode.snapshots.snapshots import Snapshots, Snapshottable
 from howdah.storage.edits import edits

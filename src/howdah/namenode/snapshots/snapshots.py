@@ -33,7 +33,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
 from howdah.namenode.inodes.inodes import Directory, File, INode
-from howdah.namenode.snapshots.parts import (
+from howdah.namenode.snapshots.snapshot_model import (
     MAX_SNAPSHOT_ID,
     NONE,
     NOW,

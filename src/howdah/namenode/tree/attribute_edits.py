@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from howdah.namenode.inodes import acls, limits, xattrs
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.inodes.directory import MODE_MASK
-from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.inodes.inodes import File, INode
-from howdah.namenode.tree.marks import Marks
+from howdah.namenode.tree.satisfier_queue import Marks
 from howdah.storage.edits import edits
 
 

@@ -8,7 +8,7 @@ edit fits the tree, and raises `EditDoesNotFit` when it does not: a log that con
 itself must stop a start, not be repaired by guesswork.
 
 A deletion takes an inode off the tree at once. The memory of what hung below it is
-given back in slices (`departures`), so that a huge tree delays nobody.
+given back in slices (`deletion`), so that a huge tree delays nobody.
 
 Pure: no clock, no files; times come with the edits.
 """
@@ -22,8 +22,7 @@ from typing import Any, Final
 from howdah import errors
 from howdah.namenode.caching.pools import CachePools
 from howdah.namenode.inodes import limits, paths
-from howdah.namenode.inodes.directory import MODE_MASK
-from howdah.namenode.inodes.effects import (
+from howdah.namenode.inodes.block_events import (
     BlockEvent,
     BlockOpened,
     BlockRemoved,
@@ -32,6 +31,7 @@ from howdah.namenode.inodes.effects import (
     EditDoesNotFit,
     ReplicationChanged,
 )
+from howdah.namenode.inodes.directory import MODE_MASK
 from howdah.namenode.inodes.inodes import (
     LAST_RESERVED_BLOCK_ID,
     LAST_RESERVED_GENERATION_STAMP,
@@ -49,14 +49,14 @@ from howdah.namenode.snapshots.edits import SnapshotEdits
 from howdah.namenode.snapshots.places import find_in_snapshot, path_in_snapshot
 from howdah.namenode.snapshots.snapshots import Snapshots
 from howdah.namenode.tree.attribute_edits import AttributeEdits, begin_with
-from howdah.namenode.tree.departures import Departures
+from howdah.namenode.tree.deletion import Departures
 from howdah.namenode.tree.leases import LeaseRegistry
-from howdah.namenode.tree.marks import Marks
-from howdah.namenode.tree.measuring import Measuring
+from howdah.namenode.tree.path_cache import Way, Ways
 from howdah.namenode.tree.quota_edits import QuotaEdits
+from howdah.namenode.tree.quota_usage import Tally
 from howdah.namenode.tree.rolling_upgrade import RollingUpgrade
-from howdah.namenode.tree.tally import Tally
-from howdah.namenode.tree.ways import Way, Ways
+from howdah.namenode.tree.satisfier_queue import Marks
+from howdah.namenode.tree.usage import Measuring
 from howdah.native.mypyc_compat import mypyc_attr
 from howdah.storage.edits import edits
 from howdah.storage.image.records import ErasureCodingPolicyRecord

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from howdah.namenode.inodes import limits, storage_policies
-from howdah.namenode.inodes.effects import EditDoesNotFit
-from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.block_events import EditDoesNotFit
+from howdah.namenode.inodes.inode_features import Quota
 from howdah.namenode.inodes.inodes import Directory, INode, Inodes
 from howdah.namenode.tree import quotas
-from howdah.namenode.tree.tally import Tally
+from howdah.namenode.tree.quota_usage import Tally
 from howdah.storage.edits import edits
 
 

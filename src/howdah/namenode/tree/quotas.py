@@ -9,7 +9,7 @@ settled, or with its synced length if that is more: a writer that was admitted i
 stopped halfway.
 
 Every directory with limits has the counts of its use. `Tally` changes them with each
-edit, by what the paths of the edit use before and after it (`measuring`), and with what a
+edit, by what the paths of the edit use before and after it (`usage`), and with what a
 deleted snapshot frees. No other part of the namespace handles quotas, and a replayed log
 gives the same counts. Where no directory has limits it does nothing.
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.inodes.features import UNLIMITED, Quota
+from howdah.namenode.inodes.inode_features import UNLIMITED, Quota
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, INode
 from howdah.namenode.inodes.storage_policies import StoragePolicy
 from howdah.storage.edits.edits import StorageKind

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
-from howdah.namenode.inodes.features import Quota
 from howdah.namenode.inodes.file_table import Glance
 from howdah.namenode.inodes.files import FileBlocks, lone_file
+from howdah.namenode.inodes.inode_features import Quota
 from howdah.namenode.inodes.inodes import Block, Directory, File, INode, Symlink
 from howdah.namenode.inodes.paths import DOT_SNAPSHOT
 from howdah.namenode.inodes.sorted_names import names_after

@@ -15,14 +15,14 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.webhdfs.permits import Permit
+from howdah.namenode.webhdfs.impersonation import Permit
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.rpc.session import Call
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Gone
-from howdah.web.webhdfs.steps import Rpc
+from howdah.web.webhdfs.call_chain import Rpc
 
 Post = Callable[[Callable[[], None]], object]
 _VERSION: Final = 1

@@ -15,24 +15,24 @@ from howdah.config.nameservices import is_highly_available
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.client import PROTOCOL
 from howdah.namenode.webhdfs.calls import Post, RestCalls
-from howdah.namenode.webhdfs.choosing import choose
 from howdah.namenode.webhdfs.relay import PARAMETER, Relay
+from howdah.namenode.webhdfs.target_selection import choose
 from howdah.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.rpc.service import Registry
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import HeaderFilter, check_origin, filter_of
-from howdah.web.domains import patterns_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange, Run
-from howdah.web.text_out import TextOut
-from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.text_response import TextOut
+from howdah.web.webhdfs.call_chain import Piece, Rpc, Step, Steps, driven
 from howdah.web.webhdfs.faults import JSON_TYPE, refused
 from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
-from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, driven
+from howdah.web.webhdfs.writes import CHANGES
+from howdah.web.webhdfs_names import patterns_of
 
 log = logging.getLogger(__name__)
 

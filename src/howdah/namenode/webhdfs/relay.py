@@ -19,8 +19,8 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.web.channel import Channel
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
-from howdah.web.fetching import place_of, split_url
 from howdah.web.http import Request, Response, plain
+from howdah.web.http_client import place_of, split_url
 
 PARAMETER: Final = "relay"
 AT_ONCE: Final = 4

@@ -20,7 +20,7 @@ from howdah import errors
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.placement import why_fewer
 from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.inodes import storage_policies
 from howdah.namenode.inodes.file_blocks import (
     ClientBlock,

@@ -49,7 +49,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.blocks.datanodes import Datanode, Storage
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.core import Core
 from howdah.namenode.incremental_tasks import Round
 from howdah.namenode.inodes.file_blocks import ClientBlock, check_length, close_edit, edit_blocks

@@ -7,6 +7,6 @@
 - `listing`     directories over all their destinations and mount points
 - `cluster`     nameservices as a whole
 - `caching`     cache pools and directives
-- `quick`       the short way of a call that goes to one destination
+- `fast_path`       the short way of a call that goes to one destination
 - `forwarding`  every method with its home, and how many calls are under way
 """

@@ -1,6 +1,6 @@
 """ClientProtocol as a router answers it: every method has a home, or is refused (shell).
 
-A call that goes to one destination takes the short way (`howdah.router.calls.quick`). Any other
+A call that goes to one destination takes the short way (`howdah.router.calls.fast_path`). Any other
 is a task on the loop, and its answer is deferred. Their number, and the bytes of their
 requests, are bounded: above that callers are told to try again.
 """
@@ -16,8 +16,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.router.answering import settle
-from howdah.router.calls import quick
+from howdah.router.calls import fast_path
 from howdah.router.calls.caching import CachingCalls
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
 from howdah.router.calls.core import Core
@@ -26,6 +25,7 @@ from howdah.router.calls.listing import ListingCalls
 from howdah.router.calls.paths import Work, path_methods
 from howdah.router.calls.snapshots import SnapshotCalls
 from howdah.router.calls.tree import TreeCalls
+from howdah.router.deferred import settle
 from howdah.router.methods import DESCRIPTOR, REFUSED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
@@ -42,7 +42,7 @@ class Forwarding:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._tasks: dict[asyncio.Task[None], int] = {}
-        self._quick = quick.Quick(core)
+        self._quick = fast_path.Quick(core)
         self._held_bytes = 0
         self.listing = ListingCalls(core)
         families = (
@@ -76,7 +76,7 @@ class Forwarding:
         return len(self._tasks) + self._quick.under_way
 
     def _beginning(self, method: str, work: Work) -> Callable[[Any, Caller], Answer]:
-        is_quick = method in quick.FIELDS
+        is_quick = method in fast_path.FIELDS
 
         def begin(request: Message, caller: Caller) -> Answer:
             self._core.check_writes(method)

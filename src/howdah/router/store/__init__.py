@@ -3,6 +3,6 @@
 - `state_store`  records by kind and name, and what they mean
 - `files`        in a directory
 - `zookeeper`    in ZooKeeper
-- `choice`       which of them the configuration asks for
-- `beside`       beside the router's loop, with bounded waits
+- `factory`       which of them the configuration asks for
+- `worker`       beside the router's loop, with bounded waits
 """

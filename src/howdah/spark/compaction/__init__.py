@@ -1,7 +1,7 @@
 """`compact`: the small files of each directory made fewer and larger.
 
-`job` is a run; `contents` sums up directories, `plan` decides (pure), `rewriting` makes the new
-files with `joining*` and `footers`, `exchange` puts them in place of the old ones,
+`job` is a run; `tree_listing` sums up directories, `plan` decides (pure), `rewriting` makes the new
+files with `joining*` and `footers`, `directory_swap` puts them in place of the old ones,
 `directory_state` notices writers, `exchange_recovery` ends what a killed run began. Knows nothing
 of copies. Arrows: `job -> rewriting -> exchange -> directory_state -> plan`.
 """

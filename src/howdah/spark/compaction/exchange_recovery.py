@@ -30,7 +30,7 @@ from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.directory_state import state_of
-from howdah.spark.compaction.exchange import move_in, remove
+from howdah.spark.compaction.directory_swap import move_in, remove
 from howdah.spark.compaction.plan import Leftover, State, kept_name, parse_name
 
 _NOT_THERE: Final = (errors.PathNotFound, errors.ParentNotDirectory, errors.AccessDenied)

@@ -22,20 +22,20 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place, behind_view
-from howdah.copy.common.gauge import Amount
 from howdah.copy.common.progress import ProgressLine, line, listing_progress
+from howdah.copy.common.task_progress import Amount
 from howdah.copy.locks.files import TreeLocked
 from howdah.copy.locks.tree_lock import TreeLock, locked
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
-from howdah.spark.compaction.contents import TreeContents, contents_of
-from howdah.spark.compaction.exchange import new_run
+from howdah.spark.compaction.directory_swap import new_run
 from howdah.spark.compaction.exchange_recovery import OtherJobs, recover_all
 from howdah.spark.compaction.outcome import Compacted, Compaction, outcome_of
 from howdah.spark.compaction.plan import Plan, parse_name, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter
+from howdah.spark.compaction.tree_listing import TreeContents, contents_of
 from howdah.spark.listing.tree import list_tree
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import batches, decode, encode
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.reported import Reported, most_attempts, raise_failed, with_failures
-from howdah.copy.common.rows import batches, decode, encode
+from howdah.copy.common.task_errors import Reported, most_attempts, raise_failed, with_failures
 from howdah.fs.api import FileSystem
+from howdah.spark.compaction.concat import data_files
 from howdah.spark.compaction.footers import Footer, NotReadable, combined_footer
-from howdah.spark.compaction.joining import data_files
 from howdah.spark.compaction.plan import Format
 
 if TYPE_CHECKING:

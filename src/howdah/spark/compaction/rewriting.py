@@ -23,17 +23,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.reported import raise_failed
+from howdah.copy.common.task_errors import raise_failed
 from howdah.fs import glob, paths
 from howdah.fs.api import FileSystem
-from howdah.spark.compaction import joining_parquet
-from howdah.spark.compaction.directory_state import reason_to_skip, state_of
-from howdah.spark.compaction.exchange import Exchange
-from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, footer_of
-from howdah.spark.compaction.joining import (
+from howdah.spark.compaction import concat_parquet
+from howdah.spark.compaction.concat import (
     COUNTED_SCHEMA,
     JOINED_SCHEMA,
     SHARES,
@@ -41,8 +38,11 @@ from howdah.spark.compaction.joining import (
     Join,
     data_files,
 )
-from howdah.spark.compaction.joining_avro import CorruptAvro
-from howdah.spark.compaction.joining_lines import HeadersDiffer, NotJoinable, check_headers
+from howdah.spark.compaction.concat_avro import CorruptAvro
+from howdah.spark.compaction.concat_lines import HeadersDiffer, NotJoinable, check_headers
+from howdah.spark.compaction.directory_state import reason_to_skip, state_of
+from howdah.spark.compaction.directory_swap import Exchange
+from howdah.spark.compaction.footers import Footer, NotReadable, check_kinds, footer_of
 from howdah.spark.compaction.outcome import Compacted, outcome_of
 from howdah.spark.compaction.plan import SUCCESS, Format, Plan, named_suffix_of
 from howdah.spark.compaction.reading_footers import Footers
@@ -213,8 +213,8 @@ class Rewriter:
         """Join the files by Arrow. False if it is Spark that has to rewrite them: then nothing is
         left of the new files."""
         try:
-            some = joining_parquet.some_of(data_files(self._fs, exchange.directory))
-            joining_parquet.check_some(self._fs, some)
+            some = concat_parquet.some_of(data_files(self._fs, exchange.directory))
+            concat_parquet.check_some(self._fs, some)
             self._join(chosen, exchange, named_suffix_of(some[0].name))
         except NotJoinable as reason:
             _log.info("Spark rewrites %s: %s", exchange.directory, reason)

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from howdah.copy.common.arrow_rows import arrow_schema, partitioned
 from howdah.copy.common.failures import JobFailed, from_spark
-from howdah.copy.common.reported import Reported, Task, most_attempts, with_failures
-from howdah.copy.common.rows import arrow_schema, partitioned
+from howdah.copy.common.task_errors import Reported, Task, most_attempts, with_failures
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.filesystems import prefix
-from howdah.copy.common.rows import decode
 from howdah.copy.common.staging import Staging
 from howdah.copy.context import CopyContext
 from howdah.copy.layout import Placed
@@ -21,8 +21,8 @@ from howdah.copy.locks.tree_lock import TreeLock
 from howdah.copy.options import Options
 from howdah.copy.outcome import DuplicateFile
 from howdah.copy.roots import is_unpaired, own_roots, roots_of
-from howdah.spark.listing.rounds import Listing, make_listing
 from howdah.spark.listing.row_stores import NotStored, RowsInFiles, RowsInMemory, RowStore
+from howdah.spark.listing.spark_rounds import Listing, make_listing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.copy.by_server import notes_of
 from howdah.copy.commit_tasks import OWNER_ENTERS, AttributesTask, DeleteTask, JoinTask, TrackTask
-from howdah.copy.common.attempts import remove_unfinished
+from howdah.copy.common.attempt_files import remove_unfinished
 from howdah.copy.common.failures import CopyFailed, from_spark
 from howdah.copy.common.filesystems import (
     Place,
@@ -41,10 +40,10 @@ from howdah.copy.common.filesystems import (
     located,
     prefix,
 )
-from howdah.copy.common.gauge import Amount
 from howdah.copy.common.progress import Progress
-from howdah.copy.common.reported import most_attempts
 from howdah.copy.common.staging import Staging, key_of
+from howdah.copy.common.task_errors import most_attempts
+from howdah.copy.common.task_progress import Amount
 from howdah.copy.context import CopyContext
 from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters
@@ -57,13 +56,14 @@ from howdah.copy.options import Options
 from howdah.copy.outcome import ListingChanged, Outcome
 from howdah.copy.preserving import check_support
 from howdah.copy.results import SCHEMA, summed, sums_of
+from howdah.copy.server_side import notes_of
 from howdah.copy.tasks import CopyTask
 from howdah.fs import capabilities, paths
 from howdah.spark.copy_job.atomic import AtomicCopy
 from howdah.spark.copy_job.copy_listing import CopyListing, refuse_duplicates
 from howdah.spark.copy_job.partitions import in_chunks, part_count
 from howdah.spark.copy_job.placement import placed_partitions
-from howdah.spark.listing.rounds import Listing
+from howdah.spark.listing.spark_rounds import Listing
 from howdah.spark.snapshots.sync import SnapshotSync
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import Row, batches
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import Row, batches
 from howdah.copy.listing.entries import (
     SCHEMA,
     WHOLE,

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from howdah import errors
-from howdah.copy.common import rows
+from howdah.copy.common import arrow_rows
 from howdah.copy.common.failures import FAILURES, error_from, error_text
 from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.entries import SCHEMA, WAITING, Kind, Sums, arrow_schema
@@ -169,9 +169,9 @@ class StoreRows:
         except FAILURES as error:
             nothing = (0,) * len(_SUMS)
             stored = (name, 0, 0, NotStored.__name__, error_text(error), *nothing)
-        yield from rows.batches([stored], _STORED)
+        yield from arrow_rows.batches([stored], _STORED)
 
-    def _stored(self, given: Iterable[pa.RecordBatch], name: str) -> rows.Row:
+    def _stored(self, given: Iterable[pa.RecordBatch], name: str) -> arrow_rows.Row:
         sums = Sums()
         error = message = None
         with ExitStack() as stack:

@@ -16,9 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.copy.common.failures import FAILURES, error_from, error_name, error_text
-from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import (
+from howdah.copy.common.arrow_rows import (
     ROWS_A_BATCH,
     Row,
     arrow_schema,
@@ -28,12 +26,14 @@ from howdah.copy.common.rows import (
     encode,
     partitioned,
 )
+from howdah.copy.common.failures import FAILURES, error_from, error_name, error_text
+from howdah.copy.common.filesystems import Place
 from howdah.copy.listing.walking import FIRST_ROUND
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
 from howdah.proto import types_pb2
-from howdah.spark.listing.rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
+from howdah.spark.listing.spark_rounds import BUDGET_GROWTH, DIRECTORIES_A_TASK, MOST_ENTRIES
 
 if TYPE_CHECKING:
     import pyarrow as pa

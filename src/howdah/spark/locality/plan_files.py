@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import arrow_schema, batches
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.reported import Reported, most_attempts, raise_failed, with_failures
-from howdah.copy.common.rows import arrow_schema, batches
+from howdah.copy.common.task_errors import Reported, most_attempts, raise_failed, with_failures
 from howdah.fs import glob, paths
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.spark.locality.nodes import Share

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
-from howdah.copy.common import rows
+from howdah.copy.common import arrow_rows
+from howdah.copy.common.arrow_rows import decode, encode
 from howdah.copy.common.failures import FAILURES, error_name, error_text
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import decode, encode
 from howdah.copy.listing.entries import Entry, Kind, Sums, batches
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -58,9 +58,9 @@ class ReportTask:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in given:
             pass  # the row that makes Spark run this task
-        yield from rows.batches(self._lines(), SCHEMA)
+        yield from arrow_rows.batches(self._lines(), SCHEMA)
 
-    def _lines(self) -> Iterator[rows.Row]:
+    def _lines(self) -> Iterator[arrow_rows.Row]:
         try:
             for line in report(self.place.connect(), self.path, self.old, self.new):
                 yield line.label, encode(line.path), encode(line.target)
@@ -104,7 +104,7 @@ class ExplainTask:
     def __call__(self, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         asked = (change_of(row) for batch in given for row in batch.to_pylist())
         keys = explained_by(asked, self.changes)
-        yield from rows.batches(((label, encode(path)) for label, path in keys), KEY_SCHEMA)
+        yield from arrow_rows.batches(((label, encode(path)) for label, path in keys), KEY_SCHEMA)
 
 
 def _relative(path: str) -> str:

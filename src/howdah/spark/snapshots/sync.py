@@ -22,9 +22,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import decode, encode
 from howdah.copy.common.failures import error_from
 from howdah.copy.common.filesystems import for_each, prefix, status_of
-from howdah.copy.common.rows import decode, encode
 from howdah.copy.common.staging import Staging
 from howdah.copy.context import CopyContext
 from howdah.copy.counters import Counters
@@ -35,8 +35,8 @@ from howdah.copy.locks.tree_lock import is_lock
 from howdah.copy.options import Options
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.spark.listing.rounds import Listing, list_rounds
 from howdah.spark.listing.row_stores import RowStore
+from howdah.spark.listing.spark_rounds import Listing, list_rounds
 from howdah.spark.snapshots.changes import Change, Changes, Filters, Move, in_order
 from howdah.spark.snapshots.report_tasks import (
     COPIES,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah import errors
 from howdah.config import Configuration
+from howdah.copy.common.arrow_rows import partitioned
 from howdah.copy.common.failures import from_spark
 from howdah.copy.common.filesystems import Place, sources_behind_views
 from howdah.copy.common.progress import (
@@ -31,23 +32,21 @@ from howdah.copy.common.progress import (
     progress_directory,
     reported,
 )
-from howdah.copy.common.reported import (
+from howdah.copy.common.task_errors import (
     FAILURE_COLUMNS,
     Reported,
     most_attempts,
     raise_reported,
     with_failures,
 )
-from howdah.copy.common.rows import partitioned
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.replicas import Replicas
-from howdah.fs.named import named
+from howdah.fs.path_expansion import named
 from howdah.fs.registry import connect
 from howdah.fs.status import FileStatus
 from howdah.runtime.units import iec_size
 from howdah.spark.listing.tree import FILE, Tree, list_tree
 from howdah.spark.locality.plan_files import one_file_a_partition, runs_elsewhere
-from howdah.spark.verification.judging import Verdict
 from howdah.spark.verification.manifest import (
     ChangeCounts,
     Manifest,
@@ -65,6 +64,7 @@ from howdah.spark.verification.tasks import (
     LookUp,
     ReadReplicas,
 )
+from howdah.spark.verification.verdict import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from howdah.copy.common.arrow_rows import partitioned
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.reported import Reported, raise_reported, with_failures
-from howdah.copy.common.rows import partitioned
+from howdah.copy.common.task_errors import Reported, raise_reported, with_failures
 from howdah.spark.locality.nodes import busiest, hosts, shares
 from howdah.spark.locality.plan_files import NOT_NEAR, PlanFiles, nodes_of, part_by, share_table
 from howdah.spark.verification.tasks import READ_SCHEMA, REPLICA_SCHEMA

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import Row, batches, decode
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.gauge import Gauge
-from howdah.copy.common.rows import Row, batches, decode
+from howdah.copy.common.task_progress import Gauge
 from howdah.fs.hdfs.replicas import NOWHERE, Replicas
-from howdah.spark.verification.judging import BAD, Verdict, file_crc, judge
+from howdah.spark.verification.verdict import BAD, Verdict, file_crc, judge
 
 if TYPE_CHECKING:
     import pyarrow as pa

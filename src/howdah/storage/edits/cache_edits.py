@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from howdah.storage.edits.bases import RetryableEdit
-from howdah.storage.edits.codes import Opcode
-from howdah.storage.edits.values import dataclass
+from howdah.storage.edits.base import RetryableEdit
+from howdah.storage.edits.opcodes import Opcode
+from howdah.storage.edits.value_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from howdah import errors
 from howdah.native.loader import kernel
 from howdah.storage.edits import cache_edits, packing
 from howdah.storage.edits import edits as ed
-from howdah.storage.edits import parts as part
-from howdah.storage.edits.parts import RPC_IDS, Part
+from howdah.storage.edits import field_codecs as part
+from howdah.storage.edits.field_codecs import RPC_IDS, Part
 from howdah.storage.malformed import MalformedRecord
 from howdah.storage.primitives import Cursor
 

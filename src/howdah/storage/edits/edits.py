@@ -20,51 +20,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from howdah.storage.edits.bases import (
-    NO_CALL_ID as NO_CALL_ID,
-)
-from howdah.storage.edits.bases import (
-    NO_CLIENT_ID as NO_CLIENT_ID,
-)
-from howdah.storage.edits.bases import (
-    AclEntry as AclEntry,
-)
-from howdah.storage.edits.bases import (
-    Edit as Edit,
-)
-from howdah.storage.edits.bases import (
-    EditBlock as EditBlock,
-)
-from howdah.storage.edits.bases import (
-    LoggedEdit as LoggedEdit,
-)
-from howdah.storage.edits.bases import (
-    Permission as Permission,
-)
-from howdah.storage.edits.bases import (
-    RetryableEdit as RetryableEdit,
-)
-from howdah.storage.edits.bases import (
-    XAttr as XAttr,
-)
-from howdah.storage.edits.codes import (
-    AclKind as AclKind,
-)
-from howdah.storage.edits.codes import (
-    AclScope as AclScope,
-)
-from howdah.storage.edits.codes import (
-    Opcode as Opcode,
-)
-from howdah.storage.edits.codes import (
-    RenameFlag as RenameFlag,
-)
-from howdah.storage.edits.codes import (
-    StorageKind as StorageKind,
-)
-from howdah.storage.edits.codes import (
-    XAttrNamespace as XAttrNamespace,
-)
+from howdah.storage.edits.base import NO_CALL_ID as NO_CALL_ID
+from howdah.storage.edits.base import NO_CLIENT_ID as NO_CLIENT_ID
+from howdah.storage.edits.base import AclEntry as AclEntry
+from howdah.storage.edits.base import Edit as Edit
+from howdah.storage.edits.base import EditBlock as EditBlock
+from howdah.storage.edits.base import LoggedEdit as LoggedEdit
+from howdah.storage.edits.base import Permission as Permission
+from howdah.storage.edits.base import RetryableEdit as RetryableEdit
+from howdah.storage.edits.base import XAttr as XAttr
 from howdah.storage.edits.frequent import (
     REPLICATION_POLICY_ID as REPLICATION_POLICY_ID,
 )
@@ -104,7 +68,13 @@ from howdah.storage.edits.frequent import (
 from howdah.storage.edits.frequent import (
     UpdateBlocksOp as UpdateBlocksOp,
 )
-from howdah.storage.edits.values import dataclass
+from howdah.storage.edits.opcodes import AclKind as AclKind
+from howdah.storage.edits.opcodes import AclScope as AclScope
+from howdah.storage.edits.opcodes import Opcode as Opcode
+from howdah.storage.edits.opcodes import RenameFlag as RenameFlag
+from howdah.storage.edits.opcodes import StorageKind as StorageKind
+from howdah.storage.edits.opcodes import XAttrNamespace as XAttrNamespace
+from howdah.storage.edits.value_classes import dataclass
 
 # Files: creation, blocks, closing.
 

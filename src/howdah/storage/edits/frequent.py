@@ -1,7 +1,7 @@
 # mypy: disable-error-code="misc"
 """The edits of which a busy namenode makes one or more in every call (pure).
 
-Each has an `__init__` of its own, for the reason that `bases` gives, and its defaults are there.
+Each has an `__init__` of its own, for the reason that `base` gives, and its defaults are there.
 Everybody knows them by `edits`, where the others are.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from howdah.storage.edits.bases import (
+from howdah.storage.edits.base import (
     NO_CALL_ID,
     NO_CLIENT_ID,
     AclEntry,
@@ -19,8 +19,8 @@ from howdah.storage.edits.bases import (
     RetryableEdit,
     XAttr,
 )
-from howdah.storage.edits.codes import Opcode, RenameFlag
-from howdah.storage.edits.values import dataclass
+from howdah.storage.edits.opcodes import Opcode, RenameFlag
+from howdah.storage.edits.value_classes import dataclass
 
 UNSPECIFIED_STORAGE_POLICY_ID: Final = 0
 REPLICATION_POLICY_ID: Final = 0

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from howdah.storage.edits import frequent, parts
-from howdah.storage.edits.bases import AclEntry, Edit, EditBlock, XAttr
+from howdah.storage.edits import field_codecs, frequent
+from howdah.storage.edits.base import AclEntry, Edit, EditBlock, XAttr
 
 
 def _blocks(blocks: tuple[EditBlock, ...]) -> object:
-    return parts.pack_blocks(blocks) if blocks else blocks
+    return field_codecs.pack_blocks(blocks) if blocks else blocks
 
 
 def _acl(acl: tuple[AclEntry, ...]) -> object:
-    return parts.pack_acl(acl) if acl else acl
+    return field_codecs.pack_acl(acl) if acl else acl
 
 
 def _xattrs(xattrs: tuple[XAttr, ...]) -> object:
-    return parts.pack_xattrs(xattrs) if xattrs else xattrs
+    return field_codecs.pack_xattrs(xattrs) if xattrs else xattrs
 
 
 def _add(edit: frequent.AddOp) -> list[object]:
@@ -69,12 +69,12 @@ def _close(edit: frequent.CloseOp) -> list[object]:
 
 def _add_block(edit: frequent.AddBlockOp) -> list[object]:
     before, last = edit.penultimate_block, edit.last_block
-    packed = parts.pack_compact((last,) if before is None else (before, last))
+    packed = field_codecs.pack_compact((last,) if before is None else (before, last))
     return [edit.path, packed, edit.rpc_client_id, edit.rpc_call_id]
 
 
 def _update_blocks(edit: frequent.UpdateBlocksOp) -> list[object]:
-    return [edit.path, parts.pack_compact(edit.blocks), edit.rpc_client_id, edit.rpc_call_id]
+    return [edit.path, field_codecs.pack_compact(edit.blocks), edit.rpc_client_id, edit.rpc_call_id]
 
 
 def _mkdir(edit: frequent.MkdirOp) -> list[object]:
@@ -96,7 +96,7 @@ def _rename_old(edit: frequent.RenameOldOp) -> list[object]:
 
 
 def _rename(edit: frequent.RenameOp) -> list[object]:
-    options = parts.pack_rename_options(edit.options)
+    options = field_codecs.pack_rename_options(edit.options)
     return [edit.src, edit.dst, edit.timestamp_ms, options, edit.rpc_client_id, edit.rpc_call_id]
 
 

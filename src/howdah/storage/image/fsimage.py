@@ -33,8 +33,8 @@ from howdah.storage.image.inodes import (
     block_of,
     blocks_to_messages,
 )
+from howdah.storage.image.message_maps import from_message, signed, to_message
 from howdah.storage.image.sections import SectionReader, SectionWriter, Sink, Source
-from howdah.storage.image.shapes import from_message, signed, to_message
 
 _Diffs = pb.SnapshotDiffSection
 R = TypeVar("R")

@@ -25,13 +25,13 @@ from howdah.storage.edits.edits import (
     XAttr,
     XAttrNamespace,
 )
+from howdah.storage.image.message_maps import signed
 from howdah.storage.image.records import (
     DirectoryRecord,
     FileRecord,
     InodeRecord,
     SymlinkRecord,
 )
-from howdah.storage.image.shapes import signed
 
 _INode = pb.INodeSection.INode
 _INodeFile = pb.INodeSection.INodeFile

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 
 from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.image.fsimage import ImageReader
-from howdah.storage.viewers.lines import Paths, Places, cell, children_of_directories, inodes_of
+from howdah.storage.viewers.image_lines import (
+    Paths,
+    Places,
+    cell,
+    children_of_directories,
+    inodes_of,
+)
 from howdah.storage.viewers.text import text_of
 
 _MISSING = "Missing"

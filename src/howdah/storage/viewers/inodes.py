@@ -21,7 +21,7 @@ from howdah.storage.image.records import (
     InodeRecord,
     SymlinkRecord,
 )
-from howdah.storage.viewers.elements import Element
+from howdah.storage.viewers.image_xml import Element
 from howdah.storage.viewers.text import RWX
 
 NO_COPY: Final = "null:null:0000"

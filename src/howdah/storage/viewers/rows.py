@@ -19,7 +19,7 @@ from typing import Final, cast
 
 from howdah.storage.image.columns import FileColumns, Look
 from howdah.storage.image.records import ChildrenRecord, DirectoryRecord
-from howdah.storage.viewers.elements import Groups
+from howdah.storage.viewers.image_xml import Groups
 
 _LONG: Final = "-?[0-9]{1,18}+"
 _COUNT: Final = "[0-9]{1,18}+"

@@ -22,8 +22,8 @@ from howdah.proto import fsimage_pb2 as pb
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.inodes import OF_GROUP, OF_USER, OF_XATTR
-from howdah.storage.image.shapes import signed
-from howdah.storage.viewers.lines import ROOT_ID, children_of_directories
+from howdah.storage.image.message_maps import signed
+from howdah.storage.viewers.image_lines import ROOT_ID, children_of_directories
 from howdah.storage.viewers.text import NAME_MASK, acl_texts, text_of
 
 PREFIX: Final = "/webhdfs/v1"

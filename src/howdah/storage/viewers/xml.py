@@ -26,8 +26,8 @@ from howdah.storage.image import records as rec
 from howdah.storage.image.erasure_coding import SYSTEM_POLICIES
 from howdah.storage.image.fsimage import ImageReader
 from howdah.storage.image.inodes import OF_GROUP, OF_USER, OF_XATTR
+from howdah.storage.image.message_maps import signed
 from howdah.storage.image.sections import ON_DISK_VERSION
-from howdah.storage.image.shapes import signed
 from howdah.storage.viewers.text import NAME_MASK, acl_texts, escape, text_of
 
 _Diffs = pb.SnapshotDiffSection

@@ -15,8 +15,8 @@ replicas, its keeper, and disks that forget in a power cut what was not synced
 (`datanodes`), the namenode's journal (`namenode`), readers (`reading`), sockets and calls
 (`network`).
 
-Who plays is on the `stage`; writers and readers have their `lives`; what breaks, and how
-often, is in `faults` and `plans`; `cluster` runs it all.
+Who plays is on the `config`; writers and readers have their `workloads`; what breaks, and how
+often, is in `faults` and `fault_rates`; `cluster` runs it all.
 
 **Not there**: several volumes, full disks, racks, block tokens, truncate, concat, hedged
 and local reads, more than one file and one namenode; and time that passes while somebody

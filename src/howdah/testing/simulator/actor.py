@@ -1,6 +1,6 @@
 """How a simulated datanode deals with one namenode (pure).
 
-As `howdah.datanode.keeper.namenode_actor`: it registers, sends heartbeats and full reports,
+As `howdah.datanode.control.namenode_actor`: it registers, sends heartbeats and full reports,
 tells the news of the datanode's replicas in their order and again until it is heard, and
 takes orders home. Whose orders count is decided by the real `ActiveClaim`.
 """
@@ -15,10 +15,10 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.datanode.channel.commands import Order, Register, decode_orders
 from howdah.datanode.channel.messages import BlockSynchronized, CorruptFound
-from howdah.datanode.keeper import reports
-from howdah.datanode.keeper.active_claim import ActiveClaim
-from howdah.datanode.keeper.report_schedule import ReportSchedule
-from howdah.datanode.keeper.reports import BlockNews
+from howdah.datanode.control import reports
+from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.report_schedule import ReportSchedule
+from howdah.datanode.control.reports import BlockNews
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2

@@ -10,14 +10,14 @@
 from __future__ import annotations
 
 from howdah.namenode.inodes.inodes import BlockState, File
+from howdah.testing.simulator.config import PATH, Stage
+from howdah.testing.simulator.fault_rates import Plan
 from howdah.testing.simulator.faults import HARMLESS, Faults
 from howdah.testing.simulator.history import Violation
-from howdah.testing.simulator.lives import Lives
 from howdah.testing.simulator.nameservice import Nameservice
-from howdah.testing.simulator.plans import Plan
 from howdah.testing.simulator.reading import Reader
-from howdah.testing.simulator.stage import PATH, Stage
 from howdah.testing.simulator.tasks import Choices, Steps
+from howdah.testing.simulator.workloads import Lives
 
 HEALING_S = 6000
 HEALING_STEPS = 100_000

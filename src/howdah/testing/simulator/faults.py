@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from howdah.testing.simulator.clients import Client
+from howdah.testing.simulator.config import HARD_LIMIT_S, PATH, SOFT_LIMIT_S, Stage
 from howdah.testing.simulator.datanodes.datanode import Datanode
 from howdah.testing.simulator.failovers import Failovers
-from howdah.testing.simulator.lives import Lives
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice
-from howdah.testing.simulator.stage import HARD_LIMIT_S, PATH, SOFT_LIMIT_S, Stage
 from howdah.testing.simulator.tasks import Steps
+from howdah.testing.simulator.workloads import Lives
 
 HARMLESS = (
     *("restart", "thaw", "mend", "start_namenode", "elect", "end_stale", "thaw_namenode"),

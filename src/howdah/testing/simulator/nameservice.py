@@ -7,8 +7,8 @@ active had sent and nobody acknowledged may be in the log that the next one find
 
 The answers of a member wait until all that it decided is in the log, but for those to an
 `hflush`. To clients an active answers only while it is the latest (its lease sees to that,
-`howdah.namenode.ha.barrier`); to datanodes also one that was replaced and does not know it, as
-Hadoop's would.
+`howdah.namenode.ha.durability_barrier`); to datanodes also one that was replaced and does not know
+it, as Hadoop's would.
 """
 
 from __future__ import annotations

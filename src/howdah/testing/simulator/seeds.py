@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from howdah.testing.simulator.cluster import Simulation
-from howdah.testing.simulator.plans import (
+from howdah.testing.simulator.fault_rates import (
     AMNESIA,
     CALM,
     FAILOVER,

@@ -35,7 +35,7 @@ from howdah.testing.simulator.network import End
 from howdah.testing.simulator.tasks import PAUSE, Steps, Task, Wait
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock
+from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock
 from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status

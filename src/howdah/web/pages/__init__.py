@@ -1,6 +1,6 @@
 """What people see in a browser: a page for each question that an operator has.
 
-`html` escapes, `layout` frames, `words` says numbers; `verdict` judges whether the data is safe,
+`html` escapes, `layout` frames, `units` says numbers; `health` judges whether the data is safe,
 and a module for each page puts plain values into markup (all pure). `common` answers what every
 server has: `assets` from `static`, `/logs`, `/logLevel`, `/stacks` and `/conf` (shells).
 

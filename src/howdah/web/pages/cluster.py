@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 
@@ -61,7 +61,7 @@ def page(members: Sequence[Member]) -> list[Child]:
     if len(ids) > 1:
         trouble.append(f"they are of {len(ids)} clusters: {', '.join(sorted(ids))}")
         worst = "warn" if worst == "ok" else worst
-    headline = f"{words.count(len(names), 'nameservice')}: all data is safe"
+    headline = f"{units.count(len(names), 'nameservice')}: all data is safe"
     if trouble:
         sick = [
             f"{name or 'the namespace'}: {text}"
@@ -90,7 +90,7 @@ def _judged(members: Iterable[Member]) -> tuple[str, str]:
         return "bad", "no namenode is active"
     found = leading[0]
     if found.missing:
-        return "bad", f"{words.count(found.missing, 'block')} without a replica"
+        return "bad", f"{units.count(found.missing, 'block')} without a replica"
     if len(leading) > 1:
         return "bad", "several namenodes say that they are active"
     if found.safe_mode:
@@ -104,10 +104,10 @@ def _judged(members: Iterable[Member]) -> tuple[str, str]:
             (found.corrupt, "with a corrupt replica"),
         )
         return "warn", ", ".join(
-            f"{words.count(number, 'block')} {what}" for number, what in said if number
+            f"{units.count(number, 'block')} {what}" for number, what in said if number
         )
     if found.dead:
-        return "warn", f"{words.count(found.dead, 'datanode')} dead"
+        return "warn", f"{units.count(found.dead, 'datanode')} dead"
     return "ok", "all data is safe"
 
 
@@ -139,7 +139,7 @@ def _row(member: Member) -> list[Child]:
     label = tag("a", member.name or member.address, href=f"{member.scheme}://{member.address}/")
     if member.trouble:
         return [label, [badge("bad", "does not answer"), " ", member.trouble], *[""] * 7]
-    taken = words.full(member.used_bytes, member.remaining_bytes)
+    taken = units.full(member.used_bytes, member.remaining_bytes)
     state: list[Child] = [badge("ok" if member.state == "active" else "idle", member.state)]
     if member.safe_mode:
         state += [" ", badge("warn", "safe mode")]

@@ -12,10 +12,10 @@ from howdah.config import Configuration, keys
 from howdah.web import configuration
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response, answer, plain
-from howdah.web.other_process import OtherProcess
 from howdah.web.pages import assets, log_levels, logs, settings, stacks
 from howdah.web.pages.html import Child
 from howdah.web.pages.layout import Link, Site, respond
+from howdah.web.process_bridge import OtherProcess
 from howdah.web.server import Exchange, Later
 
 LIVE_S: Final = 3.0

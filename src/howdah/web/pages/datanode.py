@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from howdah.runtime.units import iec_size
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import (
     Link,
@@ -104,19 +104,19 @@ def _verdict(found: DatanodeFacts) -> Html:
         if not each.is_served
     ]
     warn += [
-        f"{each.path}: {words.count(each.errors, 'replica')} found damaged"
+        f"{each.path}: {units.count(each.errors, 'replica')} found damaged"
         for each in found.scans or ()
         if each.errors
     ]
     if found.defects:
         total = sum(found.defects.values())
-        warn.append(f"{words.count(total, 'error')} that nobody foresaw: please report")
+        warn.append(f"{units.count(total, 'error')} that nobody foresaw: please report")
     served = sum(each.is_served for each in found.namenodes)
     headline = "This datanode serves, and all of its volumes work"
     if not served:
         headline = "No namenode knows this datanode"
     elif bad:
-        headline = f"{words.count(len(bad), 'volume')} failed; the others are served"
+        headline = f"{units.count(len(bad), 'volume')} failed; the others are served"
     elif warn:
         headline = "This datanode serves, and something needs attention"
     level = "bad" if bad or not served else "warn" if warn else "ok"
@@ -136,7 +136,7 @@ def _volumes(volumes: Sequence[VolumeFacts]) -> Html:
             state = badge("bad", "failed")
         elif volume.hangs:
             state = badge("warn", "hangs")
-        full = words.full(volume.used_bytes + volume.non_dfs_used_bytes, volume.remaining_bytes)
+        full = units.full(volume.used_bytes + volume.non_dfs_used_bytes, volume.remaining_bytes)
         return [
             volume.path,
             volume.storage_type,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import Link, badge, live, refresh_hint, section, table
 
@@ -36,7 +36,7 @@ def overview(journals: Sequence[JournalFacts], now_ms: int) -> list[Child]:
     bad = [f"{each.name}: {each.trouble}" for each in journals if each.trouble]
     warn = [f"{each.name} has no vote yet" for each in journals if not each.has_vote]
     warn += [
-        f"{each.name} lacks {words.count(each.missing, 'transaction')}, which journal sync brings"
+        f"{each.name} lacks {units.count(each.missing, 'transaction')}, which journal sync brings"
         for each in journals
         if each.missing
     ]
@@ -86,7 +86,7 @@ def _row(journal: JournalFacts, now_ms: int) -> list[Child]:
         state = badge("warn", "no vote yet")
     elif journal.missing:
         state = badge("warn", "catches up")
-    age = words.span((now_ms - journal.last_write_ms) / 1000)
+    age = units.span((now_ms - journal.last_write_ms) / 1000)
     return [
         journal.name,
         state,

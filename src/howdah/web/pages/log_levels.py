@@ -16,9 +16,9 @@ import re
 from typing import Final
 
 from howdah.web.http import Request
-from howdah.web.other_process import OtherProcess
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import live, table
+from howdah.web.process_bridge import OtherProcess
 
 PATH: Final = "/logLevel"
 MARKER: Final = Html("<!-- OUTPUT -->")

@@ -18,9 +18,9 @@ from typing import BinaryIO, Final
 
 from howdah.web.channel import Channel
 from howdah.web.http import Response, plain
-from howdah.web.other_process import OtherProcess
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live
+from howdah.web.process_bridge import OtherProcess
 
 PATH: Final = "/logs"
 RAW: Final = "/logs/text"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.runtime.units import iec_size
-from howdah.web.pages import words
+from howdah.web.pages import units
+from howdah.web.pages.health import Verdict, judge
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import (
     Link,
@@ -21,7 +22,6 @@ from howdah.web.pages.layout import (
     table,
 )
 from howdah.web.pages.progress import Estimate
-from howdah.web.pages.verdict import Verdict, judge
 from howdah.web.status import NamenodeStatus
 
 LINKS: Final = (
@@ -152,7 +152,7 @@ def _journal(status: NamenodeStatus) -> Html:
 
 
 def _checkpoints(status: NamenodeStatus, times: Times) -> Html:
-    age = words.span((times.now_ms - status.image_ms) / 1000)
+    age = units.span((times.now_ms - status.image_ms) / 1000)
     return section(
         "checkpoint",
         "Checkpoint",
@@ -160,7 +160,7 @@ def _checkpoints(status: NamenodeStatus, times: Times) -> Html:
             [
                 (
                     "Newest image",
-                    f"{age} ago ({words.moment(status.image_ms)})" if status.image_ms else "none",
+                    f"{age} ago ({units.moment(status.image_ms)})" if status.image_ms else "none",
                 ),
                 ("Up to transaction", f"{status.image_txid:,}"),
                 ("Transactions since", f"{max(0, status.last_txid - status.image_txid):,}"),
@@ -211,7 +211,7 @@ def _room(status: NamenodeStatus) -> Html:
     left = sum(node.remaining_bytes for node in nodes)
     used = sum(node.used_bytes for node in nodes)
     used_by_others = sum(node.non_dfs_used_bytes for node in nodes)
-    taken = words.full(used + used_by_others, left)
+    taken = units.full(used + used_by_others, left)
     return section(
         "room",
         "Room",
@@ -233,7 +233,7 @@ def _start(status: NamenodeStatus) -> Html:
     """What a start consists of, and how far it is."""
     needed = status.safe_mode_needed_blocks
     reported = min(status.safe_mode_blocks, needed)
-    share = words.percent(reported, needed) if needed else 100.0
+    share = units.percent(reported, needed) if needed else 100.0
     done = badge("ok", "done")
     ends = badge("warn", "waits") if status.safe_mode else badge("ok", "off")
     blocks: Child = done
@@ -253,10 +253,10 @@ def _start(status: NamenodeStatus) -> Html:
 
 
 def _about(status: NamenodeStatus, times: Times) -> Html:
-    up = words.span((times.now_ms - status.started_ms) / 1000)
+    up = units.span((times.now_ms - status.started_ms) / 1000)
     rows: list[tuple[str, Child]] = [
         ("RPC address", status.host_and_port),
-        ("Started", f"{words.moment(status.started_ms)}, {up} ago"),
+        ("Started", f"{units.moment(status.started_ms)}, {up} ago"),
         ("Cluster", tag("code", status.cluster_id)),
         ("Block pool", tag("code", status.block_pool_id)),
         ("Files open for writing", f"{status.open_files:,}"),

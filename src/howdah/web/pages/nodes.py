@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from howdah.runtime.units import iec_size
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 from howdah.web.pages.progress import Estimate
@@ -62,7 +62,7 @@ def wanted_of(query: Mapping[str, str]) -> Wanted:
 
 def full(node: NodeStatus) -> float:
     """Percent of a node that is taken, by whatever."""
-    return words.full(node.used_bytes + node.non_dfs_used_bytes, node.remaining_bytes)
+    return units.full(node.used_bytes + node.non_dfs_used_bytes, node.remaining_bytes)
 
 
 def _trouble(node: NodeStatus) -> int:
@@ -111,7 +111,7 @@ def page(
             "found",
             tag(
                 "p",
-                f"{len(found):,} of {words.count(len(nodes), 'datanode')}"
+                f"{len(found):,} of {units.count(len(nodes), 'datanode')}"
                 + (f", {first + 1:,} to {first + len(shown):,} shown" if len(found) > ROWS else ""),
                 data_found=True,
                 class_="quiet",
@@ -163,13 +163,13 @@ def _row(node: NodeStatus, leaving: Estimate | None, is_secure: bool) -> list[Ch
         ]
     state: list[Child] = [state_of(node)]
     if leaving is not None:
-        left = words.count(leaving.left, "block")
+        left = units.count(leaving.left, "block")
         state += [tag("br"), tag("small", f"{left} left, {leaving}")]
     return [
         tag("a", node.name, href=page) if node.live and page else node.name,
         node.rack,
         state,
-        f"{words.span(node.last_heartbeat_s)} ago",
+        f"{units.span(node.last_heartbeat_s)} ago",
         bar(level, fill_level(level), f"{level:.0f} %") if node.capacity_bytes else "",
         iec_size(node.capacity_bytes),
         iec_size(node.pool_used_bytes),

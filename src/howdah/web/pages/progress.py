@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.web.pages import words
+from howdah.web.pages import units
 
 LEAST_S: Final = 30.0
 WINDOW_S: Final = 600.0
@@ -34,7 +34,7 @@ class Estimate:
             return "done"
         if self.seconds is None:
             return f"not known yet: {self.why}"
-        return f"about {words.span(self.seconds)}, at {self.per_s:.3g} a second"
+        return f"about {units.span(self.seconds)}, at {self.per_s:.3g} a second"
 
 
 class Pace:
@@ -61,10 +61,10 @@ class Pace:
             return Estimate(0)
         watched_s = last_s - first_s
         if watched_s < LEAST_S:
-            return Estimate(last, why=f"watched for {words.span(watched_s)} only")
+            return Estimate(last, why=f"watched for {units.span(watched_s)} only")
         if last >= first:
             grown = "more are left than" if last > first else "as many are left as"
-            return Estimate(last, why=f"{grown} {words.span(watched_s)} ago")
+            return Estimate(last, why=f"{grown} {units.span(watched_s)} ago")
         per_s = (first - last) / watched_s
         return Estimate(last, last / per_s, per_s)
 

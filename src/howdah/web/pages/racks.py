@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from howdah.runtime.units import iec_size
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, Html, tag
 from howdah.web.pages.layout import badge, bar, fill_level, live, table
 from howdah.web.pages.nodes import full
@@ -44,7 +44,7 @@ class Rack:
     @property
     def full(self) -> float:
         live = [node for node in self.nodes if node.live]
-        return words.full(
+        return units.full(
             sum(node.used_bytes + node.non_dfs_used_bytes for node in live),
             sum(node.remaining_bytes for node in live),
         )
@@ -93,7 +93,7 @@ def _legend(racks: Sequence[Rack]) -> str:
     text = "Each column is a datanode, filled as its disks are; a red frame is a dead one."
     left_out = len(racks) - _PICTURED_RACKS
     if left_out > 0:
-        text += f" {words.count(left_out, 'rack')} more are in the table only."
+        text += f" {units.count(left_out, 'rack')} more are in the table only."
     return text
 
 
@@ -126,7 +126,7 @@ def picture(racks: Sequence[Rack]) -> Html:
     height = y + _HEIGHT + _HEAD + 2 * _EDGE + 2
     dead = sum(len(rack.nodes) - rack.live for rack in racks)
     total = sum(len(rack.nodes) for rack in racks)
-    said = f"{words.count(len(racks), 'rack')} with {words.count(total, 'datanode')}, {dead} dead"
+    said = f"{units.count(len(racks), 'rack')} with {units.count(total, 'datanode')}, {dead} dead"
     return tag(
         "svg",
         shapes,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from howdah.web.pages import words
+from howdah.web.pages import units
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live, table
 from howdah.web.status import SnapshotsOf
@@ -40,7 +40,7 @@ def _row(directory: SnapshotsOf) -> list[Child]:
                 "li",
                 tag("a", each.name, href=_address(directory.path, each.name)),
                 " ",
-                words.moment(each.mtime_ms),
+                units.moment(each.mtime_ms),
             )
             for each in directory.newest
         ],

@@ -1,4 +1,4 @@
-"""Hadoop's JSON as messages of ClientProtocol: `shown` the other way round (pure).
+"""Hadoop's JSON as messages of ClientProtocol: `json_values` the other way round (pure).
 
 What a server says is checked here: what has not the form that it must have raises
 ProtocolViolation. Fields that older servers leave out get the protocol's defaults.
@@ -15,8 +15,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
+from howdah.web.webhdfs.json_values import Json, decoded
 from howdah.web.webhdfs.names import acl_entries, xattr_named
-from howdah.web.webhdfs.shown import Json, decoded
 
 _MASK: Final = (1 << 64) - 1
 _TYPES: Final = {

@@ -11,11 +11,11 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.trash_names import TRASH_NAME
 from howdah.web.http import Response, answer
-from howdah.web.webhdfs import shown as to_json
+from howdah.web.webhdfs import json_values as to_json
+from howdah.web.webhdfs.call_chain import Piece, Rpc, Steps, shown
 from howdah.web.webhdfs.faults import JSON_TYPE
 from howdah.web.webhdfs.names import xattr_named
 from howdah.web.webhdfs.parameters import LONG_MAX, Asked
-from howdah.web.webhdfs.steps import Piece, Rpc, Steps, shown
 
 HOME_PREFIX: Final = "/user"
 

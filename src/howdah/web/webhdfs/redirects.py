@@ -16,8 +16,8 @@ from howdah.config import keys
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
+from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, shown
 from howdah.web.webhdfs.parameters import PREFIX, Asked
-from howdah.web.webhdfs.steps import Rpc, Steps, Target, shown
 
 _PASSED: Final = {
     "OPEN": ("offset", "length", "buffersize"),

@@ -1,4 +1,4 @@
-"""Calls of ClientProtocol as requests of WebHDFS: what `reads` and `changes` do, the other way
+"""Calls of ClientProtocol as requests of WebHDFS: what `reads` and `writes` do, the other way
 round (pure).
 
 A client that has no RPC asks for the same things with the same messages: each method that has
@@ -18,8 +18,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import types_pb2
 from howdah.runtime.users.names import real_user_of
+from howdah.web.webhdfs.json_values import acl_entry, signed, xattr_name
 from howdah.web.webhdfs.parameters import LONG_MAX, PREFIX
-from howdah.web.webhdfs.shown import acl_entry, signed, xattr_name
 
 Pairs = tuple[tuple[str, str], ...]
 

@@ -13,9 +13,9 @@ import pytest
 
 import howdah
 from howdah import errors
+from howdah.cli.completion.candidates import lines, options_of
 from howdah.cli.completion.remote import candidates
 from howdah.cli.completion.scripts import SCRIPTS
-from howdah.cli.completion.words import lines, options_of
 from howdah.cli.dfs.shell import registry
 from howdah.cli.main import COMMANDS, main
 from howdah.config import Configuration

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from howdah.cli.dfs.commands.codecs import decoded
 from howdah.cli.dfs.decoding.blocks import lz4, snappy
 from howdah.cli.dfs.decoding.java_text import double_text, float_text
-from howdah.cli.dfs.shell.problems import PathProblem
-from howdah.spark.compaction.joining_avro import encode_long
+from howdah.cli.dfs.shell.error_text import PathProblem
+from howdah.spark.compaction.concat_avro import encode_long
 
 
 def text(content: bytes, name: str = "/f") -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
@@ -140,9 +140,9 @@ class FakeNameservice:
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> Iterator[None]:
-    remembered.forget_all()
+    active_cache.forget_all()
     yield
-    remembered.forget_all()
+    active_cache.forget_all()
 
 
 @pytest.fixture

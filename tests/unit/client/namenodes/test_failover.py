@@ -18,7 +18,7 @@ from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.rpc.failover import FailoverPolicy
 from howdah.rpc.session import Call
 
@@ -292,7 +292,7 @@ def test_who_waits_for_an_active_is_told_how_long_that_lasts_in_all(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
     changes = {
         "dfs_client_failover_proxy_provider_ns": (
             f"org.apache.hadoop.hdfs.server.namenode.ha.{provider}"
@@ -302,6 +302,6 @@ def test_who_waits_for_an_active_is_told_how_long_that_lasts_in_all(
     with namenode_of(nameservice(2), **changes) as namenode:
         with pytest.raises(NoActiveNamenode):
             delete(namenode)
-    said = [each.getMessage() for each in caplog.records if each.name == notices.__name__]
+    said = [each.getMessage() for each in caplog.records if each.name == wait_notices.__name__]
     assert said
     assert all(", for up to 0.0" in each and "s in all" in each for each in said)

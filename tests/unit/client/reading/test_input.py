@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import StorageType
 from howdah.transfer.responses import BlockOpResponse
@@ -497,7 +497,7 @@ def test_no_datanode_at_all_is_an_error_that_names_file_block_and_each_node(
 def test_a_lost_block_is_told_of_while_it_is_looked_for(
     filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
     with filled.open(max_acquire_failures=2, retry_window_s=0.001) as stream:
         filled.namenode.datanodes = []
         for node in filled.datanodes:
@@ -513,8 +513,8 @@ def test_a_lost_block_is_told_of_while_it_is_looked_for(
 def test_a_datanode_that_sends_nothing_is_told_of_while_it_is_waited_for(
     filled: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         node = filled.datanodes[0]
         address = dataclasses.replace(node.address, transfer_port=silent.getsockname()[1])

@@ -16,7 +16,7 @@ from howdah import errors
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.options import FileRange
 from howdah.transfer import short_read
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.op_requests import CachingHints
 from howdah.transfer.sockets import Connection
 from howdah.transfer.status import Status
 

@@ -18,20 +18,20 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.client.blocks import LocatedBlock
-from howdah.client.peers import PeerCache
+from howdah.client.peer_cache import PeerCache
 from howdah.client.reading.block_reader import DatanodeReaders
 from howdah.client.reading.readers import ReadRequest, ReadSource
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit import segments
+from howdah.client.shortcircuit.access import UnixSockets
 from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
 from howdah.client.shortcircuit.replica import LocalReplica, key_of
-from howdah.client.shortcircuit.ways import UnixSockets
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Event
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas import reopen
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.store import BlockStore
@@ -42,7 +42,7 @@ from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.ops import CachingHints, Stage, WriteBlock
+from howdah.transfer.op_requests import CachingHints, Stage, WriteBlock
 from howdah.transfer.packet_stream import Packet, PacketStream
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.sockets import Connection, connect_local, is_local_address
@@ -112,7 +112,7 @@ class LocalNode:
             min_bytes_received=block.length_bytes,
             latest_generation_stamp=stamp,
         )
-        writer = reopening.append(self.store, request, _Holder())
+        writer = reopen.append(self.store, request, _Holder())
         writer.write([packet_of(more, block.length_bytes)])
         self.store.finalize(writer)
         return ExtendedBlock(POOL, block.block_id, stamp, block.length_bytes + len(more))
@@ -665,7 +665,7 @@ def test_a_socket_that_is_not_there_is_left_alone_for_a_while(
         asked.append(path)
         raise errors.Unreachable("nobody")
 
-    monkeypatch.setattr("howdah.client.shortcircuit.ways.connect_local", connect)
+    monkeypatch.setattr("howdah.client.shortcircuit.access.connect_local", connect)
     assert client.open(block) is None
     assert client.open(node.put(b"1", 2)) is None
     assert len(asked) == 1
@@ -825,7 +825,7 @@ def test_the_socket_may_be_named_by_the_data_port(node: LocalNode) -> None:
 
 
 def test_ordinary_reads_go_over_the_socket_too(node: LocalNode, block: LocatedBlock) -> None:
-    from howdah.transfer.ops import ReadBlock, encode_request
+    from howdah.transfer.op_requests import ReadBlock, encode_request
     from howdah.transfer.responses import read_response
 
     with connect_local(node.path, timeout_s=5) as connection:

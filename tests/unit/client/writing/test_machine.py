@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.writing.machine import Machine
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 
 
 def machine(error: errors.HowdahError | None = None) -> Any:
@@ -19,8 +19,8 @@ def machine(error: errors.HowdahError | None = None) -> Any:
 def test_a_word_is_said_once_until_something_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.001)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.001)
     waits = machine()
     with waits.lock:
         for _ in range(3):

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.rpc import notices
+from howdah.rpc import wait_notices
 from howdah.testing.waiting import wait_until
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
@@ -788,8 +788,8 @@ def test_who_cannot_write_on_hears_of_the_datanodes_too(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """So many packets wait for their acks that the next one has to."""
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.01)
     cluster.datanodes[0].let_acks_go.clear()
     out = cluster.create(packet_data_bytes=512)
     writing = threading.Thread(target=out.write, args=(bytes(512 * 1000),))
@@ -803,8 +803,8 @@ def test_who_cannot_write_on_hears_of_the_datanodes_too(
 def test_datanodes_that_acknowledge_nothing_are_named_while_they_are_waited_for(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notices, "is_terminal", lambda: False)
-    monkeypatch.setattr(notices, "FIRST_NOTICE_S", 0.01)
+    monkeypatch.setattr(wait_notices, "is_terminal", lambda: False)
+    monkeypatch.setattr(wait_notices, "FIRST_NOTICE_S", 0.01)
     cluster.datanodes[0].let_acks_go.clear()
     out = cluster.create(packet_data_bytes=512)
     out.write(b"hello")

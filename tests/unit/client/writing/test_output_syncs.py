@@ -11,7 +11,7 @@ import pytest
 from howdah import errors
 from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.options import CreateFlag, SyncFlag
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status
 

@@ -19,7 +19,7 @@ from howdah.client.writing.packetizer import OutgoingPacket
 from howdah.client.writing.phases import Phase
 from howdah.client.writing.pipeline import Pipeline
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
 from howdah.transfer.status import Status
 

@@ -13,7 +13,7 @@ import pytest
 from howdah import errors
 from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.testing.waiting import wait_until
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.packets import UNKNOWN_SEQNO, encode_ack
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status

@@ -26,7 +26,7 @@ from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.settings import DataSettings
 from howdah.testing.waiting import wait_until
 from howdah.transfer.blocks import ExtendedBlock, StorageType
-from howdah.transfer.ops import CachingHints
+from howdah.transfer.op_requests import CachingHints
 from howdah.transfer.short_circuit import SlotId, Slots
 from howdah.transfer.sockets import Connection, PeerClosed
 from howdah.transfer.status import Status

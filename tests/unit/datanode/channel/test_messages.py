@@ -20,8 +20,7 @@ from howdah.datanode.channel.commands import (
     decode_orders,
     recovery_order,
 )
-from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.link import Link, LinkClosed
+from howdah.datanode.channel.frames import Link, LinkClosed
 from howdah.datanode.channel.messages import (
     BlockSynchronized,
     Cache,
@@ -44,8 +43,9 @@ from howdah.datanode.channel.messages import (
     VolumeFailed,
     encode,
 )
-from howdah.datanode.keeper import reports
-from howdah.datanode.keeper.inventory import Inventory
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control import reports
+from howdah.datanode.control.replica_index import Inventory
 from howdah.datanode.recovery.inter_datanode import encode_order
 from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.states import ReplicaState

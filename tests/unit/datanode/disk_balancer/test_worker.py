@@ -15,7 +15,7 @@ from howdah.datanode.disk_balancer import worker as worker_module
 from howdah.datanode.disk_balancer.checks import Submitted
 from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.replicas.moving import move_to_volume
+from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.plan_files import plan_id, plan_text
 from howdah.diskbalancer.planner import MoveStep, NodePlan

@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from howdah.datanode.channel.gauges import FIGURES, Gauges
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk
-from howdah.datanode.keeper.actor_facts import ActorFacts
-from howdah.datanode.keeper.beans import Known, activity, beans
-from howdah.datanode.keeper.inventory import Inventory
-from howdah.datanode.keeper.pages import families
+from howdah.datanode.channel.shared_counters import FIGURES, Gauges
+from howdah.datanode.control.actor_status import ActorFacts
+from howdah.datanode.control.beans import Known, activity, beans
+from howdah.datanode.control.pages import families
+from howdah.datanode.control.replica_index import Inventory
 from howdah.datanode.latency.activity import (
     FIRST,
     WORDS,
@@ -23,7 +23,7 @@ from howdah.datanode.latency.activity import (
     read_count,
     read_work,
 )
-from howdah.datanode.memory.figures import Figure
+from howdah.datanode.memory.metrics import Figure
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.runtime.metrics.histogram import Rates

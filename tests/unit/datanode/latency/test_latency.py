@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.config import Configuration
-from howdah.datanode.channel.gauges import SPARE, VOLUME_FIGURES, Gauges
 from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
-from howdah.datanode.keeper import reports
-from howdah.datanode.latency.meters import (
+from howdah.datanode.channel.shared_counters import SPARE, VOLUME_FIGURES, Gauges
+from howdah.datanode.control import reports
+from howdah.datanode.latency.monitor import (
     DiskMeter,
     DiskOp,
     LatencySettings,
@@ -22,8 +22,8 @@ from howdah.datanode.latency.meters import (
     slow_disks,
 )
 from howdah.datanode.latency.outliers import SCALE, outliers
-from howdah.datanode.latency.rolling import RollingMeans
-from howdah.datanode.latency.volume_figures import WORDS, attributes
+from howdah.datanode.latency.volume_metrics import WORDS, attributes
+from howdah.datanode.latency.window import RollingMeans
 from howdah.datanode.process.hot_swap import measure
 from howdah.datanode.settings import DataSettings
 from howdah.proto import datanode_namenode_pb2 as pb

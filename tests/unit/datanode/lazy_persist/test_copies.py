@@ -23,7 +23,7 @@ from howdah.datanode.lazy_persist import evicting
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.memory.tracker import Stage
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.replicas.moving import move_to_type
+from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.volumes.volumes import Volume
 from howdah.testing.waiting import wait_until

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from howdah.datanode.memory.figures import Figure, attributes
+from howdah.datanode.memory.metrics import Figure, attributes
 from howdah.datanode.memory.tracker import Copy, Discarded, Record, Stage, Tracker
 
 pytestmark = pytest.mark.req("FS-211", "FS-213")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel import dialing
-from howdah.datanode.channel.gauges import Gauges
-from howdah.datanode.channel.link import Link
+from howdah.datanode.channel import connection_passing
+from howdah.datanode.channel.frames import Link
 from howdah.datanode.channel.messages import (
     CheckVolumes,
     Command,
@@ -19,6 +18,7 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     Transfer,
 )
+from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.settings import DataSettings
@@ -37,7 +37,7 @@ def process(tmp_path: Path) -> Iterator[Any]:
     volume.make_pool_directories(BLOCK.pool_id)
     listeners = [listen(("127.0.0.1", 0)) for _ in range(2)]
     links = [Link.pair() for _ in range(2)]
-    dialer, dialed = dialing.pair()
+    dialer, dialed = connection_passing.pair()
     made = DataProcess(
         Inheritance(
             data_listener=listeners[0],

@@ -20,7 +20,7 @@ from howdah.datanode.process.data_process import DataProcess
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import store
 from howdah.datanode.replicas.files import delete_files as real_delete_files
-from howdah.datanode.replicas.moving import move_to_volume
+from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage
 from howdah.testing.waiting import wait_until

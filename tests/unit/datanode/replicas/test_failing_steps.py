@@ -23,7 +23,7 @@ from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.volumes import block_files
-from howdah.transfer.ops import Stage
+from howdah.transfer.op_requests import Stage
 from howdah.transfer.sockets import PeerClosed
 
 Lab = Any

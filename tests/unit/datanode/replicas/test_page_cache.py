@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from howdah.config import Configuration
 from howdah.datanode.channel.messages import Transfer
-from howdah.datanode.replicas import page_cache_calls
+from howdah.datanode.replicas import fadvise
 from howdah.datanode.replicas.page_cache import (
     DEFAULT_POLICY,
     DROP_STEP_BYTES,
@@ -29,7 +29,7 @@ from howdah.datanode.replicas.page_cache import (
 )
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import copies
-from howdah.transfer.ops import NO_HINTS, CachingHints, WriteBlock
+from howdah.transfer.op_requests import NO_HINTS, CachingHints, WriteBlock
 
 MIB = 1 << 20
 PACKET = 256 * 1024
@@ -236,7 +236,7 @@ def test_pages_are_written_out_and_dropped(on_disk: Path) -> None:
     os.pwrite(fd, os.urandom(4 * MIB), 0)
     assert cached_pages(on_disk) == 4 * MIB // mmap.PAGESIZE
     cache = WriteCache(0, DEFAULT_POLICY, CachingHints(drop_behind=True))
-    page_cache_calls.tell(fd, cache.rest())
+    fadvise.tell(fd, cache.rest())
     os.close(fd)
     assert cached_pages(on_disk) == 0
 
@@ -245,10 +245,10 @@ def test_without_the_c_librarys_call_waiting_is_fdatasync(
     on_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    monkeypatch.setattr(page_cache_calls, "_sync_file_range", None)
+    monkeypatch.setattr(fadvise, "_sync_file_range", None)
     monkeypatch.setattr(os, "fdatasync", synced.append)
     fd = os.open(on_disk, os.O_RDWR)
-    page_cache_calls.tell(
+    fadvise.tell(
         fd,
         [CacheAdvice(Advice.START_WRITING, 0, 1), CacheAdvice(Advice.FINISH_WRITING, 0, 1)],
     )
@@ -259,7 +259,7 @@ def test_without_the_c_librarys_call_waiting_is_fdatasync(
 def test_a_disk_that_can_not_write_is_told() -> None:
     reader, writer = os.pipe()
     with pytest.raises(OSError, match="sync_file_range"):
-        page_cache_calls.tell(writer, [CacheAdvice(Advice.START_WRITING, 0, 1)])
+        fadvise.tell(writer, [CacheAdvice(Advice.START_WRITING, 0, 1)])
     os.close(reader)
     os.close(writer)
 

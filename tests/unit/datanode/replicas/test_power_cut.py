@@ -12,12 +12,12 @@ from howdah.datanode.channel.messages import ReplicaReceived, Transfer
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.reconciler import _put
 from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.scan import good_length, quarantine, replica_paths, scan_pool
+from howdah.datanode.replicas.startup_scan import good_length, quarantine, replica_paths, scan_pool
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.responses import read_response
 from tests.support.power_cut import Disk
 

@@ -18,7 +18,6 @@ from howdah.datanode.channel.messages import (
     ReplicaSuspect,
 )
 from howdah.datanode.replicas import reconciler
-from howdah.datanode.replicas.moving import move_to_volume
 from howdah.datanode.replicas.reconciliation import (
     NOTHING,
     BlockFile,
@@ -28,6 +27,7 @@ from howdah.datanode.replicas.reconciliation import (
     judge,
 )
 from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.volumes.volumes import Turn
 from howdah.transfer.blocks import StorageType
 

@@ -20,7 +20,7 @@ from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
-from howdah.transfer.ops import Request, encode_request
+from howdah.transfer.op_requests import Request, encode_request
 from howdah.transfer.responses import (
     BlockOpResponse,
     SegmentGiven,

@@ -12,7 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.replicas import scan, store
+from howdah.datanode.replicas import startup_scan, store
 from howdah.datanode.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
 from howdah.testing.waiting import wait_until
@@ -110,7 +110,7 @@ def test_a_replica_whose_file_was_moved_aside_is_forgotten_though_the_next_step_
         real(*paths)  # type: ignore[arg-type]
 
     name = "fsync_directory" if step.startswith("the sync") else "os.rename"
-    monkeypatch.setattr(f"{scan.__name__}.{name}", fails)
+    monkeypatch.setattr(f"{startup_scan.__name__}.{name}", fails)
     node.store.quarantine(lab.POOL, replica, "the test says so")
     assert node.replicas.find(lab.POOL, 1) is None
     assert isinstance(node.events[-1], ReplicaDeleted)

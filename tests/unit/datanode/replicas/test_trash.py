@@ -13,7 +13,7 @@ import pytest
 from howdah.datanode.channel.messages import ReplicaDeleted
 from howdah.datanode.replicas import trash
 from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.startup_scan import scan_pool
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.testing.waiting import wait_until
 

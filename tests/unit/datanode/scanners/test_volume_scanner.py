@@ -18,7 +18,7 @@ from howdah.datanode.channel.messages import (
     Recheck,
     ReplicaSuspect,
 )
-from howdah.datanode.process.second_look import verify_again
+from howdah.datanode.process.recheck import verify_again
 from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.scanners import volume_scanner

@@ -14,7 +14,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.rpc.client import RpcClient
 from howdah.rpc.http_detection import NotAnRpcServer
-from howdah.transfer.ops import encode_request
+from howdah.transfer.op_requests import encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
 from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import PeerClosed

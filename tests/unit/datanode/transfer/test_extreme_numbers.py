@@ -26,7 +26,6 @@ from howdah.datanode.channel.commands import (
     decode_orders,
     recovery_order,
 )
-from howdah.datanode.channel.gauges import Gauges
 from howdah.datanode.channel.messages import (
     MessageBuffer,
     RecoverBlock,
@@ -35,13 +34,14 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     encode,
 )
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control.reports import incremental_report
 from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.keeper.reports import incremental_report
 from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
 from howdah.datanode.recovery import inter_datanode
 from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, encode_order
 from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.scan import scan_pool
+from howdah.datanode.replicas.startup_scan import scan_pool
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import operations
 from howdah.datanode.transfer.data_server import DataServer, listen
@@ -55,7 +55,7 @@ from howdah.testing.waiting import wait_until
 from howdah.transfer import block_lists
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import (
+from howdah.transfer.op_requests import (
     VERSION,
     BlockChecksum,
     CachingHints,

@@ -14,12 +14,12 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived
-from howdah.datanode.replicas.moving import move_to_type
 from howdah.datanode.replicas.pinning import pin
+from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.transfer.blocks import StorageType
-from howdah.transfer.ops import CopyBlock, ReplaceBlock, encode_request
+from howdah.transfer.op_requests import CopyBlock, ReplaceBlock, encode_request
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.sockets import Connection, PeerClosed

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaOpened, ReplicaReceived
-from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas import reopen
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock, encode_request
+from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
 from howdah.transfer.packets import PacketHeader, encode_packet
 from howdah.transfer.responses import BlockOpResponse, read_response
 from howdah.transfer.sockets import PeerClosed
@@ -159,7 +159,7 @@ def test_bytes_that_nobody_acknowledged_are_cut(lab: Lab, node: Any, acked: int)
     replica = node.replicas.find(lab.POOL, 1)
     replica._acked_bytes = acked
     request = recovery(lab, STREAMING, acked)
-    writer = reopening.recover_streaming(node.store, request, Idle())
+    writer = reopen.recover_streaming(node.store, request, Idle())
     assert replica.length_bytes == acked
     block_path, meta_path = (Path(p) for p in node.store.paths(lab.POOL, replica))
     assert block_path.read_bytes() == DATA[:acked]
@@ -207,7 +207,7 @@ def test_a_kill_in_the_middle_of_a_recovery_keeps_what_was_acknowledged(
         for name in ("pwrite", "ftruncate", "truncate", "rename"):
             patch.setattr(os, name, dying(getattr(os, name)))
         with contextlib.suppress(Killed):
-            reopening.recover_streaming(node.store, recovery(lab, STREAMING, acked), Idle())
+            reopen.recover_streaming(node.store, recovery(lab, STREAMING, acked), Idle())
     after = lab.node(root=lab.root / "node0")
     (replica,) = after.replicas.of_pool(lab.POOL)
     assert replica.state is ReplicaState.RWR

@@ -14,7 +14,7 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.sender import PACKET_DATA_BYTES, read_sums
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType, crc
-from howdah.transfer.ops import (
+from howdah.transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
     CachingHints,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from howdah.datanode.channel import fault_points
 from howdah.datanode.latency.activity import Activity, Count, Work, read_count, read_work
-from howdah.datanode.latency.meters import DiskMeter
+from howdah.datanode.latency.monitor import DiskMeter
 from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.transfer import relay

@@ -14,11 +14,11 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.replicas import reopening
+from howdah.datanode.replicas import reopen
 from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import restart
-from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.op_requests import Stage, WriteBlock
 from howdah.transfer.status import Status
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -177,7 +177,7 @@ def test_a_replica_is_not_kept_past_its_time(lab: Lab, node: Any, text: str) -> 
 def test_the_restart_file_is_hadoops(lab: Lab, node: Any) -> None:
     write_part(lab, node).close()
     node.wait_idle()
-    reopening.expect_back(node.store, lab.POOL, node.replicas.find(lab.POOL, 1), 2_000_000_000_123)
+    reopen.expect_back(node.store, lab.POOL, node.replicas.find(lab.POOL, 1), 2_000_000_000_123)
     current = Path(node.volumes.all[0].rbw_path(lab.POOL)).parent
     assert (current / "rbw:.blk_1.restart").read_text() == "2000000000123"
     assert lab.node(root=node.root).replicas.find(lab.POOL, 1).state is ReplicaState.RBW
@@ -186,7 +186,7 @@ def test_the_restart_file_is_hadoops(lab: Lab, node: Any) -> None:
 def test_a_block_that_was_closed_after_all_is_final(lab: Lab, node: Any) -> None:
     write_part(lab, node).close()
     node.wait_idle()
-    reopening.expect_back(node.store, lab.POOL, node.replicas.find(lab.POOL, 1), 2_000_000_000_123)
+    reopen.expect_back(node.store, lab.POOL, node.replicas.find(lab.POOL, 1), 2_000_000_000_123)
     writer = lab.Writer(node, going_on(lab))
     writer.send(512, DATA[512:])
     writer.send(len(DATA), b"", last=True)

@@ -16,8 +16,8 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import mirror
 from howdah.datanode.transfer.data_server import listen
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.op_reading import read_request
-from howdah.transfer.ops import encode_request
+from howdah.transfer.op_request_decoder import read_request
+from howdah.transfer.op_requests import encode_request
 from howdah.transfer.packet_stream import PacketStream
 from howdah.transfer.packets import HEARTBEAT, encode_ack, encode_packet
 from howdah.transfer.responses import BlockOpResponse

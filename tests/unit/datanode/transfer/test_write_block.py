@@ -21,7 +21,7 @@ from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
 from howdah.transfer.blocks import DatanodeAddress, StorageType
 from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.ops import Stage, WriteBlock, encode_request
+from howdah.transfer.op_requests import Stage, WriteBlock, encode_request
 from howdah.transfer.packets import HEARTBEAT, PacketHeader, encode_packet
 from howdah.transfer.responses import read_response
 from howdah.transfer.sockets import PeerClosed

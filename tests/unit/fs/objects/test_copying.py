@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from howdah import errors
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
 from howdah.config import Configuration
 from howdah.fs.objects.copying import BY_CRC, BY_ETAG, BY_LENGTH, Copying
 from howdah.fs.objects.settings import settings_of

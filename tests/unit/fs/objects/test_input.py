@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from howdah import errors
-from howdah.client.tally import Tally
+from howdah.client.statistics import Tally
 from howdah.config import Configuration
 from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.retrying import RetryRules

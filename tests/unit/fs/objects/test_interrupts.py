@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.tally import Tally
-from howdah.client.workers import Workers
+from howdah.client.statistics import Tally
+from howdah.client.thread_pool import Workers
 from howdah.config import Configuration
-from howdah.fs import inner_input, inner_output
+from howdah.fs import input_base, output_base
 from howdah.fs.objects import input, output
 from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.output import ObjectOutput, Target
@@ -27,7 +27,7 @@ from tests.support.objects.in_memory import InMemoryStore
 
 PART = 4
 DATA = b"0123456789abcdefghi"
-OURS = tuple(each.__file__ for each in (output, inner_output, input, inner_input))
+OURS = tuple(each.__file__ for each in (output, output_base, input, input_base))
 WORKERS = Workers(4, "test")
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.workers import Workers
+from howdah.client.thread_pool import Workers
+from howdah.fs.objects.multipart_cleanup import abort_uploads
 from howdah.fs.objects.output import ObjectOutput, Target
-from howdah.fs.objects.unfinished import abort_uploads
 from howdah.fs.streams import FSDataOutputStream
 from howdah.options import AbortableResult
 from tests.support.objects.in_memory import InMemoryStore

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.fs.objects.amazon.quick import _sha256
+from howdah.fs.objects.amazon.http_requests import _sha256
 from howdah.fs.objects.parts import Pieces
 from howdah.fs.objects.store import crc_of_body, in_one
 from howdah.transfer.checksum import ChecksumType, crc

@@ -13,7 +13,7 @@ from howdah.fs.objects.azure import store as azure_store
 from howdah.fs.objects.azure.store import AzureStore
 from howdah.fs.objects.google import settings as google
 from howdah.fs.objects.google.store import GoogleStore
-from howdah.fs.objects.rest import Answer, Request, Requests
+from howdah.fs.objects.http_client import Answer, Request, Requests
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place

@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.fs.objects.amazon.quick import (
+from howdah.fs.objects.amazon.http_requests import (
     Elsewhere,
     Learning,
     Manner,
@@ -18,7 +18,7 @@ from howdah.fs.objects.amazon.quick import (
     manner_of,
     milliseconds,
 )
-from howdah.fs.objects.rest import Answer, Request, Requests, RestReading
+from howdah.fs.objects.http_client import Answer, Request, Requests, RestReading
 from howdah.fs.objects.retrying import Failed, Throttled
 from howdah.fs.objects.settings import Settings, settings_of
 from howdah.fs.objects.store import NotAsExpected

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.namenode.audit.files import RotatedFile
-from howdah.namenode.audit.lines import LineFormat, Record, Shown
+from howdah.namenode.audit.line_format import LineFormat, Record, Shown
 from howdah.namenode.audit.log import AuditLog
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.rpc.service import Caller

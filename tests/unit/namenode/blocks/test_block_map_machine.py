@@ -26,10 +26,10 @@ from howdah import errors
 from howdah.namenode.blocks import block_map as blocks
 from howdah.namenode.blocks.admin_states import AdminState
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.pending_reports import ReportedReplica
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.redundancy import Need
-from howdah.namenode.blocks.replica_reports import ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings

@@ -9,9 +9,9 @@ import pytest
 from howdah.namenode.blocks import invalidation
 from howdah.namenode.blocks.datanodes import Storage
 from howdah.namenode.blocks.invalidation import MAX_QUEUED_BY_REPORTS
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.calls.settings import Settings
-from howdah.namenode.inodes import plain_replicas
+from howdah.namenode.inodes import report_fast_path
 from howdah.namenode.inodes.inodes import Block
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
@@ -327,7 +327,7 @@ def test_a_replica_with_a_stamp_that_was_never_given_out_is_kept(
 ) -> None:
     """Another namenode may have become active since, and have added the block."""
     if not native:
-        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+        monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
     node, last = nodes[0], client.namenode.core.namespace.generation_stamp
     replicas = {block.block_id + n: Replica(last + n - 2, 4) for n in range(1, 5)}
     if by_news:
@@ -359,7 +359,7 @@ def test_replicas_from_the_future_are_deleted_when_an_administrator_says_so(
     client: Any, nodes: Nodes, block: Block, monkeypatch: pytest.MonkeyPatch, native: bool
 ) -> None:
     if not native:
-        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+        monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
     node, last = nodes[0], client.namenode.core.namespace.generation_stamp
     node.store(77, last + 1, 4)
     client.call("setSafeMode", pb.SetSafeModeRequestProto(action=pb.SAFEMODE_FORCE_EXIT))
@@ -412,7 +412,7 @@ def test_a_full_report_of_replicas_that_no_file_has_has_them_deleted(
     client: Any, nodes: Nodes, block: Block, monkeypatch: pytest.MonkeyPatch, native: bool
 ) -> None:
     if not native:
-        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+        monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
     node = nodes[0]
     replicas = node.replicas[node.first_storage]
     unknown = {number: Replica(number % 1000, 4) for number in range(1, 3000)}
@@ -429,7 +429,7 @@ def test_a_full_report_does_not_fill_the_memory_with_what_no_file_has(
     client: Any, nodes: Nodes, monkeypatch: pytest.MonkeyPatch, native: bool
 ) -> None:
     if not native:
-        monkeypatch.setattr(plain_replicas, "kernel", lambda: None)
+        monkeypatch.setattr(report_fast_path, "kernel", lambda: None)
     monkeypatch.setattr(invalidation, "MAX_QUEUED_BY_REPORTS", 5)
     node = nodes[0]
     node.replicas[node.first_storage].update({number: Replica(1000, 4) for number in range(1, 9)})

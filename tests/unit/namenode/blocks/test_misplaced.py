@@ -10,7 +10,7 @@ import pytest
 from howdah import errors
 from howdah.namenode.blocks import reconstruction
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import BY_DEFAULT, Policy
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Administration

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.blocks.datanode_claims import SLOW_FOR_MS, SlowPeers
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
+from howdah.namenode.blocks.slow_nodes import SLOW_FOR_MS, SlowPeers
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.process.settings import settings_from
 from howdah.namenode.process.status import Surroundings, namenode_status

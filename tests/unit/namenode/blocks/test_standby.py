@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.blocks import replica_reports
+from howdah.namenode.blocks import pending_reports
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
-from howdah.namenode.blocks.replica_reports import (
-    PostponedReports,
-    ReplicaState,
-    ReportedReplica,
-)
+from howdah.namenode.blocks.pending_reports import PostponedReports, ReplicaState, ReportedReplica
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.inodes.file_blocks import close_edit
 from howdah.namenode.inodes.inodes import Block, BlockState
@@ -262,7 +258,7 @@ def test_the_latest_report_of_a_replica_takes_the_place_of_earlier_ones() -> Non
     assert list(postponed.take_all()) == [(storage, second)]
     assert len(postponed) == 0
     assert not postponed.at(storage)
-    assert replica_reports.MAX_POSTPONED == 500_000
+    assert pending_reports.MAX_POSTPONED == 500_000
 
 
 # --- roles ---

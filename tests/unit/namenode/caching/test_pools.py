@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.namenode.caching.pools import NEVER_MS, UNLIMITED, CachePools
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.images.image import read_image, write_image
-from howdah.namenode.inodes.effects import EditDoesNotFit
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import cache_edits as ce

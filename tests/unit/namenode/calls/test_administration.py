@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.blocks.hosts import Hosts
+from howdah.namenode.blocks.host_lists import Hosts
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.administration import Done, NodeFiles
 from howdah.namenode.calls.settings import Settings

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from howdah import errors
-from howdah.namenode.ha.barrier import DurableBarrier, WrittenLog
+from howdah.namenode.ha.durability_barrier import DurableBarrier, WrittenLog
 from howdah.namenode.images.image import write_image
-from howdah.namenode.inodes.effects import NamespaceBroken
+from howdah.namenode.inodes.block_events import NamespaceBroken
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from howdah.namenode.calls.namespace_changes import TreeCalls
 from howdah.namenode.calls.trash import TrashEmptier
-from howdah.namenode.calls.tree import TreeCalls
 from howdah.proto import client_namenode_pb2 as pb
 
 HOUR_MS = 3_600_000

@@ -12,9 +12,9 @@ import pytest
 from howdah.namenode.checkpoints import image_server
 from howdah.namenode.checkpoints.image_server import GONE, ImageIn, TransferSettings
 from howdah.storage.image.files import WrittenImage
-from howdah.web import file_out
+from howdah.web import file_response
 from howdah.web.channel import Channel
-from howdah.web.file_out import FileOut, OutgoingFile
+from howdah.web.file_response import FileOut, OutgoingFile
 from howdah.web.http import Request
 from howdah.web.image_transfer import ImageOffered
 
@@ -50,7 +50,7 @@ def hours(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1_000_000, 3600))
     slow = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
     monkeypatch.setattr(image_server, "time", slow)
-    monkeypatch.setattr(file_out, "time", slow)
+    monkeypatch.setattr(file_response, "time", slow)
 
 
 def begun(ours: socket.socket) -> Channel:

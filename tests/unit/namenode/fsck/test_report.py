@@ -9,7 +9,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.policies import Policy
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings
@@ -450,7 +450,7 @@ def test_a_tree_that_changes_between_slices_is_walked_to_its_end(
 ) -> None:
     monkeypatch.setattr("howdah.namenode.fsck.report.SLICE_WORK", 1)
     monkeypatch.setattr("howdah.namenode.fsck.check.SLICE_BLOCKS", 1)
-    monkeypatch.setattr("howdah.namenode.fsck.walk.PAGE_NAMES", 2)
+    monkeypatch.setattr("howdah.namenode.fsck.traversal.PAGE_NAMES", 2)
     for name in "abcdef":
         client.write(f"/d/{name}", 1024, 10)
     said = ""

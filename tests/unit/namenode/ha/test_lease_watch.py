@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.ha.stalls import LeaseChange, LeaseWatch
+from howdah.namenode.ha.stall_detection import LeaseChange, LeaseWatch
 from howdah.namenode.journal.shared_log import Silence
 
 DEAD = Silence("a: refused; b: refused", is_certain=True)

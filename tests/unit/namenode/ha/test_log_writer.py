@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.namenode.ha.barrier import DurableBarrier
+from howdah.namenode.ha.durability_barrier import DurableBarrier
 from howdah.namenode.ha.log_writer import LogWriter
 from howdah.namenode.journal.directories import directory_set
 from howdah.native.loader import kernel

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
 from howdah.rpc.server_hooks import Barrier, OpenBarrier
@@ -25,9 +25,9 @@ QUICK = {
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> Iterator[None]:
-    remembered.forget_all()
+    active_cache.forget_all()
     yield
-    remembered.forget_all()
+    active_cache.forget_all()
 
 
 class Silent(OpenBarrier):

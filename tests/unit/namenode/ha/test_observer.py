@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import pytest
 
-from howdah.client.namenodes import remembered
+from howdah.client.namenodes import active_cache
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.process.server import Namenode
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> Iterator[None]:
-    remembered.forget_all()
+    active_cache.forget_all()
     yield
-    remembered.forget_all()
+    active_cache.forget_all()
 
 
 class Observed:
@@ -171,7 +171,7 @@ def test_a_client_that_knows_of_no_observers_is_sent_to_the_active(observe: Obse
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 fs.mkdirs("/a")
                 assert fs.is_directory("/a")
-            remembered.keep(fs.client.namenode._calls._connections.target, "nn1")
+            active_cache.keep(fs.client.namenode._calls._connections.target, "nn1")
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 assert fs.is_directory("/a")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.ha.stalls import STALL_MS, StalledLog
+from howdah.namenode.ha.stall_detection import STALL_MS, StalledLog
 
 
 def test_a_log_that_moves_is_no_trouble_however_busy() -> None:

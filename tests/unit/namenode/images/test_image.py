@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.namenode.images import rows
 from howdah.namenode.images.image import read_image, write_image
-from howdah.namenode.inodes import columns
+from howdah.namenode.inodes import row_table
 from howdah.namenode.inodes.inodes import BlockState, Directory, File, Symlink
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits as ed
@@ -139,7 +139,7 @@ def test_an_image_is_the_same_without_the_kernel(log: list[ed.Edit]) -> None:
     namespace = replayed(log)
     data = saved(namespace)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (rows, image_columns, columns):
+        for module in (rows, image_columns, row_table):
             patch.setattr(module, "kernel", lambda: None)
         assert saved(namespace) == data
 

@@ -11,8 +11,8 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.images.image import read_image, write_image
+from howdah.namenode.inodes.block_events import EditDoesNotFit
 from howdah.namenode.inodes.directory import INode
-from howdah.namenode.inodes.effects import EditDoesNotFit
 from howdah.namenode.tree.namespace import Namespace
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import decode_record, encode_record

@@ -8,8 +8,8 @@ import pytest
 
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity, Storage
 from howdah.namenode.inodes.block_table import BlockTable
-from howdah.namenode.inodes.features import NO_FEATURES
 from howdah.namenode.inodes.files import lone_file
+from howdah.namenode.inodes.inode_features import NO_FEATURES
 from howdah.namenode.inodes.inodes import Block, BlockState, Directory, File, Inodes, Traits
 from howdah.storage.edits.edits import XAttr, XAttrNamespace
 

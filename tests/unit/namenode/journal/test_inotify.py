@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.namenode.journal.edit_events import Watching
 from howdah.namenode.journal.inotify import events_of
-from howdah.namenode.journal.watching import Watching
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record

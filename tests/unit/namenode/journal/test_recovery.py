@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
-from howdah.namenode.journal.reading import StoredLog
+from howdah.namenode.journal.log_reader import StoredLog
 from howdah.namenode.journal.recovery import recover
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation

@@ -10,8 +10,8 @@ import pytest
 from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.journal import Batch
-from howdah.namenode.journal.local_copies import set_strays_aside
 from howdah.namenode.journal.shared_directory import SharedDirectory, SharedDirectoryJournal
+from howdah.namenode.journal.stray_segments import set_strays_aside
 from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.version import NamenodeVersion

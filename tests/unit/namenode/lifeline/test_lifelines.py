@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.lifeline.last_heard import LastHeard, Lifeline
+from howdah.namenode.lifeline.registry import LastHeard, Lifeline
 from howdah.namenode.lifeline.server import PROTOCOL, LifelineServer
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.rpc.client import RpcClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.namenode.monitoring.activity import OPERATIONS, operation_of
+from howdah.namenode.monitoring.activity_bean import OPERATIONS, operation_of
 from howdah.namenode.monitoring.families import of_status, of_top
 from howdah.runtime.metrics.top_users import TopUsers
 from howdah.web.monitoring.families import Family

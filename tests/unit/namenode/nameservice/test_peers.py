@@ -10,8 +10,8 @@ import pytest
 
 from howdah.errors import CheckpointFailed, RemoteError
 from howdah.namenode.ha.states import HAState
+from howdah.namenode.nameservice.identity import place_of
 from howdah.namenode.nameservice.peers import Peers
-from howdah.namenode.nameservice.place import place_of
 from howdah.namenode.process.bootstrap import (
     ALREADY_FORMATTED,
     FAILED_CONNECT,

@@ -10,8 +10,8 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.namenode.images.image import write_image
+from howdah.namenode.process.checkpoint_import import import_checkpoint
 from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.importing import import_checkpoint
 from howdah.namenode.process.loading import Loaded, load
 from howdah.storage.edits import edits as ed
 from howdah.storage.edits.codec import encode_record

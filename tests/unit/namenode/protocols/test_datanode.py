@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.keeper.reports import Namespace, registration
+from howdah.datanode.control.reports import Namespace, registration
 from howdah.namenode.blocks.block_map import SLICE_REPLICAS
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.topology import RackMap
 from howdah.namenode.calls.settings import Settings
 from howdah.namenode.protocols.datanodes.protocol import REPORT_OVERDUE_MS

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.protocols.quick import locations, rows
-from howdah.namenode.protocols.quick.reads import QuickReads
+from howdah.namenode.protocols.fast_path import file_status, locations
+from howdah.namenode.protocols.fast_path.reads import QuickReads
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -100,7 +100,7 @@ def quick_of(world: InMemoryNamenode, method: str, *, native: bool = True) -> Qu
         pytest.skip("the kernel is not built here")
     reads = QuickReads(world.core)
     if not native:
-        reads.file_info_by = rows.file_info_here
+        reads.file_info_by = file_status.file_info_here
         reads.block_locations_by = locations.block_locations_here
     return reads.methods[method]
 

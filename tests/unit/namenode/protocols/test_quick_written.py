@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from google.protobuf.message import Message
 
-from howdah.namenode.protocols.quick import rows
+from howdah.namenode.protocols.fast_path import file_status
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
@@ -78,7 +78,7 @@ def test_a_file_is_created(directory: str, native: bool, monkeypatch: pytest.Mon
     if native and not hasattr(kernel(), "file_status"):
         pytest.skip("the kernel is not built here")
     if not native:
-        monkeypatch.setattr(rows, "file_status", rows.file_status_here)
+        monkeypatch.setattr(file_status, "file_status", file_status.file_status_here)
     ours, theirs = world_of(directory), world_of(directory)
     for call_id, name in enumerate(("first", "second", "first", "größer")):
         request = creation(f"{directory}/{name}")

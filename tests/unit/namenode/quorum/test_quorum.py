@@ -6,6 +6,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.journal.journal import Batch
+from howdah.namenode.quorum.edits_sender import Sender
 from howdah.namenode.quorum.messages import (
     Answer,
     FinalizeSegment,
@@ -16,7 +17,6 @@ from howdah.namenode.quorum.messages import (
     StartSegment,
 )
 from howdah.namenode.quorum.quorum import QuorumCall, QuorumLost, Steps, Writer
-from howdah.namenode.quorum.sending import Sender
 
 NODES = ("a", "b", "c")
 

@@ -19,7 +19,7 @@ from howdah.storage.edits import edits
 from howdah.storage.edits.codec import encode_record
 from howdah.storage.edits.edits import LoggedEdit
 from howdah.testing.waiting import wait_until
-from howdah.web.fetching import fetch
+from howdah.web.http_client import fetch
 from tests.support.journals.quorum import Quorum
 
 LEASE = {"howdah.ha.lease.ms": "300"}

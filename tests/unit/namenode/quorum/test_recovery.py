@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
-from howdah.namenode.quorum.agreement import agreed, agreed_bytes, believed
+from howdah.namenode.quorum.majority import agreed, agreed_bytes, believed
 from howdah.namenode.quorum.messages import (
     Answer,
     Heartbeat,

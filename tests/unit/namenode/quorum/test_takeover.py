@@ -11,13 +11,13 @@ import pytest
 
 from howdah import errors
 from howdah.config import keys
-from howdah.namenode.ha.stalls import STALL_MS, LeaseChange
+from howdah.namenode.ha.stall_detection import STALL_MS, LeaseChange
 from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.shared_log import Silence
 from howdah.namenode.monitoring.families import of_status
 from howdah.namenode.quorum.settings import boottime_ms
 from howdah.protocol.client_methods import Category
-from howdah.web.pages.verdict import judge
+from howdah.web.pages.health import judge
 from tests.support.journals.quorum import Quorum
 from tests.support.namenode_pair import Pair, become, caught_up, mkdir, run
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.inodes.features import Quota
+from howdah.namenode.inodes.inode_features import Quota
 from howdah.namenode.inodes.inodes import Directory
 from howdah.namenode.tree import quotas
 from howdah.namenode.tree.namespace import Namespace

@@ -18,7 +18,7 @@ from howdah.rpc.session import Call
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Gone
-from howdah.web.webhdfs.steps import Rpc
+from howdah.web.webhdfs.call_chain import Rpc
 
 DONE = pb.DeleteResponseProto(result=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.hosts import HostEntry, HostOrder, Hosts
+from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
 from howdah.namenode.blocks.redundancy import Need
 from howdah.namenode.calls.administration import Administration
 from howdah.namenode.calls.settings import Settings

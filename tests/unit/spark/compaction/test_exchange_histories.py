@@ -20,10 +20,10 @@ from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.fs.streams import FSDataOutputStream
+from howdah.spark.compaction.concat import count, join
 from howdah.spark.compaction.directory_state import reason_to_skip
-from howdah.spark.compaction.exchange import ChangedMeanwhile, Exchange, new_run
+from howdah.spark.compaction.directory_swap import ChangedMeanwhile, Exchange, new_run
 from howdah.spark.compaction.exchange_recovery import recover_all
-from howdah.spark.compaction.joining import count, join
 from howdah.spark.compaction.plan import parse_name
 
 CHANGES = ("create", "delete", "mkdirs", "rename", "set_times")

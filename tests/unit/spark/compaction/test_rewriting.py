@@ -10,13 +10,13 @@ from typing import Any, ClassVar, cast
 import pytest
 
 import howdah
+from howdah.copy.common.arrow_rows import batch_of
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import batch_of
 from howdah.fs.api import FileSystem
 from howdah.fs.memory import filesystem as memory
 from howdah.spark.compaction import rewriting
-from howdah.spark.compaction.exchange import new_run
-from howdah.spark.compaction.joining import Count, Join
+from howdah.spark.compaction.concat import Count, Join
+from howdah.spark.compaction.directory_swap import new_run
 from howdah.spark.compaction.outcome import Compacted
 from howdah.spark.compaction.plan import Contents, Plan, plan
 from howdah.spark.compaction.rewriting import RewriteOptions, Rewriter

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from howdah import errors
+from howdah.copy.common.arrow_rows import batch_of, batches
 from howdah.copy.common.failures import JobFailed
-from howdah.copy.common.reported import raise_failed
-from howdah.copy.common.rows import batch_of, batches
+from howdah.copy.common.task_errors import raise_failed
 from howdah.spark.compaction.shared_jobs import SharedJobs, Shares
 from howdah.testing.waiting import wait_until
 

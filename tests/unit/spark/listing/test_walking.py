@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.copy.common import filesystems
+from howdah.copy.common.arrow_rows import decode
 from howdah.copy.common.failures import CopyFailed, ReadFailed, SourceGone, error_from
 from howdah.copy.common.filesystems import Place
-from howdah.copy.common.rows import decode
 from howdah.copy.listing import walking
 from howdah.copy.listing.entries import Entry, Found, Kind, entries
 from howdah.copy.listing.walking import Walk

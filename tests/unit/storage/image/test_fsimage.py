@@ -29,8 +29,8 @@ from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageReader, ImageWriter, copy_image
 from howdah.storage.image.inodes import OF_GROUP, LoadedStrings
 from howdah.storage.image.sections import MAGIC, SectionReader, SectionWriter, varint
-from howdah.storage.viewers.reverse import image_from_xml
 from howdah.storage.viewers.xml import as_xml
+from howdah.storage.viewers.xml_to_image import image_from_xml
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GZIP = "org.apache.hadoop.io.compress.GzipCodec"

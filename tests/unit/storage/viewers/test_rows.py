@@ -20,9 +20,9 @@ from howdah.storage.image import records as rec
 from howdah.storage.image.fsimage import ImageReader, ImageWriter
 from howdah.storage.viewers import rows, sizes
 from howdah.storage.viewers.inodes import inode as inode_of
-from howdah.storage.viewers.reverse import image_from_xml
 from howdah.storage.viewers.sizes import distribution
 from howdah.storage.viewers.xml import as_xml
+from howdah.storage.viewers.xml_to_image import image_from_xml
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HEAD_BYTES = 700
@@ -144,7 +144,7 @@ def plain(count: int) -> list[rec.InodeRecord]:
 
 def test_plain_files_are_never_seen_one_by_one() -> None:
     shown = xml(image(plain(50), [rec.ChildrenRecord(16385, list(range(16387, 16437)))]))
-    with mock.patch("howdah.storage.viewers.reverse.inode", wraps=inode_of) as inode:
+    with mock.patch("howdah.storage.viewers.xml_to_image.inode", wraps=inode_of) as inode:
         from_xml(shown)
     # The first of them are behind the head, in what was read with it.
     assert inode.call_count <= HEAD_BYTES // 300 + 1

@@ -11,10 +11,10 @@ import pytest
 
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response
-from howdah.web.other_process import OtherProcess
 from howdah.web.pages import assets, log_levels, logs, settings
 from howdah.web.pages.common import Common
 from howdah.web.pages.html import joined
+from howdah.web.process_bridge import OtherProcess
 from howdah.web.server import Later
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from howdah.web.pages import namenode, nodes, racks
+from howdah.web.pages.health import judge
 from howdah.web.pages.html import joined
 from howdah.web.pages.namenode import REPAIR, Times, left_of, overview
 from howdah.web.pages.progress import Pace
-from howdah.web.pages.verdict import judge
 from howdah.web.status import (
     EditsDirectoryStatus,
     JournalNodeStatus,

@@ -14,13 +14,13 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.web.domains import patterns_of
 from howdah.web.http import Response, request_of
-from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.call_chain import Piece, Rpc, Step, Steps, Target, driven
 from howdah.web.webhdfs.parameters import Asked, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import redirect
-from howdah.web.webhdfs.steps import Piece, Rpc, Step, Steps, Target, driven
+from howdah.web.webhdfs.writes import CHANGES
+from howdah.web.webhdfs_names import patterns_of
 
 Answers = dict[str, Any]
 PATTERNS = patterns_of(Configuration())

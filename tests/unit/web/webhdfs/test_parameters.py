@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.config import Configuration
 from howdah.web.cross_site import check_origin
-from howdah.web.domains import patterns_of
 from howdah.web.http import Request, request_of
-from howdah.web.webhdfs.changes import CHANGES
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import (
     OPERATIONS,
@@ -27,6 +25,8 @@ from howdah.web.webhdfs.parameters import (
 from howdah.web.webhdfs.patterns import Domain
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED
+from howdah.web.webhdfs.writes import CHANGES
+from howdah.web.webhdfs_names import patterns_of
 
 PATTERN = patterns_of(Configuration())
 

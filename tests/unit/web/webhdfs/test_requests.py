@@ -13,15 +13,15 @@ from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.runtime.users.names import ProxyUser
-from howdah.web.domains import patterns_of
 from howdah.web.http import request_of
 from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
-from howdah.web.webhdfs.changes import CHANGES
+from howdah.web.webhdfs.call_chain import Rpc
 from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import OPERATIONS, asked
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.requests import REQUESTS, wanted
-from howdah.web.webhdfs.steps import Rpc
+from howdah.web.webhdfs.writes import CHANGES
+from howdah.web.webhdfs_names import patterns_of
 
 PATTERNS = patterns_of(Configuration())
 MODE = types_pb2.FsPermissionProto(perm=0o1755)

@@ -7,13 +7,13 @@ import binascii
 from collections.abc import Sequence
 from typing import Final
 
-from howdah.cli.arguments import words as options
+from howdah.cli.arguments import command_format as options
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.commands import modes
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.errors import IllegalArgument
 from howdah.fs.acl import AclEntry, AclStatus, parse_acl
 from howdah.fs.attributes import xattr_parts

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import time
 
-from howdah.cli.arguments import words as options
+from howdah.cli.arguments import command_format as options
+from howdah.cli.arguments.command_format import Parsed, short_integer
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed, short_integer
 from howdah.cli.dfs.commands import modes
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem, describe
+from howdah.cli.dfs.shell.error_text import CommandProblem, PathProblem, describe
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.errors import HowdahError
 
 _NAME = r"[-+_./@a-zA-Z0-9]+"

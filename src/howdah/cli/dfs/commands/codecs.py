@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from typing import IO
 
-from howdah.cli.dfs.shell.problems import PathProblem
+from howdah.cli.dfs.shell.error_text import PathProblem
 
 PIECE_BYTES = 1 << 20
 MAGIC_BYTES = 4

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from howdah.cli.arguments import words as options
+from howdah.cli.arguments import command_format as options
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.dfs.shell.text import size_text
 from howdah.fs.status import ContentSummary
 

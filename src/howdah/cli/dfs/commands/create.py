@@ -6,11 +6,11 @@ import re
 import time
 from datetime import datetime
 
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item, status_or_none
-from howdah.cli.dfs.shell.problems import IO_ERROR, PathProblem
+from howdah.cli.dfs.shell.error_text import IO_ERROR, PathProblem
+from howdah.cli.dfs.shell.path_args import Item, status_or_none
 from howdah.errors import UnsupportedOperation
 from howdah.fs import paths
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from howdah import errors
+from howdah.cli.arguments.command_format import UNLIMITED, Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import UNLIMITED, Parsed
 from howdah.cli.dfs.shell import registry
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 1.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.dfs.shell.text import minute, printable, size_text
 from howdah.fs.status import FileStatus, permission_string
 

@@ -11,10 +11,16 @@ import sys
 import time
 from datetime import datetime
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import IO_ERROR, NOT_EMPTY, CommandProblem, PathProblem, describe
+from howdah.cli.dfs.shell.error_text import (
+    IO_ERROR,
+    NOT_EMPTY,
+    CommandProblem,
+    PathProblem,
+    describe,
+)
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.config import keys
 from howdah.errors import HowdahError, PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.commands import codecs
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import PathProblem
+from howdah.cli.dfs.shell.error_text import PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.fs import tail
 
 PIECE_BYTES = 1 << 20

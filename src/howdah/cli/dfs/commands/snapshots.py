@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.fs.hdfs.snapshots import HdfsSnapshots
 from howdah.fs.viewfs.filesystem import ViewFileSystem
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.dfs.shell.text import Table, percent, size_text
 from howdah.fs.status import FsStatus
 from howdah.fs.viewfs.filesystem import ViewFileSystem

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.commands.ls import record
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.dfs.shell.text import utc_second
 from howdah.errors import AccessDenied
 from howdah.fs.status import FileStatus, permission_string

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.dfs.shell.text import utc_second
 from howdah.config.value_types import parse_duration
-from howdah.fs.objects.unfinished import HasUploads, UnfinishedUpload
+from howdah.fs.objects.multipart_cleanup import HasUploads, UnfinishedUpload
 
 DEFAULT_AGE: Final = "1d"
 """As long as S3A lets an upload be (`fs.s3a.multipart.purge.age`)."""

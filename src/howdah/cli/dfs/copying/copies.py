@@ -10,14 +10,14 @@ whatever it writes; without it there is none. `-mv` renames within one filesyste
 
 from __future__ import annotations
 
-from howdah.cli.arguments import words as options
+from howdah.cli.arguments import command_format as options
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import Parsed
 from howdah.cli.dfs.copying.destination import DestinationCommand
 from howdah.cli.dfs.copying.transfer import ACL, MODE, CopyCommand
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.options import CreateFlag
 
 STANDARD_INPUT = "-"

@@ -14,8 +14,8 @@ FsShell's rules, in this order:
 from __future__ import annotations
 
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import PathProblem
+from howdah.cli.dfs.shell.error_text import PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.fs import paths
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import IO
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.copying.progress import Progress
 from howdah.cli.dfs.shell.command import Command
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.error_text import CommandProblem, PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 
 PIECE_BYTES = 4 << 20

@@ -22,11 +22,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, ClassVar
 
-from howdah.cli.arguments.words import Parsed
+from howdah.cli.arguments.command_format import Parsed
 from howdah.cli.dfs.copying.destination import DestinationCommand
 from howdah.cli.dfs.copying.progress import Progress
-from howdah.cli.dfs.shell.items import Item
-from howdah.cli.dfs.shell.problems import PathProblem
+from howdah.cli.dfs.shell.error_text import PathProblem
+from howdah.cli.dfs.shell.path_args import Item
 from howdah.cli.signals import whole_step
 from howdah.errors import HowdahError, NotCopiedByServer
 from howdah.fs.capabilities import ABORTABLE_STREAM

@@ -19,12 +19,12 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from howdah.cli.arguments import words as options
+from howdah.cli.arguments import command_format as options
+from howdah.cli.arguments.command_format import UNLIMITED, Parsed
 from howdah.cli.arguments.usage import UsageError
-from howdah.cli.arguments.words import UNLIMITED, Parsed
 from howdah.cli.dfs.shell import registry
-from howdah.cli.dfs.shell.items import Filesystems, Item
-from howdah.cli.dfs.shell.problems import describe, reasons
+from howdah.cli.dfs.shell.error_text import describe, reasons
+from howdah.cli.dfs.shell.path_args import Filesystems, Item
 from howdah.errors import HowdahError, UnknownHost
 from howdah.fs.paths import is_under
 

@@ -1,7 +1,7 @@
 """The connection to a bucket: botocore's client of this process, and how a request is made (shell).
 
 A client is made when it is first wanted, once in a process: it reads who one is, and threads and
-sockets do not outlive a fork. What its requests look like is learnt on the way (`quick`), so that
+sockets do not outlive a fork. What its requests look like is learnt on the way (`http_requests`), so that
 those that are made most do without it. It makes each request once; what failed is told in our
 errors, and made again as `retrying` says.
 """
@@ -25,8 +25,8 @@ from botocore.parsers import ResponseParserError
 
 from howdah import errors
 from howdah.fs.objects import credentials
+from howdah.fs.objects.amazon.http_requests import Elsewhere, Learning, Quick
 from howdah.fs.objects.amazon.listing import page_of
-from howdah.fs.objects.amazon.quick import Elsewhere, Learning, Quick
 from howdah.fs.objects.failures import translated
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.settings import DEFAULT_REGION, Settings

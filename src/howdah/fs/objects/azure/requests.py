@@ -13,7 +13,7 @@ from howdah.fs.objects.azure import documents, failures
 from howdah.fs.objects.azure.names import blob_of, encoded
 from howdah.fs.objects.azure.settings import AzureSettings
 from howdah.fs.objects.azure.signing import authorization, shared_access, string_to_sign
-from howdah.fs.objects.rest import Answer, Request
+from howdah.fs.objects.http_client import Answer, Request
 from howdah.fs.objects.store import Body
 from howdah.fs.paths import shown
 

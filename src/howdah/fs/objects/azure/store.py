@@ -32,7 +32,7 @@ from howdah.fs.objects.azure.names import (
 )
 from howdah.fs.objects.azure.requests import Query, Signer
 from howdah.fs.objects.azure.settings import AzureSettings
-from howdah.fs.objects.rest import Answer, Requests, check_range
+from howdah.fs.objects.http_client import Answer, Requests, check_range
 from howdah.fs.objects.retrying import Damaged, Retrying
 from howdah.fs.objects.store import (
     Body,

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from howdah import errors
 from howdah.fs.objects.google.settings import GoogleSettings
-from howdah.fs.objects.rest import Request, Requests
+from howdah.fs.objects.http_client import Request, Requests
 from howdah.fs.objects.retrying import Failed
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.tls.http_policy import Place

@@ -21,7 +21,7 @@ from howdah.fs.objects.google import documents
 from howdah.fs.objects.google.credentials import Tokens
 from howdah.fs.objects.google.settings import GoogleSettings
 from howdah.fs.objects.google.uploads import ResumableUpload
-from howdah.fs.objects.rest import Answer, Request, Requests, RestReading, check_range
+from howdah.fs.objects.http_client import Answer, Request, Requests, RestReading, check_range
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.store import (
     Body,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from howdah import errors
 from howdah.fs.objects.google import documents
 from howdah.fs.objects.google.resumable import Progress
-from howdah.fs.objects.rest import Answer
+from howdah.fs.objects.http_client import Answer
 from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.store import Body, UploadLost
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from howdah import errors
 from howdah.namenode.calls.core import Core
 from howdah.namenode.calls.permissions import Access
-from howdah.namenode.calls.resolved import Resolved
+from howdah.namenode.calls.resolved_path import Resolved
 from howdah.namenode.calls.snapshots.rules import attached_roots, is_within
 from howdah.namenode.inodes import paths
 from howdah.namenode.inodes.inodes import Directory

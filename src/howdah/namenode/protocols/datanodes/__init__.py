@@ -1,5 +1,6 @@
 """DatanodeProtocol: what datanodes tell, and the orders they take home (pure).
 
-`protocol` answers the calls; `registration` knows who may be a datanode, `orders` what one is
-to do, `told` bounds the figures that come. Arrows: `protocol -> registration, orders, told`.
+`protocol` answers the calls; `registration` knows who may be a datanode, `commands` what one is
+to do, `report_decoder` bounds the figures that come. Arrows: `protocol -> registration, orders,
+told`.
 """

@@ -26,15 +26,15 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from howdah import errors
-from howdah.namenode.blocks.datanode_claims import Latency
 from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.replica_reports import ReplicaState, ReportedReplica
+from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.blocks.report_leases import NO_LEASE, ReportLeases
+from howdah.namenode.blocks.slow_nodes import Latency
 from howdah.namenode.calls.core import Core
-from howdah.namenode.protocols import bad_blocks, messages
+from howdah.namenode.protocols import bad_blocks, encoders
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.protocols.datanodes import told
-from howdah.namenode.protocols.datanodes.orders import Orders, register_command
+from howdah.namenode.protocols.datanodes import report_decoder
+from howdah.namenode.protocols.datanodes.commands import Orders, register_command
 from howdah.namenode.protocols.datanodes.registration import Registrations
 from howdah.namenode.writing.block_recovery import BlockRecovery, RecoveryResult
 from howdah.proto import datanode_namenode_pb2 as pb
@@ -140,16 +140,16 @@ class DatanodeProtocol:
         if request.slowPeers:
             core.slow_peers.reported(node, self._slow_peers(request), now_ms)
         if request.slowDisks:
-            core.slow_peers.disks_reported(node, told.slow_disks(request), now_ms)
+            core.slow_peers.disks_reported(node, report_decoder.slow_disks(request), now_ms)
         answer.isSlownode = node in core.slow_peers.slow(now_ms)
         node.transfers_running = request.xmitsInProgress
         node.cache_capacity_bytes = request.cacheCapacity
         node.cache_used_bytes = request.cacheUsed
         core.caching.heard_of(node)
-        node.volume_failures = told.volume_failures(request)
+        node.volume_failures = report_decoder.volume_failures(request)
         gone = core.datanodes.heartbeat(
             node,
-            [told.storage_report(report) for report in request.reports],
+            [report_decoder.storage_report(report) for report in request.reports],
             request.xceiverCount,
             core.clock.monotonic_ms(),
         )
@@ -176,10 +176,10 @@ class DatanodeProtocol:
             peer = self._core.datanodes.at(report.dataNodeId)
             if peer is not None:
                 found[peer] = Latency(
-                    told.figure(report.aggregateLatency),
-                    told.figure(report.median),
-                    told.figure(report.mad),
-                    told.figure(report.upperLimitLatency),
+                    report_decoder.figure(report.aggregateLatency),
+                    report_decoder.figure(report.median),
+                    report_decoder.figure(report.mad),
+                    report_decoder.figure(report.upperLimitLatency),
                 )
         return found
 
@@ -256,7 +256,7 @@ class DatanodeProtocol:
             listed = block_lists.decode(
                 report.numberOfBlocks,
                 report.blocksBuffers,
-                self._noting_future if notes else told.reported_replica,
+                self._noting_future if notes else report_decoder.reported_replica,
             )
             yield from self._core.blocks.full_report(
                 storage, listed, is_asked_for=is_asked_for, shows_orphaned=notes
@@ -295,7 +295,7 @@ class DatanodeProtocol:
         It knows all about those that a report is not asked for one by one."""
         if generation_stamp > self._core.namespace.generation_stamp:
             self._core.safe_mode.found_future(block_id, length_bytes)
-        return told.reported_replica(block_id, length_bytes, generation_stamp, state)
+        return report_decoder.reported_replica(block_id, length_bytes, generation_stamp, state)
 
     def block_received_and_deleted(
         self, request: pb.BlockReceivedAndDeletedRequestProto, caller: Caller
@@ -385,7 +385,7 @@ class DatanodeProtocol:
                 targets.append(storage)
         self._recovery.commit(
             RecoveryResult(
-                messages.client_block(self._core.settings, request.block),
+                encoders.client_block(self._core.settings, request.block),
                 request.newGenStamp,
                 request.newLength,
                 request.closeFile,

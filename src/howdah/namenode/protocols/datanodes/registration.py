@@ -6,8 +6,8 @@ import logging
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.blocks.datanode_claims import Claim, Rivals, address_of, check_sound
 from howdah.namenode.blocks.datanodes import Datanode, DatanodeIdentity
+from howdah.namenode.blocks.slow_nodes import Claim, Rivals, address_of, check_sound
 from howdah.namenode.calls.administration import warn_of_unknown
 from howdah.namenode.calls.core import Core
 from howdah.namenode.protocols.cluster_identity import ClusterIdentity

@@ -29,9 +29,9 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     Transfer,
 )
-from howdah.datanode.keeper import reports
-from howdah.datanode.keeper.active_claim import ActiveClaim
-from howdah.datanode.keeper.reports import BlockNews
+from howdah.datanode.control import reports
+from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.reports import BlockNews
 from howdah.datanode.recovery.block_recovery import Answers, Candidate, Outcomes, agree
 from howdah.datanode.recovery.block_recovery import settle as result_of
 from howdah.datanode.replicas.states import ReplicaState
@@ -48,7 +48,7 @@ from howdah.testing.simulator.network import End, Network
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 from howdah.transfer.block_lists import ListedReplica
 from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.ops import Stage, TransferBlock, WriteBlock
+from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock
 from howdah.transfer.packets import PacketHeader
 from howdah.transfer.responses import BlockOpResponse
 from howdah.transfer.status import Status

@@ -5,9 +5,9 @@ under which generation stamp. Files are synced one by one. Names are in a journa
 any directory makes all that was done to names before durable, and a power cut leaves any
 beginning of what came after, as journaling filesystems do it.
 
-That the two files of a replica have a name each is not modelled: `howdah.datanode.replicas.scan`
-makes the same of every state between their two renames as of one end or the other, and
-its tests hold it to that.
+That the two files of a replica have a name each is not modelled:
+`howdah.datanode.replicas.startup_scan` makes the same of every state between their two renames as
+of one end or the other, and its tests hold it to that.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from howdah.testing.simulator.datanodes.store import Packet, Store, Writer
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
 from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.ops import Stage, WriteBlock
+from howdah.transfer.op_requests import Stage, WriteBlock
 from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck
 from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
 from howdah.transfer.status import Status

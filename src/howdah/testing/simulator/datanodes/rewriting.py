@@ -1,6 +1,6 @@
 """Replicas that are written again or recovered, at a simulated datanode (pure).
 
-The steps of `howdah.datanode.replicas.reopening` and `replica_recovery` over the simulated store.
+The steps of `howdah.datanode.replicas.reopen` and `replica_recovery` over the simulated store.
 The rules are `Replica`'s own: `length_kept`, `check_whole`, `check_recovery`,
 `check_agreed` and the moves.
 """
@@ -25,7 +25,7 @@ from howdah.testing.simulator.datanodes.store import (
 )
 from howdah.testing.simulator.tasks import PAUSE, Steps
 from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.ops import WriteBlock
+from howdah.transfer.op_requests import WriteBlock
 
 
 def append(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:

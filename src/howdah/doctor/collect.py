@@ -1,0 +1,532 @@
+"""Gathers what is judged: configuration, this machine, other servers (shell).
+
+Nothing is changed. Each host is looked up and each namenode asked in a thread of its own, so an
+installation with several that are silent takes as long as with one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import resource
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+from howdah.config import Configuration, keys
+from howdah.config.journal_uri import JournalUri, is_journal_uri
+from howdah.config.nameservices import (
+    namenode_ids,
+    nameservices,
+    rpc_addresses,
+    specialise,
+    value_of,
+)
+from howdah.config.value_types import Address, Key, parse_dir
+from howdah.datanode.volumes.reserve import reserve_of
+from howdah.doctor import clock, disks, ports
+from howdah.doctor.build import build_here
+from howdah.doctor.certificates import certificate_of
+from howdah.doctor.inputs import (
+    CONTROLLER,
+    DATANODE,
+    GATEWAY,
+    JOURNALNODE,
+    NAMENODE,
+    ROUTER,
+    Directory,
+    Facts,
+    Host,
+    JournalNode,
+    Limits,
+    Listener,
+    Namenode,
+)
+from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.fs.registry import connect
+from howdah.proto import qjournal_pb2
+from howdah.rpc.client import RpcClient
+from howdah.runtime.bind_warning import is_loopback
+from howdah.runtime.local_addresses import is_this_host
+from howdah.runtime.process_identity import descriptors_after_raise
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place, is_http_served, is_https_served, namenode_places
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+TIMEOUT_S: Final = 5.0
+QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"
+_THREADS: Final = 16
+_NAME_DIRECTORIES: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
+_MOST_BEAN_BYTES: Final = 16 << 20
+_WILDCARDS: Final = ("0.0.0.0", "::", "")
+_IMPATIENT: Final = {
+    "ipc.client.connect.timeout": "3000",
+    "ipc.client.connect.max.retries": "0",
+    "ipc.client.connect.max.retries.on.timeouts": "0",
+    "ipc.client.rpc-timeout.ms": str(int(TIMEOUT_S * 1000)),
+    "dfs.client.retry.policy.enabled": "false",
+}
+
+
+def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: bool = True) -> Facts:
+    """All facts of an installation. `roles` are the servers that this machine is to run, else
+    those that the configuration says; without `asks` no other server is spoken to."""
+    problems: list[str] = []
+    conf = _readable(conf, problems)
+    gateway = _gateway(conf, problems)
+    places = _Places.of(conf, gateway, problems)
+    hosts = _each(_host, dict.fromkeys(places.hosts()))
+    here = {host.name for host in hosts if host.is_here}
+    mine = frozenset(roles) if roles is not None else places.roles(here)
+    own = places.namenodes_at(here) if NAMENODE in mine else []
+    namenodes = places.ask() if asks else ()
+    journals = places.query_journals() if asks else ()
+    if ROUTER in mine:
+        problems += _without_store(conf)
+    return Facts(
+        conf=conf,
+        roles=mine,
+        build=build_here(),
+        unreadable=tuple(dict.fromkeys(problems)),
+        missing_files=tuple(_missing_files(conf)),
+        nameservices=places.ids,
+        hosts=tuple(hosts),
+        listeners=tuple(_each(_looked_at, _listeners(conf, gateway, mine, own))),
+        namenodes=tuple(found for found, _ in namenodes),
+        racks=next((racks for _, racks in namenodes if racks is not None), None),
+        shared_edits=places.shared_edits,
+        journal_nodes={name: len(nodes) for name, nodes in places.journals.items()},
+        journals=tuple(journals),
+        directories=tuple(_directories(conf, mine, own, _used_ones(places, own) if asks else {})),
+        limits=_limits(),
+        certificate=certificate_of(conf) if mine and is_https_served(conf) else None,
+        clock_is_kept=clock.is_kept(),
+    )
+
+
+def _each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor") as pool:
+        return list(pool.map(ask, many))
+
+
+# -- the configuration ------------------------------------------------------------------
+
+
+def _readable(conf: Configuration, problems: list[str]) -> Configuration:
+    """The configuration with its defaults where a value has no sense, which is a problem."""
+    defaults = {}
+    for name, _ in conf.items():
+        key = keys.KNOWN.get(name)
+        try:
+            if key is not None:
+                conf.get(key)
+        except InvalidConfiguration as error:
+            problems.append(str(error))
+            assert key is not None
+            defaults[name] = key.default or ""
+    return conf.with_values(defaults, source="default") if defaults else conf
+
+
+def _gateway(conf: Configuration, problems: list[str]) -> Configuration:
+    """What a gateway would have, which reads a site file of its own."""
+    try:
+        return _readable(conf.with_own_site_file("httpfs-site.xml"), problems)
+    except InvalidConfiguration as error:
+        problems.append(str(error))
+        return conf
+
+
+def _without_store(conf: Configuration) -> Iterator[str]:
+    if _keeps_files(conf) and not conf.get(keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY):
+        key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
+        yield f"{key.name} is not set: a router needs a directory for its mount table"
+
+
+def _keeps_files(conf: Configuration) -> bool:
+    driver = conf.get(keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_CLASS)
+    return driver.rpartition(".")[2] == "StateStoreFileImpl"
+
+
+class _Places:
+    """Where the servers are, as the configuration says."""
+
+    def __init__(self, conf: Configuration, gateway: Configuration) -> None:
+        self._conf = conf
+        self._gateway = gateway
+        self.ids: dict[str, tuple[str, ...]] = {}
+        self._rpc: dict[tuple[str, str], Address] = {}
+        self._http: dict[tuple[str, str], Place] = {}
+        self.shared_edits: dict[str, tuple[str, ...]] = {}
+        self.journals: dict[str, tuple[Address, ...]] = {}
+        self._journal_ids: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, conf: Configuration, gateway: Configuration, problems: list[str]) -> _Places:
+        found = cls(conf, gateway)
+        for name in nameservices(conf) or ("",):
+            try:
+                found._add(name)
+            except HowdahError as error:
+                problems.append(str(error))
+        return found
+
+    def _add(self, name: str) -> None:
+        conf = self._conf
+        ids = namenode_ids(conf, name) or ("",)
+        self.ids[name] = ids
+        for namenode, address in rpc_addresses(conf, name).items():
+            self._rpc[name, namenode] = address
+        for namenode, place in namenode_places(conf, name).items():
+            self._http[name, namenode] = place
+        if len(ids) < 2:
+            return
+        key = keys.DFS_NAMENODE_SHARED_EDITS_DIR
+        shared: dict[str, None] = {}
+        for namenode in ids:
+            own: list[str] | None = value_of(conf, key, name, namenode)
+            shared.update(dict.fromkeys(own or conf.get(key)))
+        self.shared_edits[name] = tuple(shared)
+        nodes: dict[Address, None] = {}
+        for uri in filter(is_journal_uri, shared):
+            journal = JournalUri.parse(uri)
+            nodes.update(dict.fromkeys(journal.nodes))
+            self._journal_ids[name] = journal.journal_id
+        if nodes:
+            self.journals[name] = tuple(nodes)
+
+    def hosts(self) -> Iterator[str]:
+        """The hosts of namenodes and journal nodes, some of them twice, and those at which this
+        configuration has a router and a gateway listen."""
+        for host, _ in self._rpc.values():
+            if host not in _WILDCARDS:
+                yield host
+        for nodes in self.journals.values():
+            yield from (host for host, _ in nodes)
+        for host in self._own.values():
+            if host not in _WILDCARDS:
+                yield host
+
+    @property
+    def _own(self) -> dict[str, str]:
+        """The hosts of a router and a gateway, where they are set: nobody but a machine that
+        runs one has a use for that."""
+        found = {}
+        if self._conf.is_set(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS):
+            found[ROUTER], _ = self._conf.get(keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS)
+        gateway = self._gateway
+        if gateway.is_set(keys.HTTPFS_HTTP_PORT) or gateway.is_set(keys.HTTPFS_HTTP_HOSTNAME):
+            found[GATEWAY] = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        return found
+
+    def roles(self, here: set[str]) -> frozenset[str]:
+        """What this machine runs: a datanode where directories are named for one, the others by
+        their addresses."""
+        found = set()
+        if self.namenodes_at(here):
+            found.add(NAMENODE)
+        if any(host in here for nodes in self.journals.values() for host, _ in nodes):
+            found.add(JOURNALNODE)
+        if self._conf.is_set(keys.DFS_DATANODE_DATA_DIR):
+            found.add(DATANODE)
+        found |= {role for role, host in self._own.items() if host in here or host in _WILDCARDS}
+        return frozenset(found)
+
+    def namenodes_at(self, here: set[str]) -> list[tuple[str, str]]:
+        """The namenodes of this machine; all but the one that the configuration names, if it
+        names one, are others."""
+        wanted = self._conf.get(keys.DFS_HA_NAMENODE_ID)
+        return [
+            (name, namenode)
+            for (name, namenode), (host, _) in self._rpc.items()
+            if (host in here or host in _WILDCARDS) and wanted in (None, "", namenode)
+        ]
+
+    def name_directories(self, whose: tuple[str, str]) -> tuple[Path, ...]:
+        """What a namenode says of its directories on its web port; nothing if it does not."""
+        place = self._http.get(whose)
+        if place is None:
+            return ()
+        connection = ClientTls(self._conf).http(place, TIMEOUT_S)
+        try:
+            connection.request("GET", _NAME_DIRECTORIES)
+            [bean] = json.loads(connection.getresponse().read(_MOST_BEAN_BYTES))["beans"]
+            return tuple(map(Path, json.loads(bean["NameDirStatuses"])["active"]))
+        except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+            return ()  # then the configuration's are looked at
+        finally:
+            connection.close()
+
+    def ask(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
+        """What each namenode says of itself, and the active ones of the racks of datanodes."""
+        return _each(self._ask, self._rpc)
+
+    def _ask(self, whose: tuple[str, str]) -> tuple[Namenode, tuple[str, ...] | None]:
+        name, _ = whose
+        host, port = self._rpc[whose]
+        host = "127.0.0.1" if host in _WILDCARDS else host
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        shown = ".".join(part for part in whose if part) or address
+        racks: tuple[str, ...] | None = None
+        try:
+            with connect(f"hdfs://{address}", conf=Configuration(_IMPATIENT)) as fs:
+                assert isinstance(fs, HdfsFileSystem)
+                state = fs.administration.ha_state()
+                if state == "ACTIVE":
+                    racks = tuple(each.location for each in fs.administration.datanodes("LIVE"))
+        except (HowdahError, OSError) as error:
+            return Namenode(shown, name, address, None, str(error)), None
+        ahead = (
+            clock.seconds_ahead(self._http[whose], TIMEOUT_S, ClientTls(self._conf))
+            if whose in self._http
+            else None
+        )
+        ahead_s, doubt_s = ahead or (None, 0.0)
+        return Namenode(shown, name, address, state, "", ahead_s, doubt_s), racks
+
+    def query_journals(self) -> list[JournalNode]:
+        """What each journal node says of the journal of each nameservice."""
+        return _each(
+            self._query_journal,
+            [(name, address) for name, nodes in self.journals.items() for address in nodes],
+        )
+
+    def _query_journal(self, whose: tuple[str, Address]) -> JournalNode:
+        name, (host, port) = whose
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        request = qjournal_pb2.IsFormattedRequestProto(
+            jid=qjournal_pb2.JournalIdProto(identifier=self._journal_ids[name]),
+            nameServiceId=name or None,
+        )
+        try:
+            with contextlib.closing(
+                RpcClient(
+                    (host, port),
+                    QJOURNAL,
+                    connect_timeout_s=TIMEOUT_S,
+                    call_timeout_s=TIMEOUT_S,
+                )
+            ) as client:
+                answer = client.call("isFormatted", request, qjournal_pb2.IsFormattedResponseProto)
+        except (HowdahError, OSError) as error:
+            return JournalNode(name, address, None, str(error))
+        return JournalNode(name, address, answer.isFormatted)
+
+
+def _missing_files(conf: Configuration) -> Iterator[tuple[str, str]]:
+    for key in (
+        keys.DFS_HOSTS,
+        keys.DFS_HOSTS_EXCLUDE,
+        keys.NET_TOPOLOGY_TABLE_FILE_NAME,
+        keys.NET_TOPOLOGY_SCRIPT_FILE_NAME,
+    ):
+        path = conf.get(key)
+        if not path:
+            continue
+        if not os.path.exists(path):
+            yield key.name, f"{path}, which is not there"
+        elif key is keys.NET_TOPOLOGY_SCRIPT_FILE_NAME and not os.access(path, os.X_OK):
+            yield key.name, f"{path}, which cannot be executed"
+
+
+# -- hosts and ports ----------------------------------------------------------------------
+
+
+def _host(name: str) -> Host:
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return Host(name, (), False, False)
+    addresses = tuple(dict.fromkeys(str(each[4][0]) for each in found))
+    return Host(name, addresses, is_this_host(name), all(map(is_loopback, addresses)))
+
+
+def _listeners(
+    conf: Configuration,
+    gateway: Configuration,
+    roles: frozenset[str],
+    own: list[tuple[str, str]],
+) -> Iterator[Listener]:
+    for name, namenode in own:
+        mine = specialise(conf, name or None, namenode or None)
+        suffix = "".join(f".{part}" for part in (name, namenode) if part)
+
+        def listener(
+            key: Key[Address] | Key[Address | None],
+            bind: Key[str | None],
+            address: Address | None,
+            mine: Configuration = mine,
+            suffix: str = suffix,
+        ) -> Iterator[Listener]:
+            if address is not None:
+                host = mine.get(bind) or address[0]
+                yield Listener(f"{key.name}{suffix}", NAMENODE, host, address[1])
+
+        rpc = rpc_addresses(conf, name)[namenode]
+        yield from listener(keys.DFS_NAMENODE_RPC_ADDRESS, keys.DFS_NAMENODE_RPC_BIND_HOST, rpc)
+        yield from listener(
+            keys.DFS_NAMENODE_SERVICERPC_ADDRESS,
+            keys.DFS_NAMENODE_SERVICERPC_BIND_HOST,
+            mine.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS),
+        )
+        yield from listener(
+            keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS,
+            keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST,
+            mine.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS),
+        )
+        if is_http_served(conf):
+            yield from listener(
+                keys.DFS_NAMENODE_HTTP_ADDRESS,
+                keys.DFS_NAMENODE_HTTP_BIND_HOST,
+                mine.get(keys.DFS_NAMENODE_HTTP_ADDRESS),
+            )
+        if is_https_served(conf):
+            yield from listener(
+                keys.DFS_NAMENODE_HTTPS_ADDRESS,
+                keys.DFS_NAMENODE_HTTPS_BIND_HOST,
+                mine.get(keys.DFS_NAMENODE_HTTPS_ADDRESS),
+            )
+        if mine.get(keys.DFS_HA_AUTOMATIC_FAILOVER_ENABLED):
+            for wanted, key in (
+                (is_http_served(conf), keys.HOWDAH_FAILOVER_CONTROLLER_HTTP_ADDRESS),
+                (is_https_served(conf), keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS),
+            ):
+                at = mine.get(key)
+                if wanted and at is not None:
+                    yield Listener(f"{key.name}{suffix}", CONTROLLER, *at)
+    if JOURNALNODE in roles:
+        http = (keys.DFS_JOURNALNODE_HTTP_ADDRESS, keys.DFS_JOURNALNODE_HTTP_BIND_HOST)
+        https = (keys.DFS_JOURNALNODE_HTTPS_ADDRESS, keys.DFS_JOURNALNODE_HTTPS_BIND_HOST)
+        for key, bind in (
+            (keys.DFS_JOURNALNODE_RPC_ADDRESS, keys.DFS_JOURNALNODE_RPC_BIND_HOST),
+            *((http,) if is_http_served(conf) else ()),
+            *((https,) if is_https_served(conf) else ()),
+        ):
+            host, port = conf.get(key)
+            yield Listener(key.name, JOURNALNODE, conf.get(bind) or host, port)
+    if DATANODE in roles:
+        for key in (
+            keys.DFS_DATANODE_ADDRESS,
+            keys.DFS_DATANODE_IPC_ADDRESS,
+            *((keys.DFS_DATANODE_HTTP_ADDRESS,) if is_http_served(conf) else ()),
+            *((keys.DFS_DATANODE_HTTPS_ADDRESS,) if is_https_served(conf) else ()),
+        ):
+            yield Listener(key.name, DATANODE, *conf.get(key))
+    if ROUTER in roles:
+        has_http = conf.get(keys.DFS_FEDERATION_ROUTER_HTTP_ENABLE)
+        for is_served, its_key, bind in (
+            (
+                True,
+                keys.DFS_FEDERATION_ROUTER_RPC_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_RPC_BIND_HOST,
+            ),
+            (
+                conf.get(keys.DFS_FEDERATION_ROUTER_ADMIN_ENABLE),
+                keys.DFS_FEDERATION_ROUTER_ADMIN_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_ADMIN_BIND_HOST,
+            ),
+            (
+                has_http and is_http_served(conf),
+                keys.DFS_FEDERATION_ROUTER_HTTP_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_HTTP_BIND_HOST,
+            ),
+            (
+                has_http and is_https_served(conf),
+                keys.DFS_FEDERATION_ROUTER_HTTPS_ADDRESS,
+                keys.DFS_FEDERATION_ROUTER_HTTPS_BIND_HOST,
+            ),
+        ):
+            host, port = conf.get(its_key)
+            if is_served:
+                yield Listener(its_key.name, ROUTER, conf.get(bind) or host, port)
+    if GATEWAY in roles:
+        port_key = keys.HTTPFS_HTTP_PORT
+        host = gateway.get(keys.HTTPFS_HTTP_HOSTNAME)
+        yield Listener(port_key.name, GATEWAY, host, gateway.get(port_key))
+
+
+def _looked_at(given: Listener) -> Listener:
+    holder, refused = ports.try_to_bind(given.host, given.port) if given.port else (None, "")
+    addresses: tuple[str, ...] = ()
+    if given.host not in _WILDCARDS:
+        with contextlib.suppress(OSError, UnicodeError):
+            found = socket.getaddrinfo(given.host, None, type=socket.SOCK_STREAM)
+            addresses = tuple(str(each[4][0]) for each in found)
+    return Listener(
+        given.key,
+        given.role,
+        given.host,
+        given.port,
+        holder,
+        is_loopback=bool(addresses) and all(map(is_loopback, addresses)),
+        refused=refused,
+        is_ephemeral=ports.is_ephemeral(given.port),
+    )
+
+
+# -- this machine -------------------------------------------------------------------------
+
+
+def _used_ones(
+    places: _Places, own: list[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[Path, ...]]:
+    """The directories that each namenode of this machine says it uses. One that runs may have
+    them from files of its own, which are not those that were read here."""
+    found = zip(own, _each(places.name_directories, own), strict=True)
+    return {whose: directories for whose, directories in found if directories}
+
+
+def _directories(
+    conf: Configuration,
+    roles: frozenset[str],
+    own: list[tuple[str, str]],
+    used: dict[tuple[str, str], tuple[Path, ...]],
+) -> Iterator[Directory]:
+    for name, namenode in own:
+        mine = specialise(conf, name or None, namenode or None)
+        if (name, namenode) in used and not mine.is_set(keys.DFS_NAMENODE_NAME_DIR):
+            for path in used[name, namenode]:
+                yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+            continue
+        images = mine.get(keys.DFS_NAMENODE_NAME_DIR)
+        for path in images:
+            yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+        for path in mine.get(keys.DFS_NAMENODE_EDITS_DIR):
+            if path not in images:
+                yield disks.look(keys.DFS_NAMENODE_EDITS_DIR.name, NAMENODE, path)
+    if JOURNALNODE in roles:
+        for path in conf.get(keys.DFS_JOURNALNODE_EDITS_DIR):
+            yield disks.look(keys.DFS_JOURNALNODE_EDITS_DIR.name, JOURNALNODE, path)
+    if DATANODE in roles:
+        for kind, path in conf.get(keys.DFS_DATANODE_DATA_DIR):
+            if kind != "PROVIDED":
+                yield _volume(conf, kind, path)
+    shared_key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
+    shared = conf.get(shared_key)
+    if ROUTER in roles and shared and _keeps_files(conf):
+        yield disks.look(shared_key.name, ROUTER, parse_dir(shared))
+
+
+def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
+    reserve = reserve_of(
+        conf.raw,
+        keys.DFS_DATANODE_DU_RESERVED.name,
+        keys.DFS_DATANODE_DU_RESERVED_PCT.name,
+        conf.get(keys.DFS_DATANODE_DU_RESERVED_CALCULATOR),
+        kind,
+        str(path),
+    )
+    key = keys.DFS_DATANODE_DATA_DIR.name
+    total_bytes = disks.look(key, DATANODE, path).total_bytes
+    return disks.look(key, DATANODE, path, kind=kind, reserved=reserve.of(total_bytes))
+
+
+def _limits() -> Limits:
+    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return Limits(descriptors_after_raise(), None if locked == resource.RLIM_INFINITY else locked)

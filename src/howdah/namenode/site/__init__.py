@@ -1,2 +1,0 @@
-"""What people see of a namenode in a browser. `pages` answers, `figures` collects in slices on the
-loop what they show. Knows nothing of the process around it."""

@@ -1,0 +1,116 @@
+"""The contents of a tree's directories, as far as they matter to compaction.
+
+One pass over the rows gives a row for each directory with data files: sums, and the name of an
+entry of each kind that speaks against compaction. The same pass finds directories in which other
+programs keep lists of files, and directories that killed runs left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from howdah.copy.common.arrow_rows import decode
+from howdah.copy.locks.tree_lock import PREFIX as LOCK
+from howdah.spark.compaction.plan import (
+    BUCKET,
+    ICEBERG_SUFFIX,
+    KNOWN_HIDDEN,
+    LOGS,
+    PREFIX,
+    SUCCESS,
+    SUFFIX,
+    Contents,
+)
+from howdah.spark.listing.tree import DIRECTORY, FILE, Tree
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_NAME: Final = r"(?s)([^/]*)$"
+_PARENT: Final = r"(?s)^(.*)/[^/]*$"
+
+
+def _named(rows: DataFrame) -> DataFrame:
+    """The rows with `parent` and `name`, without those in hidden directories."""
+    from pyspark.sql import functions as F
+
+    text = F.col("path").cast("string")
+    return (
+        rows.withColumn("name", F.regexp_extract(text, _NAME, 1))
+        .withColumn("parent", F.regexp_extract(text, _PARENT, 1))
+        .where(~F.col("parent").rlike(r"/[._][^/=]*(/|$)"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TreeContents:
+    """The contents of a tree. `logged`: directories whose files another program keeps a list
+    of; `leftovers`: directories that killed runs left."""
+
+    contents: tuple[Contents, ...]
+    logged: tuple[str, ...]
+    leftovers: tuple[str, ...]
+
+
+def contents_of(tree: Tree) -> TreeContents:
+    """The contents of all directories, in the order of their paths."""
+    from pyspark.sql import functions as F
+
+    named = _named(tree.rows)
+    name = F.col("name")
+    hidden = name.startswith("_") | name.startswith(".")
+    is_file = F.col("type") == FILE
+    is_directory = F.col("type") == DIRECTORY
+    is_data = is_file & ~hidden
+    is_leftover = is_directory & name.startswith(PREFIX)
+    is_lock = is_file & ((name == LOCK) | name.startswith(f"{LOCK}."))
+    is_unknown = hidden & ~is_leftover & ~(is_file & name.rlike(KNOWN_HIDDEN)) & ~is_lock
+    suffix = F.regexp_extract(F.lower("name"), SUFFIX, 1)
+    blocks = F.ceil(F.col("length") / F.greatest(F.col("block_size"), F.lit(1)))
+
+    def sum_of(value: Column) -> Column:
+        return F.coalesce(F.sum(F.when(is_data, value)), F.lit(0))
+
+    def one_of(condition: Column) -> Column:
+        return F.coalesce(F.min(F.when(condition, name)), F.lit(""))
+
+    sums = named.groupBy("parent").agg(
+        F.count_if(is_data).alias("files"),
+        sum_of(F.col("length")).alias("bytes"),
+        sum_of(blocks).alias("blocks"),
+        F.coalesce(F.max(F.when(is_data, F.col("length"))), F.lit(0)).alias("largest"),
+        F.collect_set(F.when(is_data, suffix)).alias("suffixes"),
+        F.count_if(~is_file & ~hidden).alias("directories"),
+        F.count_if(name == SUCCESS).alias("success"),
+        one_of(is_unknown).alias("unknown"),
+        one_of(is_data & name.rlike(BUCKET)).alias("bucket"),
+        F.count_if(is_directory & name.isin(sorted(LOGS))).alias("logs"),
+        F.count_if(is_file & name.endswith(ICEBERG_SUFFIX)).alias("iceberg"),
+        F.collect_list(F.when(is_leftover, F.col("path"))).alias("leftovers"),
+    )
+    wanted = "files > 0 OR logs > 0 OR iceberg > 0 OR size(leftovers) > 0"
+    rows = sorted(sums.where(wanted).collect(), key=lambda row: row["parent"])
+    logged = {row["parent"] or "/" for row in rows if row["logs"]}
+    # Iceberg keeps its metadata in a directory beside that of the files.
+    logged |= {row["parent"].rpartition("/")[0] or "/" for row in rows if row["iceberg"]}
+    return TreeContents(
+        tuple(
+            Contents(
+                row["parent"] or "/",
+                row["files"],
+                row["bytes"],
+                row["blocks"],
+                row["largest"],
+                tuple(sorted(row["suffixes"])),
+                row["directories"],
+                bool(row["success"]),
+                row["unknown"],
+                row["bucket"],
+            )
+            for row in rows
+            if row["files"]
+        ),
+        tuple(sorted(logged)),
+        tuple(decode(path) for row in rows for path in row["leftovers"]),
+    )

@@ -1,0 +1,278 @@
+"""What `howdah init` writes: configurations that are read back, and with which nothing is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from howdah.cli.main import main
+from howdah.config import Configuration, keys
+from howdah.config.keys.names.spelling import is_known
+from howdah.config.nameservices import namenode_ids, rpc_addresses
+from howdah.config_generator import plan
+from howdah.config_generator.plan import SSL_CLIENT, SSL_SERVER
+from howdah.doctor.certificates import certificate_of
+from howdah.doctor.checks import examine
+from howdah.doctor.inputs import Facts, Host
+from howdah.errors import InvalidConfiguration
+from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import among_servers
+
+HOSTS = ("alpha", "beta", "gamma", "delta", "epsilon")
+
+
+def read(wish: plan.Wish) -> Configuration:
+    files = plan.files(wish, {})
+    conf = Configuration().with_site_file(files[plan.CORE].encode(), source=plan.CORE)
+    return conf.with_site_file(files[plan.HDFS].encode(), source=plan.HDFS)
+
+
+@given(
+    st.integers(1, 5),
+    st.sampled_from([None, False]),
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_every_plan_is_read_back_with_known_keys_and_nothing_wrong(
+    count: int, available: bool | None, racks: bool, hosts_files: bool, disks: int, https: bool
+) -> None:
+    machines = HOSTS[:count]
+    wish = plan.Wish(
+        machines,
+        highly_available=available,
+        racks=dict.fromkeys(machines, "/r1") if racks else {},
+        rack_script=racks and hosts_files,
+        hosts_files=hosts_files,
+        data_dirs=tuple(f"/disk{number}/data" for number in range(disks)),
+        name_dirs=("/disk0/name", "/disk1/name"),
+        https=https,
+    )
+    conf = read(wish)
+    conf.check_values()
+    assert among_servers(conf) == https
+    assert [name for name, _ in conf.items() if not is_known(name)] == []
+    assert list(conf.set_in_vain()) == []
+    names = conf.get(keys.DFS_NAMESERVICES)
+    assert bool(names) == wish.has_takeovers
+    ids = namenode_ids(conf, names[0]) if names else ("",)
+    seen = Facts(
+        conf=conf,
+        roles=frozenset({"namenode", "datanode"}),
+        nameservices={names[0] if names else "": ids},
+        hosts=tuple(Host(each, (f"10.0.0.{n}",), n == 0, False) for n, each in enumerate(machines)),
+        shared_edits={names[0]: tuple(conf.get(keys.DFS_NAMENODE_SHARED_EDITS_DIR))}
+        if names
+        else {},
+        journal_nodes={names[0]: 3} if names else {},
+        clock_is_kept=True,
+    )
+    left = {"one rack"} if not racks else set()
+    assert {each.check for each in examine(seen)} <= left
+
+
+def test_three_machines_have_namenodes_that_take_over() -> None:
+    conf = read(plan.Wish(HOSTS[:3]))
+    assert conf.get(keys.FS_DEFAULTFS) == "hdfs://howdah"
+    assert rpc_addresses(conf, "howdah") == {
+        "nn1": ("alpha", 8020),
+        "nn2": ("beta", 8020),
+        "nn3": ("gamma", 8020),
+    }
+    (shared,) = conf.get(keys.DFS_NAMENODE_SHARED_EDITS_DIR)
+    assert shared == "qjournal://alpha:8485;beta:8485;gamma:8485/howdah"
+    assert conf.get(keys.DFS_HA_AUTOMATIC_FAILOVER_ENABLED)
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"machines": ()}, "at least one"),
+        ({"machines": ("a", "a")}, "twice"),
+        ({"machines": ("a b",)}, "no host name"),
+        ({"machines": ("a", "b"), "highly_available": True}, "takes 3 machines"),
+        ({"machines": ("a", "b"), "namenodes": 2}, "take high availability"),
+        ({"machines": ("a", "b", "c"), "namenodes": 1}, "2 to 3"),
+        ({"machines": ("a", "b", "c"), "journal_nodes": 2}, "an odd number"),
+        ({"machines": ("a", "b", "c"), "journal_nodes": 1}, "bear the loss"),
+        ({"machines": ("a",), "zookeeper": "z:2181"}, "no election"),
+        ({"machines": ("a", "b"), "replication": 3}, "can hold 1 to 2"),
+        ({"machines": ("a", "b"), "racks": {"a": "/r"}}, "no rack is named for b"),
+        ({"machines": ("a",), "racks": {"a": "r"}}, "is no rack"),
+        ({"machines": ("a",), "racks": {"a": "/r", "b": "/r"}}, "none of the machines"),
+        ({"machines": ("a",), "rack_script": True}, "wants racks"),
+        ({"machines": ("a",), "base": "data"}, "no absolute path"),
+        ({"machines": ("a",), "name": "a.b"}, "letters, digits"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_refused(wish: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=words):
+        plan.Wish(**wish)
+
+
+def test_what_is_given_wins() -> None:
+    conf = read(plan.Wish(("a",), values={"dfs.replication": "1", "net.x": "<&>"}))
+    assert conf.get(keys.DFS_REPLICATION) == 1
+    assert conf.raw("net.x") == "<&>"
+
+
+def test_the_rack_script_prints_the_rack_of_each_address(tmp_path: Path) -> None:
+    words = "init --machines localhost,127.0.0.9 --racks localhost=/a,127.0.0.9=/b --rack-script"
+    assert main([*words.split(), "--to", str(tmp_path), "--hosts-files"]) == 0
+    script = tmp_path / plan.RACK_SCRIPT
+    done = subprocess.run(
+        [script, "127.0.0.1", "127.0.0.9", "10.1.1.1"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["/a", "/b", "/default-rack"]
+    assert (tmp_path / plan.HOSTS_FILE).read_text() == "localhost\n127.0.0.9\n"
+
+
+def test_files_that_are_there_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", "--machines", "localhost", "--to", str(tmp_path)]
+    assert main(words) == 0
+    (tmp_path / plan.CORE).write_text("mine")
+    assert main(words) == 1
+    assert "--force replaces" in capsys.readouterr().err
+    assert (tmp_path / plan.CORE).read_text() == "mine"
+    assert main([*words, "--force", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"] == [str(tmp_path / plan.CORE), str(tmp_path / plan.HDFS)]
+    assert "howdah namenode -format" in " ".join(told["next"])
+
+
+def test_without_a_terminal_and_machines_it_says_what_it_wants(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["init"]) == 255
+    assert "--machines" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_it_asks_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = ["alpha,beta,gamma", "", "/srv", "/disk1,/disk2", "", "", "yes", str(tmp_path)]
+    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{each}\n" for each in answers)))
+    assert main(["init"]) == 0
+    conf = Configuration.load(tmp_path, environment=False)
+    assert [str(path) for _, path in conf.get(keys.DFS_DATANODE_DATA_DIR)] == ["/disk1", "/disk2"]
+    assert [str(path) for path in conf.get(keys.DFS_NAMENODE_NAME_DIR)] == ["/srv/name"]
+    assert os.path.basename(conf.get(keys.HADOOP_TMP_DIR)) == "tmp"
+    assert "on alpha, beta, gamma: howdah zkfc" in capsys.readouterr().out
+    assert conf.get(keys.DFS_HTTP_POLICY) == "HTTPS_ONLY"
+
+
+def test_a_half_answered_question_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", Terminal("alpha\n"))
+    assert main(["init"]) == 255
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- TLS -----------------------------------------------------------------------------------
+
+
+@pytest.mark.req("FS-298")
+def test_with_tls_every_server_has_a_secure_address_in_reach() -> None:
+    conf = read(plan.Wish(HOSTS, https=True))
+    for number, host in enumerate(HOSTS[:3], 1):
+        assert conf.raw(f"dfs.namenode.https-address.howdah.nn{number}") == f"{host}:9871"
+    for key in (
+        keys.DFS_DATANODE_HTTPS_ADDRESS,
+        keys.DFS_JOURNALNODE_HTTPS_ADDRESS,
+        keys.HOWDAH_FAILOVER_CONTROLLER_HTTPS_ADDRESS,
+    ):
+        assert (conf.get(key) or ("", 0))[0] == "0.0.0.0", key.name
+    single = read(plan.Wish(("alpha",), https=True))
+    assert single.get(keys.DFS_NAMENODE_HTTPS_ADDRESS) == ("alpha", 9871)
+    assert SSL_SERVER not in plan.files(plan.Wish(HOSTS), {})
+
+
+def shell(command: str, directory: Path) -> None:
+    done = subprocess.run(["sh", "-ec", command], cwd=directory, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.req("FS-298")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_what_it_says_of_certificates_makes_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["init", "--machines", "alpha", "--to", str(tmp_path), "--https", "--json"]
+    assert main(words) == 0
+    steps = [step for step in json.loads(capsys.readouterr().out)["next"] if "server.csr" in step]
+    make = steps[0].partition("certificate: ")[2].partition("; the name")[0]
+    (tmp_path / "tls").mkdir()
+    shell(make.replace("$(hostname -f)", "alpha"), tmp_path)
+    shell(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=ca "
+        "-keyout ca.key -out tls/ca.pem && openssl x509 -req -in server.csr -CA tls/ca.pem "
+        "-CAkey ca.key -CAcreateserial -copy_extensions copy -out server.crt",
+        tmp_path,
+    )
+    shell(steps[1].partition("on each machine: ")[2], tmp_path)
+    conf = Configuration.load(tmp_path, environment=False)
+    found = certificate_of(conf)
+    assert (found.problem, found.open_to_all) == ("", ())
+    assert found.path == str(tmp_path / "tls" / "server.pem")
+    assert ClientTls(conf).context("alpha") is not None
+
+
+@pytest.mark.req("FS-298")
+def test_a_self_signed_set_is_made_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    words = ["init", "--machines", "alpha,[::1]", "--to", str(tmp_path), "--self-signed"]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "warning: the certificates are of an authority that was made for this" in told.err
+    assert "chmod 600" in told.out
+    assert {path.name for path in (tmp_path / "tls").iterdir()} == {
+        "ca.pem",
+        "keystore.p12",
+        "truststore.p12",
+    }
+    for name in (SSL_SERVER, "tls/keystore.p12"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
+    found = certificate_of(Configuration.load(tmp_path, environment=False))
+    assert (found.problem, found.open_to_all) == ("", ())
+    before = (tmp_path / "tls" / "keystore.p12").read_bytes()
+    assert main(words) == 1
+    assert "--force replaces" in capsys.readouterr().err
+    assert (tmp_path / "tls" / "keystore.p12").read_bytes() == before
+    assert main([*words, "--force", "--json"]) == 0
+    told_json = json.loads(capsys.readouterr().out)
+    assert str(tmp_path / "tls" / "keystore.p12") in told_json["files"]
+    assert told_json["warnings"] == [plan.SELF_SIGNED_WARNING]
+    assert (tmp_path / "tls" / "keystore.p12").read_bytes() != before
+    assert certificate_of(Configuration.load(tmp_path, environment=False)).problem == ""
+
+
+def test_certificates_that_will_lie_elsewhere_are_described_there(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("cryptography", reason="certificates are made by cryptography")
+    words = ["init", "--machines", "alpha", "--to", str(tmp_path), "--self-signed"]
+    assert main([*words, "--conf-dir", "/etc/howdah"]) == 0
+    for name in (SSL_SERVER, SSL_CLIENT):
+        text = (tmp_path / name).read_text()
+        assert "/etc/howdah/runtime/tls/truststore.p12" in text
+        assert str(tmp_path) not in text
