@@ -19,7 +19,7 @@ from arrivals import Arrivals
 from harness import CACHE, Options, Results, Skipped, figure, in_turn, main, progress
 
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.state.utilization import Rules, survey
 from howdah.cli.main import main as howdah
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.java import NoJava

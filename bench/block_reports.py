@@ -24,9 +24,9 @@ from howdah.errors import NotReplicatedYet
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.block_lists import ListedReplica
 from howdah.rpc.client import RpcClient
-from howdah.transfer import block_lists
-from howdah.transfer.block_lists import ListedReplica
 
 NODES = 10
 REPLICAS = 500

@@ -16,21 +16,21 @@ from collections.abc import Callable
 
 from harness import Options, Results, figure, main, progress
 
-from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.datanodes import (
+from howdah.namenode.service.protocols.datanodes.report_decoder import reported_replica
+from howdah.namenode.state.blocks.block_map import BlockMap
+from howdah.namenode.state.blocks.datanodes import (
     DatanodeIdentity,
     DatanodeRegistry,
     Storage,
     StorageReport,
 )
-from howdah.namenode.blocks.network import Network
-from howdah.namenode.blocks.pending_reports import ReplicaState, ReportedReplica
-from howdah.namenode.blocks.placement import TWICE_THE_MEAN, Placement
-from howdah.namenode.blocks.reconstruction import Reconstruction, Streams
-from howdah.namenode.inodes.block_table import BlockState, BlockTable
-from howdah.namenode.protocols.datanodes.report_decoder import reported_replica
-from howdah.transfer import block_lists
-from howdah.transfer.block_lists import ListedReplica, ReplicaList
+from howdah.namenode.state.blocks.network import Network
+from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
+from howdah.namenode.state.blocks.placement import TWICE_THE_MEAN, Placement
+from howdah.namenode.state.blocks.reconstruction import Reconstruction, Streams
+from howdah.namenode.state.inodes.block_table import BlockState, BlockTable
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.block_lists import ListedReplica, ReplicaList
 
 REPLICAS = 3
 LENGTH = 128 << 20

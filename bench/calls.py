@@ -20,15 +20,15 @@ import load
 from harness import Figure, Options, Results, Skipped, figure, main, progress
 from operations import Made, Requests, infos, opens, tree
 
-from howdah.namenode.ha.categories import CategoryGate
-from howdah.namenode.ha.durability_barrier import DurableBarrier
-from howdah.namenode.ha.states import HAContext, HAState
+from howdah.namenode.service.ha.categories import CategoryGate
+from howdah.namenode.service.ha.durability_barrier import DurableBarrier
+from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.server import RpcServer, _Connection
-from howdah.rpc.service import Registry
 from howdah.runtime.metrics.rpc import CallFigures
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 

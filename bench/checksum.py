@@ -14,7 +14,7 @@ from collections.abc import Callable
 import google_crc32c
 from harness import Figure, Options, Results, Skipped, figure, in_turn, main
 
-from howdah.transfer import checksum_fallback
+from howdah.protocol.data_transfer import checksum_fallback
 
 PACKET_BYTES = 64 * 1024
 CHUNK_BYTES = 512

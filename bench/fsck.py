@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from harness import Options, Results, figure, main, progress
 from scale import tree
 
-from howdah.namenode.fsck.options import Options as Asked
-from howdah.namenode.fsck.report import Fsck
+from howdah.namenode.service.fsck.options import Options as Asked
+from howdah.namenode.service.fsck.report import Fsck
 from howdah.testing.in_memory import InMemoryNamenode
 
 NODES = 9

@@ -23,7 +23,7 @@ from harness import CACHE, Options, Results, Skipped, figure, main, progress, sc
 from scale import image_of
 
 from howdah.java import find_java_home
-from howdah.storage.image.files import image_name
+from howdah.storage.image_files import image_name
 from tests.support.hadoop.jars import hadoop_class_path
 
 OURS = "howdah"

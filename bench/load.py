@@ -22,7 +22,7 @@ from google.protobuf.message import Message
 
 from howdah.proto import rpc_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 USER = os.environ.get("HADOOP_USER_NAME") or os.environ.get("USER") or "root"

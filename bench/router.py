@@ -27,8 +27,8 @@ from howdah.fs.registry import connect
 from howdah.java import NoJava
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.rpc.client import RpcClient
 from howdah.testing.minicluster import MiniCluster
 from howdah.testing.waiting import wait_until

@@ -33,7 +33,7 @@ from harness import (
 )
 
 from howdah.java import NoJava, find_java_home, java_version
-from howdah.transfer.checksum import implementation
+from howdah.protocol.data_transfer.checksum import implementation
 
 SCRIPTS = (
     "checksum",

@@ -33,19 +33,19 @@ from load import PROTOCOL, Request, run_load
 
 from howdah.config import Configuration, keys, namenode_address
 from howdah.errors import HowdahError
+from howdah.formats.version import NamenodeVersion
 from howdah.java import find_java_home
 from howdah.local.layout import Layout
 from howdah.local.servers import Detached
-from howdah.namenode.images.image import write_image
-from howdah.namenode.inodes.inodes import ROOT_INODE_ID, BlockState, Directory, Traits
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.tree.namespace import Namespace
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.state.images.image import write_image
+from howdah.namenode.state.inodes.inodes import ROOT_INODE_ID, BlockState, Directory, Traits
+from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient
-from howdah.storage.image.files import save_image
+from howdah.storage.image_files import save_image
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 
 OURS = "howdah"
 APACHE = "Hadoop's namenode"

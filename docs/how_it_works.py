@@ -1,9 +1,8 @@
 """Writes the generated parts of docs/how-it-works: tables of states, and drawings.
 
 A page has `<!-- generated: NAME -->` and `<!-- end -->` around such a part. The tables
-are those of the code; the drawing of the house is the table that
-tests/unit/test_architecture.py holds. `./dev drawings` writes the parts, and a test
-compares the pages with what would be written.
+are those of the code, and the drawing of the house is made of its imports. `./dev drawings`
+writes the parts, and a test compares the pages with what would be written.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from howdah.client.writing import phases
-from howdah.datanode.replicas import states as replica_states
-from howdah.namenode.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, AdminState
-from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
-from howdah.namenode.ha.states import SERVED, TRANSITIONS, HAState
-from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
+from howdah.client.state.writing import phases
+from howdah.datanode.state.replicas import states as replica_states
+from howdah.namenode.service.ha.states import SERVED, TRANSITIONS, HAState
+from howdah.namenode.state.blocks.admin_states import ADMIN_TRANSITIONS, MEANINGS, AdminState
+from howdah.namenode.state.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
+from howdah.namenode.state.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
 from howdah.protocol.client_methods import Category
 from howdah.runtime.state_table import as_markdown, as_mermaid
 from tests.support.routing import walk
@@ -30,7 +29,7 @@ PART: Final = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.D
 
 
 def architecture() -> Any:
-    """tests/unit/test_architecture.py, which has the table of the house."""
+    """tests/unit/test_architecture.py, which reads the imports of the house."""
     path = HERE.parent / "tests" / "unit" / "test_architecture.py"
     spec = importlib.util.spec_from_file_location("the_architecture", path)
     assert spec is not None
@@ -67,37 +66,45 @@ def roles() -> str:
     return "\n".join([drawn("\n".join(lines)), "", *rows])
 
 
+BOTTOM: Final = {"config", "native", "proto", "protocol", "runtime"}
+"""What every package may import, which would hide all other arrows."""
+
+
 def packages() -> str:
     """The packages, each with arrows to those that it imports and no other one leads to."""
-    house = architecture()
-    there = {name for name in house.MAY_IMPORT if house.path_of(f"howdah.{name}")} - house.BOTTOM
-    known = {name: targets & there for name, targets in house.MAY_IMPORT.items() if name in there}
+    arrows = architecture().arrows("howdah")
+    known = {name: targets - BOTTOM for name, targets in arrows.items() if name not in BOTTOM}
     lines = ["flowchart TD"]
-    for name in known:
-        nearest = known[name] - {far for near in known[name] for far in known[near]}
-        lines += [f"    {name} --> {other}" for other in sorted(nearest)]
+    for name in sorted(known, key=lambda name: (-height(name, arrows), name)):
+        below = {far for near in known[name] for far in reached(near, known)}
+        lines += [f"    {name} --> {other}" for other in sorted(known[name] - below)]
         if not known[name]:
             lines.append(f"    {name} --> bottom")
-    bottom = "<br/>".join(", ".join(some) for some in in_fours(sorted(house.BOTTOM)))
-    lines.append(f"    bottom[{bottom}]")
+    lines.append(f"    bottom[{', '.join(sorted(BOTTOM))}]")
     return drawn("\n".join(lines))
 
 
-def in_fours(names: list[str]) -> list[list[str]]:
-    return [names[first : first + 4] for first in range(0, len(names), 4)]
+def reached(name: str, arrows: dict[str, set[str]]) -> set[str]:
+    """The rooms to which arrows lead from this one, by way of others, too."""
+    return arrows[name] | {far for near in arrows[name] for far in reached(near, arrows)}
+
+
+def height(name: str, arrows: dict[str, set[str]]) -> int:
+    """How many arrows lie between a room and the ground."""
+    return 1 + max((height(other, arrows) for other in arrows[name]), default=-1)
 
 
 def rooms() -> str:
     """The rooms of each package, from the top to the bottom."""
     house = architecture()
-    lines = [
-        "| package | rooms, from the top to the bottom | import no other room |",
-        "|---|---|---|",
-    ]
-    for package, names in house.ROOMS.items():
-        alone = ", ".join(f"`{room}`" for room in names if (package, room) in house.BY_THEMSELVES)
-        down = " → ".join(f"`{room}`" for room in reversed(names))
-        lines.append(f"| `{package.replace('.', '/')}` | {down} | {alone} |")
+    lines = ["| package | rooms, from the top to the bottom |", "|---|---|"]
+    for package in house.houses():
+        arrows = house.arrows(package)
+        if package == "howdah" or len(arrows) < 2:
+            continue
+        order = sorted(arrows, key=lambda name: (-height(name, arrows), name))
+        down = " → ".join(f"`{room}`" for room in order)
+        lines.append(f"| `{package.removeprefix('howdah.').replace('.', '/')}` | {down} |")
     return "\n".join(lines)
 
 

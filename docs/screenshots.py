@@ -16,8 +16,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from howdah.config import Configuration
-from howdah.namenode.monitoring.startup import Phase
-from howdah.namenode.monitoring.startup_http import Starting
+from howdah.namenode.server.monitoring.startup_http import Starting
+from howdah.namenode.service.monitoring.startup import Phase
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.routers import Routers

@@ -13,7 +13,7 @@
  * Chunks are independent of each other. The crc32 instruction takes three cycles
  * but one can start in each, so four chunks are run side by side.
  *
- * howdah/transfer/checksum_fallback.py has the same functions in Python; the
+ * howdah/protocol/data_transfer/checksum_fallback.py has the same functions in Python; the
  * same tests run over both. What is at home in Python (types, error classes for
  * the wire) stays there: this file knows numbers and buffers only.
  */

@@ -1,7 +1,7 @@
 /*
  * Part of howdah._kernel: calls that are answered by their bytes.
  *
- *     answer_calls   frames of calls to frames of answers (twin: `howdah.rpc.fast_path`)
+ *     answer_calls   frames of calls to frames of answers (twin: `howdah.protocol.rpc.fast_path`)
  *
  * It ends before whatever is rare. The same tests run over both.
  */

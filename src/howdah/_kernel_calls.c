@@ -1,8 +1,8 @@
 /*
  * Part of howdah._kernel: what nearly every call of a namenode passes through.
  *
- *     split_calls   frames of a connection to calls (twin: `howdah.rpc.wire.split_calls`)
- *     pack_record   an edit's values to its record (twin: `howdah.storage.edits.codec`)
+ *     split_calls   frames of a connection to calls (twin: `howdah.protocol.rpc.wire.split_calls`)
+ *     pack_record   an edit's values to its record (twin: `howdah.formats.edits.codec`)
  *
  * Both leave what is rare to their twins: split_calls ends before it, pack_record
  * raises ValueError. The same tests run over both.

@@ -1,7 +1,7 @@
 /*
  * Part of howdah._kernel: what a reading client writes and reads for every file.
  *
- *     read_request   the bytes that ask for a range of a block (twin: `howdah.transfer.op_requests`)
+ *     read_request   the bytes that ask for a range of a block (twin: `howdah.protocol.data_transfer.op_requests`)
  *     located        the blocks in an answer of getBlockLocations (twin: `howdah.client.located_blocks_decoder`)
  *
  * Both take a microsecond or two, and keep the interpreter's lock. `located` understands what

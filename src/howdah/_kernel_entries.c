@@ -1,9 +1,9 @@
 /*
- * Part of howdah._kernel: what is in a directory, for an image (`howdah.namenode.images.rows`, which
+ * Part of howdah._kernel: what is in a directory, for an image (`howdah.namenode.state.images.rows`, which
  * has the twins).
  *
  *     file_ids      the ids of the entries, if all of them are files
- *     ids_in_order  the same, as Hadoop orders their names (`howdah.storage.image.name_order`)
+ *     ids_in_order  the same, as Hadoop orders their names (`howdah.formats.image.name_order`)
  *
  * An image is written by a forked child, where memory is shared until it is written to: so names and
  * ids are looked at where they are, without a reference more of each.

@@ -2,7 +2,7 @@
  * Part of howdah._kernel: where the blocks of a file are, from a request's bytes to an answer's.
  *
  *     block_locations   `getBlockLocations` from a namespace's tables and its datanodes
- *                       (twin: `howdah.namenode.protocols.fast_path.locations`)
+ *                       (twin: `howdah.namenode.service.protocols.fast_path.locations`)
  *
  * It returns None for whatever is rare, and what it lacks where its caller can supply that. The
  * same tests run over both.

@@ -4,7 +4,7 @@
  *     await_bytes    whether something comes at a socket within so many nanoseconds
  *
  * A thread that sleeps takes longer to come back than a caller that waits for each answer takes to
- * ask again (`howdah.rpc.busy_poll` says when that is worth while). The interpreter's lock is given
+ * ask again (`howdah.protocol.rpc.busy_poll` says when that is worth while). The interpreter's lock is given
  * away meanwhile.
  */
 #define PY_SSIZE_T_CLEAN

@@ -1,5 +1,5 @@
 /* What the parts of howdah._kernel that wait for sockets have in common: packets of a block, as
- * `howdah.transfer.packets` lays them out, and a clock. */
+ * `howdah.protocol.data_transfer.packets` lays them out, and a clock. */
 #ifndef HOWDAH_KERNEL_PACKETS_H
 #define HOWDAH_KERNEL_PACKETS_H
 

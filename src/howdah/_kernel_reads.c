@@ -2,7 +2,7 @@
  * Part of howdah._kernel: what a namenode is asked most, from a request's bytes to an answer's.
  *
  *     file_info   `getFileInfo` from a namespace's tables
- *                 (twin: `howdah.namenode.protocols.fast_path.file_status`)
+ *                 (twin: `howdah.namenode.service.protocols.fast_path.file_status`)
  *
  * It returns None for whatever is rare. The same tests run over both.
  */

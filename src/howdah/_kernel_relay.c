@@ -89,7 +89,7 @@ look(const relay *self, size_t at, int64_t offset, int64_t known, packet *found)
     return ORDINARY;
 }
 
-/* An ack of success, as howdah.transfer.packets encodes it; how many bytes. */
+/* An ack of success, as howdah.protocol.data_transfer.packets encodes it; how many bytes. */
 static size_t
 encode_ack(uint8_t *to, int64_t seqno, const uint8_t *tail, size_t tail_bytes)
 {

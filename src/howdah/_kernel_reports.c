@@ -17,7 +17,7 @@
 
 PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
-/* Those of howdah.namenode.inodes.row_table and block_table. */
+/* Those of howdah.namenode.state.inodes.row_table and block_table. */
 enum { SHIFT = 6, WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3 };
 enum { STORAGE_BITS = 21, MOST_INLINE = 3, SET_SHIFT = 12 };
 #define STORAGE_MASK (((int64_t)1 << STORAGE_BITS) - 1)

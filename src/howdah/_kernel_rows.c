@@ -4,9 +4,9 @@
  * Saving an image asks a million files for ten numbers each and writes them as
  * protobuf messages. In Python that is four microseconds a file.
  *
- *     take_rows     rows of `howdah.namenode.inodes.row_table`, by their ids
+ *     take_rows     rows of `howdah.namenode.state.inodes.row_table`, by their ids
  *     shift_right   a column of numbers without their lowest bits
- *     frame_files   columns of `howdah.storage.image.columns` to an image's bytes
+ *     frame_files   columns of `howdah.formats.image.columns` to an image's bytes
  *
  * Each has a twin in Python beside those who call it; the same tests run over both. An image is
  * written by a forked child, where memory is shared until it is written to: so names are looked at

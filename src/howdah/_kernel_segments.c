@@ -2,7 +2,7 @@
  * Part of howdah._kernel: the segments of an edit log, as files.
  *
  * Each gets the same records behind its last one, and is synced. Space is taken ahead, in steps
- * and full of 0xff, as `howdah.storage.edits` does it: a sync of records has no new length to
+ * and full of 0xff, as `howdah.formats.edits` does it: a sync of records has no new length to
  * write down. Of a file that fails it is kept which it was, in which step, and why. Nothing here
  * has a lock: who calls has the files for itself.
  *

@@ -1,4 +1,4 @@
-"""One tree of exceptions, and the one table to and from Hadoop's class names.
+"""One tree of exceptions, and the one table to and from Hadoop's class names (pure).
 
 A failing call crosses the wire as a Java class name and a message
 (RpcResponseHeaderProto.exceptionClassName, errorMsg). Servers raise these

@@ -1,4 +1,4 @@
-"""What a caller may ask of a stream beyond bytes, and what it may get back.
+"""What a caller may ask of a stream beyond bytes, and what it may get back (pure).
 
 Mirrors Hadoop's CreateFlag (with its numbers, which travel in the create and append
 requests), the sync flags of HdfsDataOutputStream, FileRange and AbortableResult. They

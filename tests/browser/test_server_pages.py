@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.monitoring.startup import Phase
-from howdah.namenode.monitoring.startup_http import Starting
+from howdah.namenode.server.monitoring.startup_http import Starting
+from howdah.namenode.service.monitoring.startup import Phase
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from howdah.web.http import Request, Response

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.state.utilization import Rules, survey
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem

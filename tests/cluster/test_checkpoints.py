@@ -16,7 +16,7 @@ from howdah.config import namenode_address
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.local.processes import is_running
-from howdah.namenode.protocols.client import ClientProtocol
+from howdah.namenode.service.protocols.client import ClientProtocol
 from howdah.rpc.client import RpcClient
 from howdah.runtime.disk import Operation
 from howdah.testing import MiniCluster
@@ -248,7 +248,9 @@ def test_a_start_passes_a_damaged_image_over_and_says_it(
     data[len(data) // 2] ^= 1
     newest.write_bytes(data)
     cluster.restart("namenode")
-    assert f"ERROR howdah.namenode.process.loading: cannot use {newest}" in cluster.log("namenode")
+    assert f"ERROR howdah.namenode.server.process.loading: cannot use {newest}" in cluster.log(
+        "namenode"
+    )
     assert newest.name not in images(cluster)
     for path in ("/in/the/image", "/behind/the/image"):
         assert fs.get_file_status(path).is_directory

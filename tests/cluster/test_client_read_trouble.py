@@ -22,10 +22,10 @@ from howdah import errors
 from howdah.client.reading import block_reader
 from howdah.client.reading.input import DFSInputStream
 from howdah.fs.streams import FSDataInputStream
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.runtime import sockets
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.transfer import sockets
-from howdah.transfer.blocks import DatanodeAddress
 from tests.support.replicas import blocks_of, flip, replica_files, replicas_of
 
 pytestmark = pytest.mark.timeout(240)

@@ -15,7 +15,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.dfs import DFSClient
-from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
+from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.writing.output import DFSOutputStream
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster

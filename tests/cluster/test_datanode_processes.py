@@ -90,7 +90,7 @@ def test_stacks_and_logs_have_both_processes(cluster: MiniCluster, tmp_path: Pat
         out.hflush()
         with urlopen(f"http://{http}/stacks", timeout=60) as answer:
             keeper, _, data = answer.read().decode().partition("the data process of this datanode")
-    assert "keeper/pages.py" not in data
+    assert "control/pages.py" not in data
     assert "receiver.py" in data, "of the block that is written"
     assert "receiver.py" not in keeper
     with _datanode_at_a_pipe(cluster, tmp_path) as http:

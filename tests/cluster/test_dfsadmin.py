@@ -10,9 +10,9 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.errors import SafeMode
+from howdah.formats.version import NamenodeVersion
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -30,11 +30,11 @@ from howdah.config.journal_uri import JournalUri
 from howdah.config.nameservices import datanode_nameservices, namenode_ids
 from howdah.fs.api import FileSystem
 from howdah.gateway.httpfs import HttpFs
-from howdah.namenode.audit.line_format import LineFormat, Record, Shown
-from howdah.namenode.blocks.datanodes import DatanodeIdentity
-from howdah.namenode.process.admin_tasks import read_hosts
+from howdah.namenode.server.process.admin_tasks import read_hosts
+from howdah.namenode.service.audit.line_format import LineFormat, Record, Shown
+from howdah.namenode.state.blocks.datanodes import DatanodeIdentity
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Caller
+from howdah.protocol.rpc.service import Caller
 from howdah.runtime.users.current import current_user
 from howdah.runtime.users.impersonation import read_rules
 from howdah.testing import MiniCluster

@@ -20,10 +20,10 @@ import pytest
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.errors import HowdahError, InvalidConfiguration
+from howdah.formats.version import NamenodeVersion
 from howdah.fs.hdfs.administration import DatanodeAdministration
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.failover.writers import Writer

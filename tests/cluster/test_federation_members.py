@@ -16,12 +16,12 @@ import pytest
 
 from howdah import connect
 from howdah.config import Configuration
+from howdah.formats.version import NamenodeVersion
 from howdah.fs.api import FileSystem
 from howdah.local.nameservice import Nameservice
 from howdah.local.ports import Ports
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.failover.writers import Writer

@@ -6,9 +6,9 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.namenode.process import upgrading
+from howdah.formats.version import NamenodeVersion
+from howdah.namenode.server.process import upgrading
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.replicas import found_below

@@ -6,10 +6,10 @@ import json
 import urllib.request
 from pathlib import Path
 
+from howdah.formats.edits import edits
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.journal.directory_journal import DirectorySource
 from howdah.namenode.journal.log_reader import LogReader
-from howdah.storage.edits import edits
 from howdah.storage.layout import StorageDirectory
 from howdah.testing import MiniCluster
 

@@ -14,7 +14,7 @@ import pytest
 
 from howdah import errors
 from howdah.cli.main import main
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.state.fault_points import Point
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.testing import MiniCluster

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.state.fault_points import Point
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from howdah.fs.api import FileSystem
-from howdah.namenode.lifeline.server import PROTOCOL
+from howdah.namenode.server.lifeline import PROTOCOL
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient

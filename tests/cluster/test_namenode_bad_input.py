@@ -14,7 +14,7 @@ import howdah
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

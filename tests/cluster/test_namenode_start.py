@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration, keys
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.testing.waiting import wait_until
 
 NAME = {

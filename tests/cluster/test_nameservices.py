@@ -14,7 +14,7 @@ import pytest
 
 import howdah
 from howdah.config import Configuration
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.testing.waiting import wait_until
 
 

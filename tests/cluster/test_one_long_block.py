@@ -16,12 +16,12 @@ from howdah.client.dfs import DFSClient
 from howdah.client.writing.pipeline_setup import PipelineSetup
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.op_requests import Stage
+from howdah.protocol.data_transfer.packets import PacketHeader, decode_ack, encode_packet
+from howdah.protocol.data_transfer.varint import read_delimited
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.op_requests import Stage
-from howdah.transfer.packets import PacketHeader, decode_ack, encode_packet
-from howdah.transfer.varint import read_delimited
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -16,8 +16,8 @@ from howdah import errors
 from howdah.cli.main import main
 from howdah.cli.router import admin as routeradmin
 from howdah.config import Configuration
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.routers import Routers
@@ -85,7 +85,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     audit = tmp_path_factory.mktemp("audit") / "audit.log"
-    conf = {**RULES, "howdah.namenode.audit.log.file": str(audit)}
+    conf = {**RULES, "howdah.namenode.server.audit.log.file": str(audit)}
     with MiniCluster(datanodes=1, conf=conf) as cluster:
         with cluster.connect() as fs:
             fs.mkdirs("/joes")

@@ -9,7 +9,7 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.fs.hdfs.administration import Reconfigurable
-from howdah.namenode.protocols.refresh import RECONFIGURABLE
+from howdah.namenode.service.protocols.refresh import RECONFIGURABLE
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

@@ -11,9 +11,9 @@ import pytest
 from howdah import errors
 from howdah.client.reading.replica_check import ReplicaChecker, ReplicaFinding, ReplicaState
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, crc
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, crc
 from tests.support.replicas import replicas_of
 
 MIB = 1 << 20

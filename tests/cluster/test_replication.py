@@ -19,10 +19,10 @@ from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.streams import FSDataInputStream
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.transfer.meta_header import META_HEADER_BYTES
 from tests.support.replicas import (
     BEING_WRITTEN,
     ReplicaFile,

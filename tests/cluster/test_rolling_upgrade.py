@@ -11,7 +11,7 @@ import pytest
 from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.namenode.process.rolling_back import roll_back_upgrade
+from howdah.namenode.server.process.rolling_back import roll_back_upgrade
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.failover.write_ledger import FileWriter, LogWriter, Manifest, Reader

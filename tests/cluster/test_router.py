@@ -18,8 +18,8 @@ from howdah.fs.hdfs import HdfsFileSystem
 from howdah.fsspec import HowdahFileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

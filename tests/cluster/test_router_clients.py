@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.errors import AuthorizationFailed
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.routers import Routers

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.fs.registry import connect
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
 from howdah.testing.contract import Check, Subject, Traits, contract_parameters, run
 from howdah.testing.contract.machine import check_against_model

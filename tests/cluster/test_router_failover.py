@@ -9,8 +9,8 @@ import pytest
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from tests.support.routers import Routers
 

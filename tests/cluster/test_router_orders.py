@@ -13,9 +13,9 @@ import pytest
 
 from howdah.cli.router import admin as routeradmin
 from howdah.fs.api import FileSystem
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
+from howdah.router.state.table.ordering import hashed
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry, Order
-from howdah.router.table.ordering import hashed
 from howdah.testing import MiniCluster
 from tests.support.routers import Routers
 from tests.support.routing.sources import calls_from

@@ -25,16 +25,16 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration, namenode_address
+from howdah.formats.version import NamenodeVersion
 from howdah.fs.api import FileSystem
-from howdah.namenode.checkpoints.primary import Primary
-from howdah.namenode.process.checkpoint_import import import_checkpoint
-from howdah.namenode.process.loading import load
-from howdah.namenode.process.secondary import SecondaryServer, Stopped
-from howdah.namenode.protocols.namenode import NamenodeProtocol
+from howdah.namenode.journal.checkpoints.primary import Primary
+from howdah.namenode.server.process.checkpoint_import import import_checkpoint
+from howdah.namenode.server.process.loading import load
+from howdah.namenode.server.process.secondary import SecondaryServer, Stopped
+from howdah.namenode.service.protocols.namenode import NamenodeProtocol
 from howdah.proto import namenode_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.runtime.disk import Operation
-from howdah.storage.version import NamenodeVersion
 from howdah.testing import MiniCluster
 from howdah.testing.storage_faults import StorageAction
 from howdah.testing.waiting import wait_until
@@ -488,7 +488,7 @@ def test_transfer_keeps_its_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         time.sleep(seconds)
 
     slow = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
-    monkeypatch.setattr("howdah.namenode.checkpoints.primary.time", slow)
+    monkeypatch.setattr("howdah.namenode.journal.checkpoints.primary.time", slow)
     conf = {**CONF, "dfs.image.transfer.bandwidthPerSec": "400k"}
     with MiniCluster(datanodes=1, conf=conf) as cluster, cluster.connect() as fs:
         for number in range(5):

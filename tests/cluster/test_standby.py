@@ -15,7 +15,7 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
-from howdah.namenode.process.bootstrap import ALREADY_FORMATTED
+from howdah.namenode.server.process.bootstrap import ALREADY_FORMATTED
 from howdah.proto import ha_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.testing import MiniCluster

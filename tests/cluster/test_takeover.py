@@ -13,9 +13,9 @@ import pytest
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.local.nameservice import Namenode
-from howdah.namenode.process.checkpoint_import import import_checkpoint
-from howdah.namenode.process.loading import load
-from howdah.namenode.process.secondary import SecondaryServer
+from howdah.namenode.server.process.checkpoint_import import import_checkpoint
+from howdah.namenode.server.process.loading import load
+from howdah.namenode.server.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
 
 

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from howdah.proto import client_namenode_pb2
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 

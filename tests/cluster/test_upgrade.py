@@ -9,7 +9,7 @@ import pytest
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.namenode.process import upgrading
+from howdah.namenode.server.process import upgrading
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.replicas import found_below, replica_files

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.state.utilization import Rules, survey
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until

@@ -19,15 +19,15 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.cli.main import main
 from howdah.config import Configuration
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.images.image import write_image
-from howdah.namenode.process.format import format_namenode
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import LAYOUT_VERSION, encode_record
+from howdah.formats.image.sections import Sink
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.images.image import write_image
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import LAYOUT_VERSION, encode_record
-from howdah.storage.image.files import save_image
-from howdah.storage.image.sections import Sink
+from howdah.storage.image_files import save_image
 from howdah.testing.in_memory import POOL_ID, InMemoryNamenode
 from tests.support.extremes import extremes
 

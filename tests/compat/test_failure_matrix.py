@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import pytest
 
 from howdah.client.dfs import DFSClient
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.state.fault_points import Point
 from howdah.fs.api import FileSystem
 from howdah.testing import MiniCluster
 from howdah.testing.faults import Action, Fault

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from howdah.formats.version import NamenodeVersion
 from howdah.local.layout import Layout
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
 from tests.support.replicas import found_below

@@ -21,13 +21,13 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from howdah.cli.main import main
-from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
-from howdah.namenode.blocks.topology import RackMap
-from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.fsck.options import parse_options, user_of
-from howdah.namenode.fsck.report import Fsck
+from howdah.namenode.service.calls.administration import Administration
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.fsck.options import parse_options, user_of
+from howdah.namenode.service.fsck.report import Fsck
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.host_lists import HostEntry, HostOrder, Hosts
+from howdah.namenode.state.blocks.topology import RackMap
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -23,8 +23,8 @@ from fsspec.tests.abstract import (  # noqa: E402
 
 import howdah.fsspec  # noqa: E402
 from howdah.fsspec import HowdahFileSystem  # noqa: E402
+from howdah.runtime import sockets  # noqa: E402
 from howdah.testing import MiniCluster  # noqa: E402
-from howdah.transfer import sockets  # noqa: E402
 
 MIB = 1 << 20
 # A range is read in whole chunks of checksums, and comes with them and with headers.

@@ -18,11 +18,11 @@ from urllib.request import urlopen
 import pytest
 
 from howdah import errors
-from howdah.balancer.iteration import Move
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.nodes import Group
+from howdah.balancer.state.iteration import Move
+from howdah.balancer.state.nodes import Group
+from howdah.balancer.state.utilization import Rules, survey
 from howdah.balancer.target import move
-from howdah.balancer.utilization import Rules, survey
 from howdah.cli.main import main
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem

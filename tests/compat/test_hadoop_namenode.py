@@ -15,7 +15,7 @@ import pytest
 
 import howdah
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.state.utilization import Rules, survey
 from howdah.cli.main import main
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing.waiting import wait_until

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from howdah.config import Configuration
-from howdah.namenode.calls.snapshots.changes import snapshot_path
-from howdah.namenode.images.image import write_image
-from howdah.namenode.inodes.inodes import Directory, File
-from howdah.namenode.process.format import format_namenode
+from howdah.formats.image.sections import Sink
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.service.calls.snapshots.changes import snapshot_path
+from howdah.namenode.state.images.image import write_image
+from howdah.namenode.state.inodes.inodes import Directory, File
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.storage.image.files import save_image
-from howdah.storage.image.sections import Sink
+from howdah.storage.image_files import save_image
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.namespaces.fingerprint import walk
 from tests.support.namespaces.snapshots import BoundedSnapshotHistories

@@ -13,15 +13,15 @@ import pytest
 
 from howdah.config import Configuration
 from howdah.config.journal_uri import JournalUri
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.edits.edits import LoggedEdit
 from howdah.local.ports import LOOPBACK, Ports
-from howdah.namenode.journal.journal import Batch
-from howdah.namenode.quorum.quorum_journal import QuorumJournal
-from howdah.namenode.quorum.quorum_log import QuorumLog
-from howdah.namenode.quorum.settings import QuorumSettings
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.edits import LoggedEdit
-from howdah.storage.edits.segments import list_segments
+from howdah.namenode.journal.quorum.quorum_journal import QuorumJournal
+from howdah.namenode.journal.quorum.quorum_log import QuorumLog
+from howdah.namenode.journal.quorum.settings import QuorumSettings
+from howdah.namenode.state.edit_log.journal import Batch
+from howdah.storage.segments import list_segments
 from howdah.testing.orphan_killer import Guard
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java

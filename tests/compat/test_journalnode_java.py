@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah.journalnode.formats import LEASE
-from howdah.storage.edits.segments import list_segments, scan_segment
+from howdah.journalnode.state.formats import LEASE
+from howdah.storage.segments import list_segments, scan_segment
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
 

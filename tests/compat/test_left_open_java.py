@@ -11,13 +11,13 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah.config import Configuration
-from howdah.namenode.images.image import write_image
-from howdah.namenode.process.format import format_namenode
+from howdah.formats.image.sections import Sink
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.state.images.image import write_image
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.edits.segments import SegmentWriter
-from howdah.storage.image.files import save_image
-from howdah.storage.image.sections import Sink
+from howdah.storage.image_files import save_image
+from howdah.storage.segments import SegmentWriter
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.repairs import Repairs
 

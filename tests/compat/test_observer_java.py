@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.ha.states import HAState
-from howdah.rpc.service import Answer
-from howdah.rpc.session import Call
+from howdah.namenode.service.ha.states import HAState
+from howdah.protocol.rpc.service import Answer
+from howdah.protocol.rpc.session import Call
 from tests.support.namenode_pair import Pair, become, run
 from tests.support.routing.observed import ObservedRouter, before_an_observer
 

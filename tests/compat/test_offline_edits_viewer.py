@@ -10,8 +10,8 @@ from typing import TypedDict
 import pytest
 
 from howdah.cli.main import main
-from howdah.storage.edits import edits as ed
-from howdah.storage.edits.cache_edits import (
+from howdah.formats.edits import edits as ed
+from howdah.formats.edits.cache_edits import (
     AddCacheDirectiveOp,
     AddCachePoolOp,
     ModifyCacheDirectiveOp,
@@ -19,8 +19,8 @@ from howdah.storage.edits.cache_edits import (
     RemoveCacheDirectiveOp,
     RemoveCachePoolOp,
 )
-from howdah.storage.edits.codec import BODIES, encode_record
-from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
+from howdah.formats.edits.codec import BODIES, encode_record
+from howdah.storage.segments import Segment, SegmentWriter, read_segment
 
 pytestmark = pytest.mark.timeout(700)
 

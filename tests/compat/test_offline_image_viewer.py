@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from howdah.storage.edits.edits import (
+from howdah.formats.edits.edits import (
     AclEntry,
     AclKind,
     AclScope,
@@ -19,9 +19,9 @@ from howdah.storage.edits.edits import (
     XAttr,
     XAttrNamespace,
 )
-from howdah.storage.image import records as rec
-from howdah.storage.image.fsimage import ImageReader, ImageWriter
-from howdah.storage.viewers.web import PREFIX, ImageTree, answer
+from howdah.formats.image import records as rec
+from howdah.formats.image.fsimage import ImageReader, ImageWriter
+from howdah.formats.viewers.web import PREFIX, ImageTree, answer
 
 pytestmark = pytest.mark.timeout(700)
 

@@ -20,7 +20,7 @@ from howdah.proto import (
     refresh_pb2,
     rpc_pb2,
 )
-from howdah.rpc import protocol_info
+from howdah.protocol.rpc import protocol_info
 from tests.support.hadoop.class_files import Method, read_class
 
 FILES = (

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.images.image import write_image
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import Loaded, load
-from howdah.namenode.process.rolling_back import roll_back_upgrade
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import SegmentWriter, list_segments
-from howdah.storage.image.files import finish_image, list_images, write_unfinished
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import Loaded, load
+from howdah.namenode.server.process.rolling_back import roll_back_upgrade
+from howdah.namenode.state.images.image import write_image
+from howdah.storage.image_files import finish_image, list_images, write_unfinished
+from howdah.storage.segments import SegmentWriter, list_segments
 
 pytestmark = pytest.mark.timeout(300)
 OWNER = edits.Permission("root", "supergroup", 0o755)

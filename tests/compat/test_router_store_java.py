@@ -18,8 +18,8 @@ from howdah.errors import HowdahError
 from howdah.fs.registry import connect
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
 from howdah.router.store.factory import store_at, store_place
-from howdah.router.table.mount_table import Destination, MountEntry, Order
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.jars import NoHadoop, hadoop_router_class_path

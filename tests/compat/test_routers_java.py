@@ -19,8 +19,8 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.registry import connect
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
 from howdah.testing import MiniCluster
 from howdah.testing.spark import java_fs_shell
 from tests.support.failover.java_client import JavaClient

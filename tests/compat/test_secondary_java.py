@@ -14,9 +14,9 @@ import pytest
 import howdah
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.namenode.process.checkpoint_import import import_checkpoint
-from howdah.namenode.process.loading import load
-from howdah.namenode.process.secondary import SecondaryServer
+from howdah.namenode.server.process.checkpoint_import import import_checkpoint
+from howdah.namenode.server.process.loading import load
+from howdah.namenode.server.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.java import hadoop_java

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.process import upgrading
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import load
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segment_scan import PlacedEdit, SegmentReader
-from howdah.storage.edits.segments import SegmentWriter, list_segments
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.edits.segment_scan import PlacedEdit, SegmentReader
+from howdah.formats.version import NamenodeVersion
+from howdah.namenode.server.process import upgrading
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import load
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
+from howdah.storage.segments import SegmentWriter, list_segments
 
 pytestmark = pytest.mark.timeout(300)
 OWNER = edits.Permission("root", "supergroup", 0o755)

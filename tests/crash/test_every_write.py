@@ -23,21 +23,21 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.images.image import write_image
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal.directories import DirectorySet, directory_set
 from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.process.checkpoint_import import import_checkpoint
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import Loaded, load
+from howdah.namenode.server.process.checkpoint_import import import_checkpoint
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import Loaded, load
+from howdah.namenode.state.images.image import write_image
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import SegmentWriter
-from howdah.storage.image.files import save_image
+from howdah.storage.image_files import save_image
 from howdah.storage.layout import LOCK_NAME
 from howdah.storage.retention import Retention, purge
+from howdah.storage.segments import SegmentWriter
 from tests.support.requirements.sources import tree_of
 from tests.support.site_faults import Crash, Fault, Gate, through
 
@@ -421,18 +421,18 @@ def test_history_of_images_visits_every_step_of_one(tmp_path: Path) -> None:
 
 
 METADATA_PATH = (
-    *("runtime/atomic_files.py", "storage/image/files.py", "storage/layout.py"),
-    *("storage/retention.py", "storage/edits/segments.py", "storage/transitions.py"),
-    *("namenode/checkpoints/checkpoint.py", "namenode/checkpoints/directories.py"),
-    "namenode/checkpoints/image_server.py",
-    *("namenode/journal/segment_selection.py", "namenode/journal/directories.py"),
+    *("runtime/atomic_files.py", "storage/image_files.py", "storage/layout.py"),
+    *("storage/retention.py", "storage/segments.py", "storage/transitions.py"),
+    *("namenode/journal/checkpoints/checkpoint.py", "namenode/journal/checkpoints/directories.py"),
+    "namenode/journal/checkpoints/image_server.py",
+    *("namenode/state/edit_log/segment_selection.py", "namenode/journal/directories.py"),
     *("namenode/journal/directory_journal.py", "namenode/journal/edit_log.py"),
-    *("namenode/journal/journal_set.py", "namenode/journal/manifest.py"),
+    *("namenode/state/edit_log/journal_set.py", "namenode/journal/manifest.py"),
     *("namenode/journal/log_reader.py", "namenode/journal/recovery.py"),
     *("namenode/journal/directory_restore.py", "namenode/journal/segment_files.py"),
-    *("namenode/process/format.py", "namenode/process/checkpoint_import.py"),
-    *("namenode/process/loading.py", "namenode/process/secondary.py"),
-    *("namenode/process/rolling_back.py", "namenode/process/upgrading.py"),
+    *("namenode/server/process/format.py", "namenode/server/process/checkpoint_import.py"),
+    *("namenode/server/process/loading.py", "namenode/server/process/secondary.py"),
+    *("namenode/server/process/rolling_back.py", "namenode/server/process/upgrading.py"),
 )
 CHANGES = {
     *("rename", "replace", "unlink", "rmdir", "mkdir", "makedirs", "rmtree"),

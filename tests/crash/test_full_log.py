@@ -13,7 +13,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.rpc.client import RpcClient

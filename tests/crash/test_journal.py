@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from howdah.config import Configuration
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal import directory_restore
 from howdah.namenode.journal.directories import DirectorySet, directory_set
 from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import load
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import load
 from howdah.runtime import disk
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
 from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import list_segments, read_segment, recover_segment
 from howdah.testing.waiting import wait_until
 
 WAIT_S = 60.0

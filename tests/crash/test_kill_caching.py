@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.state.fault_points import Point
 from howdah.fs.hdfs.caching import CacheStatistics
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.testing import MiniCluster

@@ -14,12 +14,12 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import Loaded, load
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import SegmentWriter, list_segments
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import Loaded, load
 from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import SegmentWriter, list_segments
 
 OWNER = edits.Permission("root", "supergroup", 0o755)
 CLIENT_ID = bytes(range(16))

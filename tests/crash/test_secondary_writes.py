@@ -12,7 +12,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
-from howdah.namenode.process.secondary import SecondaryServer
+from howdah.namenode.server.process.secondary import SecondaryServer
 from howdah.testing import MiniCluster
 from tests.support.site_faults import Crash, Fault, Gate, through
 

@@ -20,16 +20,16 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.process import upgrading
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import load
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
+from howdah.namenode.server.process import upgrading
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import load
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import SegmentWriter
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NAMENODE_LAYOUT_VERSION, NamenodeVersion
+from howdah.storage.segments import SegmentWriter
 
 OLD_LAYOUT = -66
 OWNER = edits.Permission("root", "supergroup", 0o755)

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.storage.edits.codec import decode_record
-from howdah.storage.edits.edits import AddOp, AppendOp
+from howdah.formats.edits.codec import decode_record
+from howdah.formats.edits.edits import AddOp, AppendOp
 from howdah.testing.simulator.cluster import Simulation
 from howdah.testing.simulator.fault_rates import (
     AMNESIA,

@@ -32,12 +32,12 @@ from hypothesis.stateful import (
 )
 
 from howdah import errors
-from howdah.namenode.blocks.admin_states import AdminState
-from howdah.namenode.blocks.datanodes import Storage
-from howdah.namenode.blocks.host_lists import HostEntry, HostOrder, Hosts
-from howdah.namenode.calls.administration import Administration
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.service.calls.administration import Administration
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.datanodes import Storage
+from howdah.namenode.state.blocks.host_lists import HostEntry, HostOrder, Hosts
+from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -1,7 +1,7 @@
 """The edit log on a quorum of journal nodes, under every fault that the dice or a count give.
 
-The writers of `howdah.namenode.quorum` and the acceptors of `howdah.journalnode`, as they are,
-in `tests.support.journals`. Always: what a writer recovers is at least what was
+The writers of `howdah.namenode.journal.quorum` and the acceptors of `howdah.journalnode`, as they
+are, in `tests.support.journals`. Always: what a writer recovers is at least what was
 acknowledged; there is one history; no two writers serve at the same time.
 
 A run that fails says its seed: `python -m tests.support.journals.seeds --plan PLAN
@@ -18,10 +18,10 @@ from itertools import combinations, product
 
 import pytest
 
-from howdah.journalnode.acceptor import Acceptor
-from howdah.namenode.quorum import recovery
-from howdah.namenode.quorum.messages import Prepared, Request, StartSegment
-from howdah.namenode.quorum.quorum import QuorumCall
+from howdah.journalnode.state.acceptor import Acceptor
+from howdah.namenode.state.quorum import recovery
+from howdah.namenode.state.quorum.messages import Prepared, Request, StartSegment
+from howdah.namenode.state.quorum.quorum import QuorumCall
 from howdah.testing.simulator.seeds import seeds_of
 from tests.support.journals import seeds
 from tests.support.journals.history import Violation

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from howdah.namenode.blocks.datanodes import Storage
-from howdah.namenode.fsck.options import parse_options
-from howdah.namenode.fsck.report import Fsck
-from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.namenode.service.fsck.options import parse_options
+from howdah.namenode.service.fsck.report import Fsck
+from howdah.namenode.state.blocks.datanodes import Storage
+from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.proto import client_namenode_pb2 as pb
 from tests.model.test_failover import CLIENT, SETTINGS, FailoverMachine, run
 from tests.support.torture import times

@@ -10,11 +10,11 @@ import pytest
 
 from howdah import errors
 from howdah.cli import verify as command
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from howdah.spark import verify
 from howdah.spark.verification.manifest import ChangeCounts, changes_between, with_last_crcs
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 from tests.support.replicas import replicas_of
 
 pytestmark = pytest.mark.timeout(240)

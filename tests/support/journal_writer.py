@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from howdah.journalnode.acceptor import RequestInfo
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.edits.segment_scan import encode_header
+from howdah.formats.version import JournalVersion
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.journal_storage import Fetcher, Sink
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segment_scan import encode_header
-from howdah.storage.version import JournalVersion
+from howdah.journalnode.state.acceptor import RequestInfo
 
 VERSION = JournalVersion(77, "CID-1", 0, -66)
 CACHE_BYTES = 1 << 20

@@ -15,18 +15,18 @@ import uvloop
 from google.protobuf.message import Message
 
 from howdah.config import Configuration, keys
-from howdah.namenode.ha.states import HAState
-from howdah.namenode.images.image import write_image
-from howdah.namenode.nameservice.identity import place_of, shared_log_of
-from howdah.namenode.nameservice.peers import Peers
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import Loaded, load
-from howdah.namenode.process.server import Namenode
-from howdah.namenode.protocols import client
+from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
+from howdah.namenode.server.nameservice.peers import Peers
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import Loaded, load
+from howdah.namenode.server.process.server import Namenode
+from howdah.namenode.service.ha.states import HAState
+from howdah.namenode.service.protocols import client
+from howdah.namenode.state.images.image import write_image
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Deferred
-from howdah.rpc.session import Call
+from howdah.protocol.rpc.service import Deferred
+from howdah.protocol.rpc.session import Call
 from howdah.runtime.users.current import process_user
 
 T = TypeVar("T")

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from howdah.namenode.blocks import block_states
-from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
-from howdah.namenode.inodes.block_table import Block, BlockState, BlockTable
-from howdah.namenode.tree import lease_states
-from howdah.namenode.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
-from howdah.namenode.tree.leases import LeaseRegistry
-from howdah.namenode.tree.namespace import Namespace
-from howdah.namenode.writing.block_recovery import BlockRecovery
+from howdah.namenode.service.writing.block_recovery import BlockRecovery
+from howdah.namenode.state.blocks import block_states
+from howdah.namenode.state.blocks.block_map import BlockMap
+from howdah.namenode.state.blocks.block_states import BLOCK_TRANSITIONS, BlockPhase
+from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
+from howdah.namenode.state.tree import lease_states
+from howdah.namenode.state.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
+from howdah.namenode.state.tree.leases import LeaseRegistry
+from howdah.namenode.state.tree.namespace import Namespace
 
 BlockRow = tuple[BlockPhase, str, BlockPhase]
 LeaseRow = tuple[LeasePhase, str, LeasePhase]

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from howdah import errors
-from howdah.datanode.channel.messages import Invalidate
 from howdah.datanode.control.active_tracker import ActiveClaim
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.images.image import read_image, write_image
+from howdah.datanode.state.messages import Invalidate
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.images.image import read_image, write_image
 from howdah.proto import datanode_namenode_pb2 as dn
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record
 from howdah.testing.in_memory import (
     CLUSTER,
     InMemoryDatanode,

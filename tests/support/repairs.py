@@ -9,8 +9,8 @@ where readers or figures are told something else.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.namenode.calls.core import Core
-from howdah.namenode.inodes.inodes import Block, BlockState
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.state.inodes.inodes import Block, BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.proto import types_pb2

@@ -16,15 +16,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.pages import families as datanode_families
-from howdah.failover.election import Standing
-from howdah.failover.elector import Position
-from howdah.failover.monitoring.status import Checked, Counts, Sight
-from howdah.failover.monitoring.views import families as failover_families
-from howdah.failover.service import Target
+from howdah.failover.state.election import Standing
+from howdah.failover.state.elector import Position
+from howdah.failover.state.service import Target
+from howdah.failover.state.status import Checked, Counts, Sight
+from howdah.failover.state.views import families as failover_families
 from howdah.gateway.overview import GatewayFacts
 from howdah.gateway.overview import families as gateway_families
-from howdah.namenode.monitoring.activity_bean import journal_families
-from howdah.namenode.monitoring.families import of_status, of_top
+from howdah.namenode.service.monitoring.activity_bean import journal_families
+from howdah.namenode.service.monitoring.families import of_status, of_top
 from howdah.runtime.metrics.histogram import Times
 from howdah.runtime.metrics.rpc import CallFigures
 from howdah.runtime.metrics.top_users import TopUsers

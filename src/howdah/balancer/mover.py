@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.balancer.iteration import Move
 from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.nodes import BlockPlaces, groups_of
 from howdah.balancer.settings import BalancerSettings
-from howdah.balancer.termination import Status
-from howdah.balancer.violations import repair
+from howdah.balancer.state.iteration import Move
+from howdah.balancer.state.nodes import BlockPlaces, groups_of
+from howdah.balancer.state.termination import Status
+from howdah.balancer.state.violations import repair
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.fs.status import FileStatus
-from howdah.transfer.blocks import StorageType
+from howdah.protocol.data_transfer.blocks import StorageType
 
 log = logging.getLogger(__name__)
 

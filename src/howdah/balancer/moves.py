@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 from howdah import errors
 from howdah.balancer import target
-from howdah.balancer.iteration import Move
 from howdah.balancer.settings import BalancerSettings
+from howdah.balancer.state.iteration import Move
 
 log = logging.getLogger(__name__)
 

@@ -21,15 +21,15 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.balancer.nodes import BlockPlaces, FileBlocks, Group, NodeReport, StorageFigures
+from howdah.balancer.state.nodes import BlockPlaces, FileBlocks, Group, NodeReport, StorageFigures
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import namenode_pb2, types_pb2
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType, signed64
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.runtime.byte_rate import Throttle
-from howdah.transfer.blocks import DatanodeAddress, StorageType, signed64
 
 log = logging.getLogger(__name__)
 

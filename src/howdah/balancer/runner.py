@@ -17,13 +17,13 @@ from typing import Final
 
 from howdah import errors
 from howdah.balancer import target
-from howdah.balancer.iteration import Iteration, ListBlocks, Move, RecentMoves
-from howdah.balancer.matching import pair
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.nodes import BlockPlaces
 from howdah.balancer.settings import BalancerSettings
-from howdah.balancer.termination import Result, Rounds, Status
-from howdah.balancer.utilization import Rules, survey
+from howdah.balancer.state.iteration import Iteration, ListBlocks, Move, RecentMoves
+from howdah.balancer.state.matching import pair
+from howdah.balancer.state.nodes import BlockPlaces
+from howdah.balancer.state.termination import Result, Rounds, Status
+from howdah.balancer.state.utilization import Rules, survey
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from howdah.balancer.iteration import Limits
+from howdah.balancer.state.iteration import Limits
 from howdah.config import Configuration, keys
 from howdah.config.settings import milliseconds, read, setting
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.balancer.iteration import Move
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.op_requests import ReplaceBlock, encode_request
-from howdah.transfer.responses import read_response
-from howdah.transfer.sockets import connect
-from howdah.transfer.status import Status
+from howdah.balancer.state.iteration import Move
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import ReplaceBlock, encode_request
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import connect
 
 _SILENCES: Final = 5
 

@@ -17,8 +17,7 @@ from howdah.cli.arguments.command_format import take_value
 from howdah.cli.arguments.usage import UsageError
 from howdah.config import keys
 from howdah.config.value_types import parse_decimal
-from howdah.runtime.atomic_files import replacing
-from howdah.transfer.checksum import (
+from howdah.protocol.data_transfer.checksum import (
     SUM_BYTES,
     ChecksumSpec,
     ChecksumType,
@@ -26,7 +25,12 @@ from howdah.transfer.checksum import (
     crc,
     verify_chunks,
 )
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header, encode_meta_header
+from howdah.protocol.data_transfer.meta_header import (
+    META_HEADER_BYTES,
+    decode_meta_header,
+    encode_meta_header,
+)
+from howdah.runtime.atomic_files import replacing
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

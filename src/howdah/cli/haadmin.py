@@ -19,7 +19,7 @@ from howdah.cli.arguments.confirm import confirm
 if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.failover.namenodes import Namenode
-    from howdah.failover.service import Target
+    from howdah.failover.state.service import Target
 
 FAILED: Final = 255
 _FORCE_FENCE: Final = "forcefence"
@@ -66,8 +66,8 @@ class Admin:
     """The commands, for one nameservice."""
 
     def __init__(self, conf: Configuration, nameservice: str | None) -> None:
-        from howdah.failover.service import RequestSource
         from howdah.failover.settings import Timeouts, only_nameservice, targets
+        from howdah.failover.state.service import RequestSource
 
         self._conf = conf
         self._targets = targets(conf, nameservice or only_nameservice(conf))
@@ -76,7 +76,7 @@ class Admin:
 
     def insist(self) -> None:
         """Have namenodes obey though controllers decide."""
-        from howdah.failover.service import RequestSource
+        from howdah.failover.state.service import RequestSource
 
         self._source = RequestSource.USER_FORCED
 
@@ -169,14 +169,14 @@ class Admin:
         return target
 
     def _check_manual(self, target: Target) -> None:
-        from howdah.failover.service import RequestSource
+        from howdah.failover.state.service import RequestSource
 
         if target.is_automatic and self._source is RequestSource.USER:
             raise Refused(_AUTOMATIC.format(_as_java_says(target)))
 
     def _check_others(self, wanted: str) -> None:
         """Nobody else is active."""
-        from howdah.failover.service import ServiceState
+        from howdah.failover.state.service import ServiceState
 
         usage = _usage_of("-transitionToActive")
         for name, target in self._targets.items():

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from howdah import errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import EXIT_USAGE
-from howdah.storage.edits.codec import LAYOUT_VERSION, encode_record
-from howdah.storage.edits.edits import LoggedEdit, Opcode
-from howdah.storage.edits.segment_scan import encode_header
-from howdah.storage.viewers import edit_xml
-from howdah.storage.viewers.edits import Log, read_binary, read_xml
+from howdah.formats.edits.codec import LAYOUT_VERSION, encode_record
+from howdah.formats.edits.edits import LoggedEdit, Opcode
+from howdah.formats.edits.segment_scan import encode_header
+from howdah.formats.viewers import edit_xml
+from howdah.formats.viewers.edits import Log, read_binary, read_xml
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

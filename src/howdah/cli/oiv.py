@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from howdah import __version__, errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.arguments.usage import EXIT_FAILURE, EXIT_USAGE
+from howdah.formats.image.fsimage import ImageReader
+from howdah.formats.viewers.check import problems
+from howdah.formats.viewers.image_lines import Columns, Places, PlacesInMemory, listing
+from howdah.formats.viewers.sizes import distribution
+from howdah.formats.viewers.web import PREFIX, ImageTree, answer
+from howdah.formats.viewers.xml import as_xml
+from howdah.formats.viewers.xml_to_image import image_from_xml
 from howdah.runtime.atomic_files import replace_file, replacing
-from howdah.storage.image.files import md5_path
-from howdah.storage.image.fsimage import ImageReader
-from howdah.storage.image.parent_index import PlacesOnDisk
-from howdah.storage.viewers.check import problems
-from howdah.storage.viewers.image_lines import Columns, Places, PlacesInMemory, listing
-from howdah.storage.viewers.sizes import distribution
-from howdah.storage.viewers.web import PREFIX, ImageTree, answer
-from howdah.storage.viewers.xml import as_xml
-from howdah.storage.viewers.xml_to_image import image_from_xml
+from howdah.storage.image_files import md5_path
+from howdah.storage.parent_index import PlacesOnDisk
 from howdah.web import http
 from howdah.web.server import HttpServer
 

@@ -43,7 +43,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     begin(options)
     check_configuration(conf)
     if options.checkpoint == _NO_CHECKPOINT and not options.geteditsize:
-        from howdah.namenode.process.secondary import run
+        from howdah.namenode.server.process.secondary import run
 
         return run(conf, options.ready_file, format=options.format)
     return _command(options.checkpoint, conf, format=options.format)
@@ -51,8 +51,8 @@ def main(argv: list[str], conf: Configuration) -> int:
 
 def _command(checkpoint: str, conf: Configuration, *, format: bool) -> int:
     from howdah.errors import HowdahError
-    from howdah.namenode.nameservice.identity import alone
-    from howdah.namenode.process.secondary import SecondaryServer
+    from howdah.namenode.server.nameservice.identity import alone
+    from howdah.namenode.server.process.secondary import SecondaryServer
 
     name = "geteditsize" if checkpoint == _NO_CHECKPOINT else "checkpoint"
     try:

@@ -220,8 +220,8 @@ def namenode(argv: list[str], conf: Configuration) -> int:
     begin(options)
     check_configuration(conf)
     if options.upgrade or options.upgradeOnly or options.rollback or options.finalize:
-        from howdah.namenode.nameservice.identity import alone
-        from howdah.namenode.process import upgrading
+        from howdah.namenode.server.nameservice.identity import alone
+        from howdah.namenode.server.process import upgrading
 
         conf = alone(
             conf,
@@ -238,12 +238,12 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         if not options.upgrade:
             return 0
     if options.format:
-        from howdah.namenode.process.format import format_namenode
+        from howdah.namenode.server.process.format import format_namenode
 
         format_namenode(conf, cluster_id=options.clusterid, force=options.force)
         return 0
     if options.bootstrapStandby:
-        from howdah.namenode.process.bootstrap import BootstrapFailed, bootstrap_standby
+        from howdah.namenode.server.process.bootstrap import BootstrapFailed, bootstrap_standby
 
         try:
             bootstrap_standby(
@@ -254,13 +254,13 @@ def namenode(argv: list[str], conf: Configuration) -> int:
             return error.code
         return 0
     if options.initializeSharedEdits:
-        from howdah.namenode.process.shared_edits import initialize_shared_edits
+        from howdah.namenode.server.process.shared_edits import initialize_shared_edits
 
         initialize_shared_edits(conf, force=options.force)
         return 0
     if options.importCheckpoint or options.importImage is not None:
-        from howdah.namenode.nameservice.identity import alone
-        from howdah.namenode.process.checkpoint_import import import_checkpoint, import_image
+        from howdah.namenode.server.nameservice.identity import alone
+        from howdah.namenode.server.process.checkpoint_import import import_checkpoint, import_image
 
         conf = alone(
             conf,
@@ -273,10 +273,10 @@ def namenode(argv: list[str], conf: Configuration) -> int:
         else:
             import_image(conf, options.importImage)
     if options.rollingUpgrade == "rollback":
-        from howdah.namenode.process.rolling_back import roll_back_upgrade
+        from howdah.namenode.server.process.rolling_back import roll_back_upgrade
 
         roll_back_upgrade(conf)
-    from howdah.namenode.process.server import run
+    from howdah.namenode.server.process.server import run
     from howdah.native import compiled
 
     if compiled.state():

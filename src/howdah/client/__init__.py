@@ -2,6 +2,7 @@
 
 Rooms, from the bottom to the top:
 
+- `state`         the state machines of files that are read and written (pure)
 - `settings`      what a client goes by
 - `namenodes`     which namenode is called, and what follows a failure
 - `reading`       input streams
@@ -9,7 +10,6 @@ Rooms, from the bottom to the top:
 - `writing`       output streams
 
 `dfs.DFSClient` opens the streams; `namenode` is ClientProtocol as typed methods, `lease`
-keeps the leases of open files alive, `blocks` are blocks as clients know them, `peer_cache` and
-`thread_pool` connections and threads that streams share. Nothing here knows the FileSystem
-interface, which is `howdah.fs`.
+keeps the leases of open files alive, `peer_cache` and `thread_pool` are connections and threads
+that streams share. Nothing here knows the FileSystem interface, which is `howdah.fs`.
 """

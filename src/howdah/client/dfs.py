@@ -18,12 +18,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from howdah import errors
-from howdah.client.create_flags import check_append, check_create
 from howdah.client.lease import LeaseRenewer
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.providers import namenode_calls
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.state.create_flags import check_append, check_create
 from howdah.client.statistics import Count, Tally
 from howdah.config import Configuration
 from howdah.options import CreateFlag
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from howdah.client.reading.replica_check import ReplicaChecker
     from howdah.client.shortcircuit.cache import ShortCircuitCache
     from howdah.client.writing.output import DFSOutputStream, OpenFile
-    from howdah.transfer.checksum import ChecksumSpec
+    from howdah.protocol.data_transfer.checksum import ChecksumSpec
 
 _ALL_CLIENTS: weakref.WeakSet[DFSClient] = weakref.WeakSet()
 
@@ -143,7 +143,7 @@ class DFSClient:
     @made_once
     def checksum_spec(self) -> ChecksumSpec:
         """How the blocks of new files are summed."""
-        from howdah.transfer.checksum import ChecksumSpec, ChecksumType
+        from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
 
         own = self.settings
         kind = own.checksum_type
@@ -337,7 +337,7 @@ class DFSClient:
         from howdah.client.reading.file_replicas import ReadContext
         from howdah.client.reading.input import DFSInputStream
         from howdah.client.reading.locations import FileLocations
-        from howdah.transfer.op_requests import CachingHints
+        from howdah.protocol.data_transfer.op_requests import CachingHints
 
         # Without the client itself, which would keep itself alive by this.
         namenode, settings, identity = self.namenode, self.settings, self._identity

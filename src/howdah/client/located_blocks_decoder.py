@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 
 _MOST_NODES: Final = 4096
 """So many are known; more than that, and it begins again."""

@@ -1,7 +1,7 @@
 """ClientProtocol as typed methods: what a client asks of its namenode.
 
 One method per RPC, named as Hadoop names it in Python's spelling. Blocks come and
-go as `howdah.client.blocks`; statuses and summaries stay protobuf, since only
+go as `howdah.client.state.blocks`; statuses and summaries stay protobuf, since only
 `howdah.fs.hdfs.filesystem` looks into them and turns them into its own records.
 
 Which namenode is called, and how often, is decided by `howdah.client.namenodes`.
@@ -15,20 +15,20 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
-from howdah.client.create_flags import block_flags, namenode_bits
 from howdah.client.located_blocks_decoder import Located
 from howdah.client.namenode_attributes import AttributeMethods
 from howdah.client.namenode_caching import CachingMethods
 from howdah.client.namenode_snapshots import SnapshotMethods
 from howdah.client.namenodes.calls import NamenodeCalls, PreparesCalls
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.state.create_flags import block_flags, namenode_bits
 from howdah.options import CreateFlag, check_mode
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.client_methods import METHODS
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.rpc.client import AnswerType
 from howdah.rpc.connection import PreparedCall
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 M = TypeVar("M")
 

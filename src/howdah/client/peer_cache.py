@@ -16,7 +16,7 @@ import time
 from collections import OrderedDict
 
 from howdah.runtime.fork_safety import PerProcess
-from howdah.transfer.sockets import Connection
+from howdah.runtime.sockets import Connection
 
 Address = tuple[str, int]
 LOOK_AFTER_S = 0.1

@@ -1,4 +1,4 @@
-"""How much a client has read, written and asked, for the statistics of a filesystem (pure).
+"""How much a client has read, written and asked, for the statistics of a filesystem.
 
 Every thread counts in a cell of its own, so that nobody waits for a lock, which a fork may copy
 while it is held. A forked child goes on from what its parent had counted.

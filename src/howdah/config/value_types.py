@@ -1,4 +1,4 @@
-"""The kinds of configuration values, and `Key`, which ties a name to one of them.
+"""The kinds of configuration values, and `Key`, which ties a name to one of them (pure).
 
 Mirrors how Hadoop's configuration reads text: durations and sizes with
 suffixes, Java's float literals, `file://` directories, `[SSD]` prefixes. Each

@@ -46,8 +46,8 @@ from howdah.fs.local.status import special_kind
 from howdah.fs.status import FileStatus
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, whole_or_none
 from howdah.options import CopyCheck
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.byte_rate import Throttle
-from howdah.transfer.checksum import ChecksumType, crc
 
 COMPOSITE: Final = "COMPOSITE_CRC"
 LENGTH: Final = "length"

@@ -9,7 +9,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.control.control_process import AGAIN, Keeper
 from howdah.datanode.control.pages import MakeFiles
-from howdah.transfer import checksum
+from howdah.protocol.data_transfer import checksum
 
 log = logging.getLogger(__name__)
 

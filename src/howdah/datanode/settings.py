@@ -15,11 +15,11 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.settings import read, setting
-from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.latency.monitor import LatencySettings
-from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy
-from howdah.datanode.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
-from howdah.datanode.volumes.reserve import Reserve, reserve_of
+from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
+from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy
+from howdah.datanode.state.volumes.choosing import AVAILABLE_SPACE, ChoosingPolicy
+from howdah.datanode.state.volumes.reserve import Reserve, reserve_of
 from howdah.runtime.tracing.settings import OFF, TracingSettings
 
 RECONFIGURABLE: Final = tuple(

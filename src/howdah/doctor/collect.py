@@ -27,7 +27,7 @@ from howdah.config.nameservices import (
     value_of,
 )
 from howdah.config.value_types import Address, Key, parse_dir
-from howdah.datanode.volumes.reserve import reserve_of
+from howdah.datanode.state.volumes.reserve import reserve_of
 from howdah.doctor import clock, disks, ports
 from howdah.doctor.build import build_here
 from howdah.doctor.certificates import certificate_of

@@ -20,10 +20,14 @@ from functools import partial
 from typing import Final
 
 from howdah import errors
-from howdah.failover.active_node import target_of
-from howdah.failover.controller import Attempt, Controller
-from howdah.failover.election import Election, Standing
-from howdah.failover.elector import (
+from howdah.failover.fencing_methods import Fencer
+from howdah.failover.namenodes import Namenode, fence_gracefully, make_active, make_standby
+from howdah.failover.process_watch import DeathWatch
+from howdah.failover.settings import Timeouts, is_same_host
+from howdah.failover.state.active_node import target_of
+from howdah.failover.state.controller import Attempt, Controller
+from howdah.failover.state.election import Election, Standing
+from howdah.failover.state.elector import (
     Action,
     Fence,
     Join,
@@ -34,13 +38,9 @@ from howdah.failover.elector import (
     Report,
     WriteBreadcrumb,
 )
-from howdah.failover.fencing_methods import Fencer
-from howdah.failover.health import Answer, Health, HealthMonitor, Intervals
-from howdah.failover.monitoring.status import Checked, Counts, Sight
-from howdah.failover.namenodes import Namenode, fence_gracefully, make_active, make_standby
-from howdah.failover.process_watch import DeathWatch
-from howdah.failover.service import RequestSource, ServiceState, ServingProcess, Target
-from howdah.failover.settings import Timeouts, is_same_host
+from howdah.failover.state.health import Answer, Health, HealthMonitor, Intervals
+from howdah.failover.state.service import RequestSource, ServiceState, ServingProcess, Target
+from howdah.failover.state.status import Checked, Counts, Sight
 from howdah.runtime import unexpected_errors
 from howdah.runtime.process_identity import AskedToEnd
 

@@ -21,8 +21,8 @@ from typing import IO, Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.failover.fencing import Method, ShellFence, SshFence, environment, parse_methods
-from howdah.failover.service import Target
+from howdah.failover.state.fencing import Method, ShellFence, SshFence, environment, parse_methods
+from howdah.failover.state.service import Target
 
 log = logging.getLogger(__name__)
 

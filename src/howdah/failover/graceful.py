@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.failover.active_node import target_of
-from howdah.failover.controller import Attempt
 from howdah.failover.namenodes import Controller
-from howdah.failover.service import Target
 from howdah.failover.settings import is_same_host
+from howdah.failover.state.active_node import target_of
+from howdah.failover.state.controller import Attempt
+from howdah.failover.state.service import Target
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """The election on the journal nodes: a lease that a majority of them grants (shell).
 
-The rules are `candidate` at this end and `howdah.journalnode.election` at the other. A thread
+The rules are `candidate` at this end and `howdah.journalnode.state.election` at the other. A thread
 asks in rounds, with a thread and a connection for each journal node; a node that has not
 answered the last round is left out of the next. What a controller asks waits for its turn.
 """
@@ -19,9 +19,9 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.failover.candidate import CALL_SHARE, Answer, Answers, Candidate, Kind, Round
-from howdah.failover.election import Listener, Standing
-from howdah.failover.elector import Breadcrumb
+from howdah.failover.state.candidate import CALL_SHARE, Answer, Answers, Candidate, Kind, Round
+from howdah.failover.state.election import Listener, Standing
+from howdah.failover.state.elector import Breadcrumb
 from howdah.proto import election_pb2
 from howdah.rpc.client import RpcClient
 from howdah.runtime import unexpected_errors

@@ -14,11 +14,11 @@ from __future__ import annotations
 import logging
 
 from howdah import errors
-from howdah.failover.fencing import parse_methods
 from howdah.failover.fencing_methods import Fencer
 from howdah.failover.namenodes import Namenode, fence_gracefully, make_active
-from howdah.failover.service import RequestSource, ServiceState, Target
 from howdah.failover.settings import Timeouts
+from howdah.failover.state.fencing import parse_methods
+from howdah.failover.state.service import RequestSource, ServiceState, Target
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.failover.service import (
+from howdah.failover.state.service import (
     RequestSource,
     ServiceState,
     ServiceStatus,

@@ -16,7 +16,7 @@ from typing import Final
 from howdah import errors
 from howdah.config.journal_uri import JournalUri
 from howdah.config.value_types import Address
-from howdah.failover.service import ServingProcess
+from howdah.failover.state.service import ServingProcess
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.runtime import unexpected_errors

@@ -18,19 +18,12 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, check_protection, keys
 from howdah.config.nameservices import specialise, this_namenode
-from howdah.failover import active_node
-from howdah.failover.controller import Controller
 from howdah.failover.controller_loop import RunningController, Surroundings, now_ms
-from howdah.failover.election import Election
-from howdah.failover.elector import Elector
-from howdah.failover.fencing import does_nothing, parse_methods
 from howdah.failover.fencing_methods import Fencer
 from howdah.failover.graceful import fail_over_to
 from howdah.failover.lease import LeaseElection
-from howdah.failover.monitoring.pages import Pages
-from howdah.failover.monitoring.status import ROLE
+from howdah.failover.pages import Pages
 from howdah.failover.process_watch import resignation
-from howdah.failover.service import Target
 from howdah.failover.service_calls import ControllerCalls, controller_service
 from howdah.failover.settings import (
     Timeouts,
@@ -40,14 +33,21 @@ from howdah.failover.settings import (
     journal_uri,
     targets,
 )
+from howdah.failover.state import active_node
+from howdah.failover.state.controller import Controller
+from howdah.failover.state.election import Election
+from howdah.failover.state.elector import Elector
+from howdah.failover.state.fencing import does_nothing, parse_methods
+from howdah.failover.state.service import Target
+from howdah.failover.state.status import ROLE
 from howdah.failover.zookeeper import (
     ZooKeeperElection,
     ZooKeeperSettings,
     format_znode,
     is_formatted,
 )
+from howdah.protocol.rpc.service import Registry
 from howdah.protocol.zookeeper import NoZooKeeper
-from howdah.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime import serve
 from howdah.runtime.local_addresses import is_this_host

@@ -14,8 +14,8 @@ from howdah.config.journal_uri import JournalUri, is_journal_uri
 from howdah.config.nameservices import namenode_ids, nameservices, service_addresses, specialise
 from howdah.config.value_types import Address
 from howdah.errors import IllegalArgument, InvalidConfiguration
-from howdah.failover.health import Intervals
-from howdah.failover.service import Target
+from howdah.failover.state.health import Intervals
+from howdah.failover.state.service import Target
 
 _HOST = re.compile(r"[0-9A-Za-z.:_%-]{1,253}")
 

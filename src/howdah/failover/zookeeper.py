@@ -28,8 +28,8 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.failover.election import Listener, Standing
-from howdah.failover.elector import Breadcrumb, Report
+from howdah.failover.state.election import Listener, Standing
+from howdah.failover.state.elector import Breadcrumb, Report
 from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
 from howdah.runtime import unexpected_errors
 

@@ -43,7 +43,7 @@ from howdah.fs.status import (
 )
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CopyCheck, CreateFlag
-from howdah.trash_names import TRASH_NAME
+from howdah.protocol.trash_names import TRASH_NAME
 
 __all__ = [
     "BlockLocation",

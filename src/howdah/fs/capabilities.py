@@ -1,4 +1,4 @@
-"""The names by which streams and filesystems are asked what they can do (OS-099).
+"""The names by which streams and filesystems are asked what they can do (OS-099) (pure).
 
 Mirrors Hadoop's StreamCapabilities and CommonPathCapabilities. Rules: the case of a
 name doesn't matter (OS-100), a name that nobody knows is answered with false

@@ -1,4 +1,4 @@
-"""What a filesystem says about its files, blocks and itself: plain frozen records.
+"""What a filesystem says about its files, blocks and itself: plain frozen records (pure).
 
 They mirror Hadoop's FileStatus, BlockLocation, ContentSummary, QuotaUsage, FsStatus,
 FileChecksum, FsServerDefaults and DatanodeInfo, with units in the field names

@@ -371,8 +371,8 @@ class FSDataInputStream(io.BufferedReader, DataInput):
         if vectored is None:
             # Hadoop's rules for filesystems that say nothing else: gaps below 4 KiB are read
             # over, up to 1 MiB in one read. Most programs never need the threads of it.
-            from howdah.client.reading.ranges import DEFAULT_RULES
             from howdah.client.reading.vectored import read_vectored
+            from howdah.client.state.reading.ranges import DEFAULT_RULES
 
             return read_vectored(self, ranges, DEFAULT_RULES)
         futures: list[Future[bytes | memoryview]] = vectored(ranges)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.trash_names import (
+from howdah.protocol.trash_names import (
     CURRENT_NAME,
     MOST_CHECKPOINTS_A_SECOND,
     TRASH_NAME,

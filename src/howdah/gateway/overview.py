@@ -1,4 +1,4 @@
-"""What a gateway shows of itself: a page, a bean and families (pure).
+"""What a gateway shows of itself: a page, a bean and families.
 
 Hadoop: HttpFSServerMetrics.
 """

@@ -21,11 +21,11 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from howdah import errors
-from howdah.journalnode import election
-from howdah.journalnode.election import Breadcrumb, Decision, Election, Promise
+from howdah.journalnode.state import election
+from howdah.journalnode.state.election import Breadcrumb, Decision, Election, Promise
 from howdah.proto import election_pb2
 from howdah.protocol.messages import parse
-from howdah.rpc.service import Caller, Service
+from howdah.protocol.rpc.service import Caller, Service
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import replace_file
 

@@ -17,13 +17,20 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from howdah import errors
+from howdah.formats.version import JournalVersion
 from howdah.journalnode import upgrading
-from howdah.journalnode.acceptor import Acceptor, NewEpoch, Plan, Prepared, RequestInfo
-from howdah.journalnode.edit_batch import offsets
-from howdah.journalnode.edits_cache import CachedEdits, EditsCache
 from howdah.journalnode.election_service import boot_ms
 from howdah.journalnode.journal_storage import Fetcher, JournalStorage
-from howdah.journalnode.state import (
+from howdah.journalnode.state.acceptor import (
+    Acceptor,
+    NewEpoch,
+    Plan,
+    Prepared,
+    RequestInfo,
+)
+from howdah.journalnode.state.edit_batch import offsets
+from howdah.journalnode.state.edits_cache import CachedEdits, EditsCache
+from howdah.journalnode.state.journal_state import (
     Append,
     Discard,
     Fetch,
@@ -32,9 +39,8 @@ from howdah.journalnode.state import (
     SegmentState,
     Write,
 )
-from howdah.journalnode.status import INTERVALS_S, Figures, Status
+from howdah.journalnode.state.status import INTERVALS_S, Figures, Status
 from howdah.runtime.metrics.quantiles import Quantiles
-from howdah.storage.version import JournalVersion
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@
     <journal>/previous                             the same before an upgrade
 
 `load` makes a `JournalState` of the files (`loading`), and `carry_out` changes the files by a
-`Write`. A write is durable on return, but for what `howdah.journalnode.state` says of it.
-After a write that failed nothing is known about the disk: the storage is loaded again before
+`Write`. A write is durable on return, but for what `howdah.journalnode.state.journal_state` says
+of it. After a write that failed nothing is known about the disk: the storage is loaded again before
 anything else.
 """
 
@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.journalnode.formats import (
+from howdah.formats.version import JournalVersion
+from howdah.journalnode.loading import STALE, Ends, load, set_aside
+from howdah.journalnode.state.formats import (
     COMMITTED,
     DECISIONS,
     JOINING,
@@ -37,8 +39,7 @@ from howdah.journalnode.formats import (
     encode_decision,
     encode_number,
 )
-from howdah.journalnode.loading import STALE, Ends, load, set_aside
-from howdah.journalnode.state import (
+from howdah.journalnode.state.journal_state import (
     Accept,
     Append,
     BeginWriter,
@@ -62,7 +63,12 @@ from howdah.journalnode.state import (
 )
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import NewFile, fsync_directory, rename_durably, replace_file
-from howdah.storage.edits.segments import (
+from howdah.storage.layout import (
+    StorageDirectory,
+    StorageLock,
+    StorageState,
+)
+from howdah.storage.segments import (
     Segment,
     SegmentWriter,
     finished_name,
@@ -70,13 +76,7 @@ from howdah.storage.edits.segments import (
     list_segments,
     scan_segment,
 )
-from howdah.storage.layout import (
-    StorageDirectory,
-    StorageLock,
-    StorageState,
-)
 from howdah.storage.transitions import recover
-from howdah.storage.version import JournalVersion
 
 log = logging.getLogger(__name__)
 

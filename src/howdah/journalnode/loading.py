@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
-from howdah.journalnode.formats import (
+from howdah.formats.edits.segment_scan import SegmentEnd
+from howdah.journalnode.state.formats import (
     COMMITTED,
     DECISIONS,
     JOINING,
@@ -22,11 +23,10 @@ from howdah.journalnode.formats import (
     decode_decision,
     decode_number,
 )
-from howdah.journalnode.state import JournalState, SegmentState
+from howdah.journalnode.state.journal_state import JournalState, SegmentState
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory, replacing
-from howdah.storage.edits.segment_scan import SegmentEnd
-from howdah.storage.edits.segments import Segment, in_progress_name, list_segments, scan_segment
+from howdah.storage.segments import Segment, in_progress_name, list_segments, scan_segment
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from howdah import __version__, errors
 from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
-from howdah.journalnode.status import Figures, Status
+from howdah.journalnode.state.status import Figures, Status
 from howdah.runtime import unexpected_errors
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel

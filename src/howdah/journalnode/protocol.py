@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.journalnode import messages
 from howdah.journalnode.journal import Journal
-from howdah.journalnode.messages import number, request_info
 from howdah.journalnode.node import Journals
+from howdah.journalnode.state import messages
+from howdah.journalnode.state.messages import number, request_info
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
-from howdah.rpc.service import Caller, Service
+from howdah.protocol.rpc.service import Caller, Service
 from howdah.runtime.tls.http_policy import Place
 
 QJOURNAL: Final = "org.apache.hadoop.hdfs.qjournal.protocol.QJournalProtocol"

@@ -24,7 +24,7 @@ from howdah.journalnode.pages import Pages
 from howdah.journalnode.protocol import JournalCalls, WebPlace
 from howdah.journalnode.settings import SyncSettings
 from howdah.journalnode.sync import Peer, Syncer
-from howdah.rpc.service import Registry
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime import disk, serve
 from howdah.runtime.local_addresses import is_this_host

@@ -15,17 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.journalnode import messages
+from howdah.formats.version import JournalVersion
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
 from howdah.journalnode.protocol import INTER_QJOURNAL, QJOURNAL
-from howdah.journalnode.state import SegmentState
+from howdah.journalnode.state import messages
+from howdah.journalnode.state.journal_state import SegmentState
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import qjournal_pb2 as pb
 from howdah.rpc.client import RpcClient
 from howdah.runtime import unexpected_errors
 from howdah.runtime.tls.http_policy import Place
-from howdah.storage.version import JournalVersion
 from howdah.web.http_client import split_url
 from howdah.web.image_transfer import storage_info
 from howdah.web.segment_transfer import SegmentWanted

@@ -18,7 +18,9 @@ import shutil
 from pathlib import Path
 
 from howdah import errors
-from howdah.journalnode.formats import (
+from howdah.formats.version import JournalVersion
+from howdah.journalnode.journal_storage import SYNC_DIRECTORY, JournalStorage
+from howdah.journalnode.state.formats import (
     COMMITTED,
     DECISIONS,
     JOINING,
@@ -28,13 +30,11 @@ from howdah.journalnode.formats import (
     decode_number,
     encode_number,
 )
-from howdah.journalnode.journal_storage import SYNC_DIRECTORY, JournalStorage
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory, replace_file, replacing
 from howdah.storage import transitions
-from howdah.storage.edits.segments import list_segments
 from howdah.storage.layout import CURRENT_NAME, PREVIOUS_NAME, VERSION_NAME
-from howdah.storage.version import JournalVersion
+from howdah.storage.segments import list_segments
 
 
 def check_free(storage: JournalStorage, *, force: bool) -> None:

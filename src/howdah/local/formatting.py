@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from howdah.config import keys
+from howdah.formats.version import NamenodeVersion
 from howdah.local.layout import Layout
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import NamenodeVersion
 
 _COPIED = ("fsimage_*", "seen_txid", "VERSION")
 """VERSION comes last: a directory without it counts as new."""
@@ -40,7 +40,7 @@ def format_new(layout: Layout) -> None:
 
 def _format_group(layout: Layout, names: Sequence[str], cluster_id: str | None) -> str:
     """The namenodes of one namespace; the id of the cluster."""
-    from howdah.namenode.process.format import format_namenode
+    from howdah.namenode.server.process.format import format_namenode
 
     found = [_version_of(layout, name) for name in names]
     version = next((version for version in found if version is not None), None)

@@ -1,1 +1,7 @@
-"""What the protocols share: ids, messages, and the table of calls (pure)."""
+"""What crosses the wire (pure).
+
+- `rpc`             Hadoop RPC v9, from frames to sessions
+- `data_transfer`   DataTransferProtocol v28
+- `client_methods`  the table of ClientProtocol's methods
+- `zookeeper`       ZooKeeper's messages
+"""

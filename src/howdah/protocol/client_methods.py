@@ -70,14 +70,14 @@ class Method(NamedTuple):
     """A row of the table."""
 
     category: Category | None
-    """None where it depends on the request (`howdah.namenode.ha.categories`)."""
+    """None where it depends on the request (`howdah.namenode.service.ha.categories`)."""
     path: str = ""
     """The field of the request with the path that the call is about; empty if it is about none."""
     route: Route = Route.OWN
     observer: Observer = Observer.NO
     audit: str = ""
     """The command in its line of the audit log; empty where it has none, or where the line depends
-    on the request (`howdah.namenode.audit.calls`)."""
+    on the request (`howdah.namenode.service.audit.calls`)."""
     webhdfs: str = ""
     """The operation of WebHDFS that does the same; empty where there is none."""
     traits: Trait = Trait.NONE

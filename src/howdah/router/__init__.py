@@ -6,14 +6,11 @@ translated, and its answer comes back with the path translated again. Blocks go 
 between clients and datanodes. A router keeps nothing that another one would miss: the mount
 table is in a *state store* that several routers share.
 
-- `table`      pure: the mount table, the order of destinations, and what is made of the
-               answers of several of them
-- `namenodes`  the namenodes of each nameservice, connections to them, whom to ask
-- `calls`      the methods of ClientProtocol, by family
-- `methods`    pure: what is done with each method
-- `store`      the state store: a directory of files, or ZooKeeper
-- `deferred`  what becomes of what the work for a call raises
-- `admin`      RouterAdminProtocol, and who may use it
-- `refreshing` pure: what a router is asked to read anew
-- `settings`, `server`  the process
+- `state`       the mount table, the order of destinations, what is done with each method, and
+                what is made of the answers of several namespaces (pure)
+- `namenodes`   connections to the namenodes of each nameservice, and heartbeats
+- `store`       the state store: a directory of files, or ZooKeeper
+- `calls`       the methods of ClientProtocol, by family
+- `admin`       RouterAdminProtocol, and who may use it
+- `server`      the process, configured by `settings`
 """

@@ -21,24 +21,20 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2
 from howdah.proto import router_pb2 as pb
+from howdah.protocol.rpc.service import Answer, Caller, Deferred, Service, snake_case
 from howdah.router.calls.core import Core
-from howdah.router.deferred import settle
-from howdah.router.namenodes.identity import user_of
-from howdah.router.store.worker import StoreBeside
-from howdah.router.table.mount_table import (
+from howdah.router.state.deferred import settle
+from howdah.router.state.namenodes.identity import user_of
+from howdah.router.state.table.mount_table import (
     QUOTA_NOT_SET,
     MountEntry,
     Quota,
     is_at_or_below,
     normalised,
 )
-from howdah.router.table.quotas import Usage
-from howdah.router.table.records import (
-    entry_from_proto,
-    entry_to_proto,
-    to_uint64,
-)
-from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
+from howdah.router.state.table.quotas import Usage
+from howdah.router.state.table.records import entry_from_proto, entry_to_proto, to_uint64
+from howdah.router.store.worker import StoreBeside
 
 log = logging.getLogger(__name__)
 

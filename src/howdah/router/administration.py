@@ -14,18 +14,18 @@ from howdah.config.value_types import Address
 from howdah.proto import refresh_pb2
 from howdah.proto import router_pb2 as pb
 from howdah.router.admin import PROTOCOL
-from howdah.router.refreshing import CALL_QUEUE, GENERIC
-from howdah.router.store.factory import store_at, store_place
-from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
-from howdah.router.table.mount_table import MountEntry
-from howdah.router.table.quotas import Usage
-from howdah.router.table.records import (
+from howdah.router.state.refreshing import CALL_QUEUE, GENERIC
+from howdah.router.state.table.mount_table import MountEntry
+from howdah.router.state.table.quotas import Usage
+from howdah.router.state.table.records import (
     consumed_by_type,
     entry_from_proto,
     entry_to_proto,
     from_lines,
     from_uint64,
 )
+from howdah.router.store.factory import store_at, store_place
+from howdah.router.store.state_store import DISABLED, MOUNT_TABLE
 from howdah.rpc.client import RpcClient
 from howdah.runtime.users.current import current_user
 from howdah.runtime.users.groups import groups_from

@@ -13,7 +13,10 @@ from dataclasses import replace
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.router.beans import (
+from howdah.router.calls.core import Core
+from howdah.router.namenodes.connections import Connections
+from howdah.router.namenodes.nameservices import Nameservices
+from howdah.router.state.beans import (
     Connected,
     FederationFacts,
     client_activity,
@@ -21,12 +24,9 @@ from howdah.router.beans import (
     passing_on,
     state_store,
 )
-from howdah.router.calls.core import Core
-from howdah.router.methods import DESCRIPTOR
-from howdah.router.namenodes.connections import Connections
-from howdah.router.namenodes.membership import State
-from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.overview import LINKS, RouterFacts, entries_found, overview
+from howdah.router.state.methods import DESCRIPTOR
+from howdah.router.state.namenodes.membership import State
+from howdah.router.state.overview import LINKS, RouterFacts, entries_found, overview
 from howdah.router.store.state_store import StoreFigures
 from howdah.rpc.server import RpcServer
 from howdah.runtime import unexpected_errors

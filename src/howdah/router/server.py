@@ -16,24 +16,24 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.config.value_types import Address
+from howdah.protocol.rpc.service import Registry
 from howdah.router.admin import RouterAdmin
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import Connections
 from howdah.router.namenodes.locality import Locality
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.namenodes.state_ids import States
 from howdah.router.pages import Pages
-from howdah.router.refreshing import refresh_services
 from howdah.router.settings import Settings
+from howdah.router.state.namenodes.state_ids import States
+from howdah.router.state.refreshing import refresh_services
+from howdah.router.state.table.mount_table import MountTable, Order
+from howdah.router.state.table.quotas import Usage
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreBeside
-from howdah.router.table.mount_table import MountTable, Order
-from howdah.router.table.quotas import Usage
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
-from howdah.rpc.service import Registry
 from howdah.runtime import background_threads, serve, unexpected_errors
 from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.current import process_user

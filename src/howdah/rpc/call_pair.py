@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from howdah import errors
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 from howdah.rpc.connection import Connection, Dead, Waits
 
 PATIENCE_S: Final = 1.0

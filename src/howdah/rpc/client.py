@@ -17,7 +17,7 @@ Rules:
   same client id and call id: the server's retry cache makes sure that a call that
   did get through is not executed twice.
 - Which server to talk to, and whether to try again, is not decided here
-  (`howdah.rpc.retry`). Who knows more may look, while a call waits, whether it is worth
+  (`howdah.protocol.rpc.retry`). Who knows more may look, while a call waits, whether it is worth
   waiting for (`Meanwhile`).
 """
 
@@ -31,7 +31,8 @@ from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.proto import rpc_pb2
-from howdah.rpc import call_pair, tracing, wait_notices, wire
+from howdah.protocol.rpc import wire
+from howdah.rpc import call_pair, tracing, wait_notices
 from howdah.rpc.call_pair import Seat
 from howdah.rpc.connection import (
     Connection,

@@ -24,7 +24,7 @@ from typing import Final, Protocol
 from howdah import errors
 from howdah.config.value_types import Address
 from howdah.native.socket_io import Outcome
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 from howdah.rpc.http_detection import by_first_bytes
 from howdah.rpc.round_trip import exchange
 from howdah.runtime.users.names import real_user_of

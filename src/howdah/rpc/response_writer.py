@@ -14,7 +14,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from howdah.native.loader import kernel
-from howdah.rpc.server_hooks import SendingBarrier
+from howdah.protocol.rpc.server_hooks import SendingBarrier
 
 if TYPE_CHECKING:
     from howdah._kernel import Outlet

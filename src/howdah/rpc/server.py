@@ -27,13 +27,20 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.native.loader import kernel
-from howdah.rpc import tracing, wire
-from howdah.rpc.busy_poll import MOMENT_NS, LoneCaller
-from howdah.rpc.caller_context import told_in
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.busy_poll import MOMENT_NS, LoneCaller
+from howdah.protocol.rpc.caller_context import told_in
+from howdah.protocol.rpc.server_hooks import (
+    Admission,
+    Alignment,
+    Impersonation,
+    OpenBarrier,
+    SendingBarrier,
+)
+from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
+from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
+from howdah.rpc import tracing
 from howdah.rpc.response_writer import WayOut
-from howdah.rpc.server_hooks import Admission, Alignment, Impersonation, OpenBarrier, SendingBarrier
-from howdah.rpc.service import Answer, Deferred, Registry, Slices, defect
-from howdah.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.rpc import CallFigures
 from howdah.runtime.tracing import spans
@@ -77,9 +84,9 @@ class RpcServer:
         idle_timeout_s: float = IDLE_TIMEOUT_S,
     ) -> None:
         """Without `impersonation` nobody may act for another user. `ip_proxy_users` are believed
-        what they tell of their clients (`howdah.rpc.caller_context`). `federated_state` is what
-        goes along with each answer about the nameservices behind a router. `max_connections` at
-        once, 0 for any number: what comes above is closed unheard.
+        what they tell of their clients (`howdah.protocol.rpc.caller_context`). `federated_state`
+        is what goes along with each answer about the nameservices behind a router.
+        `max_connections` at once, 0 for any number: what comes above is closed unheard.
 
         A connection that has not said who is calling within `handshake_timeout_s` is
         closed; above `idle_threshold` of them, so are those that have had nothing to ask

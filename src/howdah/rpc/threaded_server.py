@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.rpc import tracing, wire
-from howdah.rpc.service import Answer, Deferred, Registry, defect
-from howdah.rpc.session import LINGER_S, ActsFor, Call, Close, Reply, ServerSession, State
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.service import Answer, Deferred, Registry, defect
+from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Close, Reply, ServerSession, State
+from howdah.rpc import tracing
 from howdah.runtime.metrics.rpc import CallFigures
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.rpc.session import Call
+from howdah.protocol.rpc.session import Call
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING, Kind, Span
 

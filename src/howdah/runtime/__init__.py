@@ -1,1 +1,4 @@
-"""Foundations of all servers and programs: processes, threads, time, users, TLS, metrics."""
+"""What every process uses: threads, forks, time, files, users, TLS, traces, metrics.
+
+Knows nothing of HDFS but its configuration.
+"""

@@ -26,14 +26,14 @@ from typing import Final, TypeVar
 
 from howdah import errors
 from howdah.config.value_types import parse_decimal
-from howdah.runtime import disk
-from howdah.runtime.atomic_files import fsync_directory, replace_file
-from howdah.storage.version import (
+from howdah.formats.version import (
     BlockPoolVersion,
     DatanodeVersion,
     JournalVersion,
     NamenodeVersion,
 )
+from howdah.runtime import disk
+from howdah.runtime.atomic_files import fsync_directory, replace_file
 
 LOCK_NAME: Final = "in_use.lock"
 CURRENT_NAME: Final = "current"

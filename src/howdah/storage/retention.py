@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from howdah.runtime import disk
-from howdah.storage.edits.segments import Segment, list_segments
-from howdah.storage.image.files import ImageFile, list_readable_images, md5_path
+from howdah.storage.image_files import ImageFile, list_readable_images, md5_path
+from howdah.storage.segments import Segment, list_segments
 
 log = logging.getLogger(__name__)
 

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from howdah.datanode.channel import fault_points
-from howdah.datanode.channel.fault_points import Point as Point
-from howdah.transfer.sockets import Connection, PeerClosed
+from howdah.datanode.state import fault_points
+from howdah.datanode.state.fault_points import Point as Point
+from howdah.runtime.sockets import Connection, PeerClosed
 
 
 class Action(enum.StrEnum):

@@ -21,25 +21,25 @@ from dataclasses import dataclass, field, replace
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.blocks.datanodes import Datanode
-from howdah.namenode.blocks.pending_reports import ReplicaState
-from howdah.namenode.blocks.topology import RackMap
-from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.permissions import Permissions
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.images.image import read_image, write_image
-from howdah.namenode.protocols.client import ClientProtocol
-from howdah.namenode.protocols.cluster_identity import ClusterIdentity
-from howdah.namenode.protocols.datanodes.protocol import DatanodeProtocol
-from howdah.namenode.tree.namespace import Namespace
-from howdah.namenode.writing.block_recovery import BlockRecovery
-from howdah.namenode.writing.lease_recovery import LeaseRecovery
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.permissions import Permissions
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.service.protocols.client import ClientProtocol
+from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.namenode.service.writing.block_recovery import BlockRecovery
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.blocks.pending_reports import ReplicaState
+from howdah.namenode.state.blocks.topology import RackMap
+from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.tree.namespace import Namespace
 from howdah.proto import datanode_namenode_pb2, types_pb2
-from howdah.rpc.service import Deferred, Registry
-from howdah.rpc.session import Call
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record
-from howdah.transfer import block_lists
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.rpc.service import Deferred, Registry
+from howdah.protocol.rpc.session import Call
 
 POOL_ID = "BP-1-127.0.0.1-1"
 CLUSTER = ClusterIdentity(1, "CID-in-memory", POOL_ID, 0, -67)

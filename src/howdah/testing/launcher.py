@@ -34,7 +34,7 @@ from typing import NoReturn
 
 _PRELOADED = (
     "howdah.cli.servers",
-    "howdah.namenode.process.server",
+    "howdah.namenode.server.process.server",
     "howdah.datanode.server",
     "howdah.failover.server",
     "howdah.journalnode.server",

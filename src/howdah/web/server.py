@@ -16,7 +16,7 @@ A loop never reads, parses, compresses or sends for HTTP. Everything has a bound
 bytes and seconds, an idle connection in seconds, connections in number. Where there are too
 many, the one that has been silent for the longest makes room, then the one whose head is not whole
 for the longest; where all are at work, the new one is told to come again. What is no HTTP is
-answered once, and its address waits longer with the next one (`admission/company.py`).
+answered once, and its address waits longer with the next one (`admission/cost_limiter.py`).
 """
 
 from __future__ import annotations

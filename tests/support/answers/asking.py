@@ -24,10 +24,10 @@ from howdah.proto import (
     refresh_pb2,
     rpc_pb2,
 )
-from howdah.rpc import wire
-from howdah.transfer.op_requests import Request, encode_request
-from howdah.transfer.sockets import Connection, PeerClosed, connect
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.op_requests import Request, encode_request
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.rpc import wire
+from howdah.runtime.sockets import Connection, PeerClosed, connect
 from tests.support.answers.facts import Facts, facts_of
 
 _TIMEOUT_S: Final = 30.0

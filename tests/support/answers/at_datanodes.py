@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from howdah.proto import data_transfer_pb2, types_pb2
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
     ReadBlock,
@@ -21,11 +21,11 @@ from howdah.transfer.op_requests import (
     TransferBlock,
     WriteBlock,
 )
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.responses import encode_read_status
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
+from howdah.protocol.data_transfer.responses import encode_read_status
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection
 from tests.support.answers.asking import AT_DATANODE, BETWEEN_DATANODES, CLIENT, DATANODE, Asking
 
 WRITER: Final = "DFSClient_answers"

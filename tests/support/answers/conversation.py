@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from howdah.proto import rpc_pb2, types_pb2
-from howdah.rpc import wire
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.packets import HEARTBEAT, encode_packet
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.packets import HEARTBEAT, encode_packet
+from howdah.protocol.rpc import wire
 from tests.support.answers.asking import CLIENT, HA, MAPPINGS, NAMENODE, Asking, read_frame
 from tests.support.answers.at_datanodes import DATA, WRITER, AtDatanodes, created
 from tests.support.answers.facts import Facts

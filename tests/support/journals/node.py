@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from howdah import errors
-from howdah.journalnode import state
-from howdah.journalnode.acceptor import Acceptor, Plan, Prepared, RequestInfo, T
-from howdah.namenode.quorum import messages
-from howdah.namenode.quorum.messages import Answer, Request, Stamp
-from howdah.storage.edits.codec import LAYOUT_VERSION
+from howdah.formats.edits.codec import LAYOUT_VERSION
+from howdah.journalnode.state import journal_state
+from howdah.journalnode.state.acceptor import Acceptor, Plan, Prepared, RequestInfo, T
+from howdah.namenode.state.quorum import messages
+from howdah.namenode.state.quorum.messages import Answer, Request, Stamp
 
 Records = tuple[bytes, ...]
 END = b"\n"
@@ -47,7 +47,7 @@ class Crashes:
 class Disk:
     """The files of one journal."""
 
-    state: state.JournalState = field(default_factory=state.JournalState)
+    state: journal_state.JournalState = field(default_factory=journal_state.JournalState)
     records: dict[int, Records] = field(default_factory=dict)
     synced: dict[int, int] = field(default_factory=dict)
     fetched: dict[tuple[int, int], Records] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class Node:
         peers = list(others)
         epoch = max(peer.disk.state.promised_epoch for peer in peers)
         self._memory = (0, [])
-        self.disk = Disk(state.JournalState(promised_epoch=epoch, is_joining=True))
+        self.disk = Disk(journal_state.JournalState(promised_epoch=epoch, is_joining=True))
         for peer in peers:
             for segment, records in peer.finished().items():
                 self.disk.state.segments[segment.first_txid] = segment
@@ -143,7 +143,7 @@ class Node:
     def is_joining(self) -> bool:
         return self.disk.state.is_joining
 
-    def finished(self) -> dict[state.SegmentState, Records]:
+    def finished(self) -> dict[journal_state.SegmentState, Records]:
         """What a reader can fetch."""
         disk = self.disk
         return {
@@ -227,28 +227,28 @@ class Node:
             self._crashes.point()
         return plan.result()
 
-    def _carry_out(self, write: state.Write) -> None:
+    def _carry_out(self, write: journal_state.Write) -> None:
         disk = self.disk
         match write:
-            case state.OpenSegment(first_txid):
+            case journal_state.OpenSegment(first_txid):
                 disk.records[first_txid] = ()
                 disk.synced[first_txid] = 0
-            case state.ReopenSegment(first_txid):
+            case journal_state.ReopenSegment(first_txid):
                 disk.synced[first_txid] = len(disk.records[first_txid])
-            case state.Append(segment_txid):
+            case journal_state.Append(segment_txid):
                 new = tuple(write.records.split(END)[:-1])
                 assert len(new) == write.count, "records are as many as is said"
                 disk.records[segment_txid] += new
                 self._remember(write.first_txid, new)
                 if write.is_synced:
                     disk.synced[segment_txid] = len(disk.records[segment_txid])
-            case state.CloseSegment(first_txid) | state.FinishSegment(first_txid):
+            case journal_state.CloseSegment(first_txid) | journal_state.FinishSegment(first_txid):
                 disk.synced[first_txid] = len(disk.records[first_txid])
-            case state.SetAsideEmpty(first_txid):
+            case journal_state.SetAsideEmpty(first_txid):
                 del disk.records[first_txid]
-            case state.Fetch(segment, epoch, from_url):
+            case journal_state.Fetch(segment, epoch, from_url):
                 disk.fetched[segment.first_txid, epoch] = self.peers[from_url].offered(segment)
-            case state.Replace(first_txid, epoch):
+            case journal_state.Replace(first_txid, epoch):
                 disk.records[first_txid] = disk.fetched.pop((first_txid, epoch))
                 disk.synced[first_txid] = len(disk.records[first_txid])
 
@@ -258,7 +258,7 @@ class Node:
             self._memory = begin_txid, remembered = first_txid, []
         remembered += records
 
-    def offered(self, wanted: state.SegmentState) -> Records:
+    def offered(self, wanted: journal_state.SegmentState) -> Records:
         """A segment over HTTP. Raises Unreachable."""
         have = self.disk.state.segments.get(wanted.first_txid)
         if not self.is_up or have is None or have.last_txid != wanted.last_txid:
@@ -266,7 +266,9 @@ class Node:
         return self.disk.records[wanted.first_txid]
 
 
-def _is_finished_within(mine: state.SegmentState, other: state.SegmentState) -> bool:
+def _is_finished_within(
+    mine: journal_state.SegmentState, other: journal_state.SegmentState
+) -> bool:
     """Whether a segment is finished and has a transaction of the other one."""
     return (
         not mine.in_progress
@@ -278,7 +280,9 @@ def _is_finished_within(mine: state.SegmentState, other: state.SegmentState) -> 
 def _plan(acceptor: Acceptor, request: Request, info: RequestInfo, now_ms: int) -> Plan[None]:
     match request:
         case messages.AcceptRecovery(segment, from_url):
-            wanted = state.SegmentState(segment.first_txid, segment.last_txid, segment.in_progress)
+            wanted = journal_state.SegmentState(
+                segment.first_txid, segment.last_txid, segment.in_progress
+            )
             return acceptor.accept_recovery(info, wanted, from_url, now_ms)
         case messages.StartSegment(first_txid):
             return acceptor.start_segment(info, first_txid, LAYOUT_VERSION, now_ms)

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from howdah.config import Configuration, keys
 from howdah.config.journal_uri import JournalUri
+from howdah.formats.version import NamenodeVersion
 from howdah.journalnode.server import JournalNode
-from howdah.namenode.quorum.quorum_log import QuorumLog
-from howdah.namenode.quorum.settings import QuorumSettings
-from howdah.storage.version import NamenodeVersion
+from howdah.namenode.journal.quorum.quorum_log import QuorumLog
+from howdah.namenode.journal.quorum.settings import QuorumSettings
 
 T = TypeVar("T")
 

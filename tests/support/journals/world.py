@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from howdah import errors
-from howdah.namenode.journal.journal import Batch
-from howdah.namenode.quorum.edits_sender import Sender
-from howdah.namenode.quorum.majority import agreed, believed
-from howdah.namenode.quorum.messages import Answer, Heartbeat
-from howdah.namenode.quorum.quorum import QuorumCall, Sending, Steps, Writer, majority
-from howdah.namenode.quorum.recovery import recover
+from howdah.namenode.state.edit_log.journal import Batch
+from howdah.namenode.state.quorum.edits_sender import Sender
+from howdah.namenode.state.quorum.majority import agreed, believed
+from howdah.namenode.state.quorum.messages import Answer, Heartbeat
+from howdah.namenode.state.quorum.quorum import QuorumCall, Sending, Steps, Writer, majority
+from howdah.namenode.state.quorum.recovery import recover
 from tests.support.journals.history import History, Violation
 from tests.support.journals.node import END, Crashes, Node
 
@@ -165,7 +165,7 @@ class Process:
             self.answer()
 
     def answer(self) -> None:
-        """Answers leave as in `howdah.namenode.ha.durability_barrier`."""
+        """Answers leave as in `howdah.namenode.service.ha.durability_barrier`."""
         asked, writer = self.asked, self.writer
         while asked and self.is_alive and not writer.lost:
             if asked[0][0] > writer.proved_at_ms():

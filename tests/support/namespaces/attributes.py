@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
+from howdah.formats.edits.edits import KEEP_QUOTA, AclKind, AclScope, XAttrNamespace
 from howdah.model import acls
 from howdah.model.attributes import ONE_WAY
 from howdah.model.quotas import PLACES
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.edits.edits import KEEP_QUOTA, AclKind, AclScope, XAttrNamespace
 from tests.support.namespaces.histories import (
     BLOCK,
     Histories,

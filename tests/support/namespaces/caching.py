@@ -1,7 +1,7 @@
 """Cache pools and directives, listed and expiring, beside a tree that changes; and restarts.
 
 Limits of pools are set and kept, and all directives are forced past them: how much a pool has
-left follows from files and is the planner's (`tests/unit/namenode/caching`).
+left follows from files and is the planner's (`tests/unit/namenode/state/caching`).
 """
 
 from __future__ import annotations

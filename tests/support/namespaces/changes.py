@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from howdah.model.entries import parent_of
-from howdah.namenode.inodes.inodes import BlockState
+from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.testing.in_memory import Replica
 from tests.support.namespaces.files import FileHistories

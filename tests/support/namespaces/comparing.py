@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from howdah.formats.edits.edits import AclScope
 from howdah.model import acls as model_acls
 from howdah.model.entries import NAMENODE, Entry
 from howdah.model.namespace import ModelNamespace
 from howdah.model.quotas import count_begun, usage
-from howdah.namenode.inodes import acls, storage_policies, xattrs
-from howdah.namenode.inodes.inode_features import Quota
-from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
-from howdah.namenode.tree.namespace import Namespace
-from howdah.storage.edits.edits import AclScope
+from howdah.namenode.state.inodes import acls, storage_policies, xattrs
+from howdah.namenode.state.inodes.inode_features import Quota
+from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
+from howdah.namenode.state.tree.namespace import Namespace
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.namespaces.fingerprint import shown_by
 

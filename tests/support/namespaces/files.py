@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from howdah import errors
-from howdah.namenode.inodes.inodes import BlockState
+from howdah.namenode.state.inodes.inodes import BlockState
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.testing.in_memory import POOL_ID

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from howdah.namenode.inodes.inodes import Directory, File, INode, Symlink
-from howdah.namenode.inodes.xattrs import is_marked
-from howdah.namenode.snapshots.snapshots import DeadLink, Snapshot, Version
-from howdah.namenode.tree.namespace import Namespace
-from howdah.namenode.tree.snapshot_views import DotSnapshot, root_view
+from howdah.namenode.state.inodes.inodes import Directory, File, INode, Symlink
+from howdah.namenode.state.inodes.xattrs import is_marked
+from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshot, Version
+from howdah.namenode.state.tree.namespace import Namespace
+from howdah.namenode.state.tree.snapshot_views import DotSnapshot, root_view
 
 Fingerprint = dict[str, Any]
 

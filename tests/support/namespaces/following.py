@@ -18,14 +18,14 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
-from howdah.namenode.blocks.block_map import BlockMap
-from howdah.namenode.blocks.datanodes import Datanode, Storage
-from howdah.namenode.calls.core import REAP_AT_ONCE, Core
-from howdah.namenode.calls.retry_cache import REBUILT
-from howdah.namenode.inodes.inodes import Block
-from howdah.rpc.service import Caller, Deferred
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record, encode_record
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record, encode_record
+from howdah.namenode.service.calls.core import REAP_AT_ONCE, Core
+from howdah.namenode.service.calls.retry_cache import REBUILT
+from howdah.namenode.state.blocks.block_map import BlockMap
+from howdah.namenode.state.blocks.datanodes import Datanode, Storage
+from howdah.namenode.state.inodes.inodes import Block
+from howdah.protocol.rpc.service import Caller, Deferred
 from howdah.testing.in_memory import InMemoryNamenode, replayed
 from tests.support.namespaces.fingerprint import fingerprint
 

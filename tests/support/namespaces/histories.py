@@ -17,11 +17,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from howdah import errors
 from howdah.model.entries import Entry, Refused
 from howdah.model.namespace import ModelNamespace
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.inodes.inodes import File
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Deferred
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.namespaces.comparing import compare
 from tests.support.namespaces.fingerprint import check_consistent

@@ -17,17 +17,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.namenode.images.image import read_image, write_image
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import load
-from howdah.namenode.tree.namespace import Namespace
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record
-from howdah.storage.edits.segment_scan import FILL, SegmentReader, encode_header
-from howdah.storage.edits.segments import finished_name, in_progress_name
-from howdah.storage.image.files import save_image
-from howdah.storage.image.sections import Sink
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
+from howdah.formats.edits.segment_scan import FILL, SegmentReader, encode_header
+from howdah.formats.image.sections import Sink
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import load
+from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.tree.namespace import Namespace
+from howdah.storage.image_files import save_image
 from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import finished_name, in_progress_name
 from howdah.testing.in_memory import InMemoryNamenode
 from tests.support.namespaces.fingerprint import Fingerprint, check_consistent, fingerprint
 

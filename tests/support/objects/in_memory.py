@@ -28,7 +28,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
 )
-from howdah.transfer.checksum import ChecksumType, crc
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 
 
 @dataclass

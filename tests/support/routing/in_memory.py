@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.protocol.rpc.service import Deferred, Registry
+from howdah.protocol.rpc.session import Call
 from howdah.router.calls.core import Core
 from howdah.router.calls.forwarding import Forwarding
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
-from howdah.router.namenodes.identity import Identity
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.table.mount_table import MountEntry, MountTable
-from howdah.rpc.service import Deferred, Registry
-from howdah.rpc.session import Call
+from howdah.router.state.namenodes.identity import Identity
+from howdah.router.state.table.mount_table import MountEntry, MountTable
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
 M = TypeVar("M", bound=Message)

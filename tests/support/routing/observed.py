@@ -11,13 +11,13 @@ from typing import Any, Final, TypeVar
 from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.registry import connect
-from howdah.namenode.ha.states import HAState
-from howdah.namenode.process.server import Namenode
+from howdah.namenode.server.process.server import Namenode
+from howdah.namenode.service.ha.states import HAState
+from howdah.protocol.rpc.service import Answer
+from howdah.protocol.rpc.session import Call
 from howdah.router.server import Router
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry
-from howdah.rpc.service import Answer
-from howdah.rpc.session import Call
 from tests.support.namenode_pair import Pair, become, run
 
 T = TypeVar("T")

@@ -19,10 +19,10 @@ from google.protobuf.message_factory import GetMessageClass
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.methods import DESCRIPTOR, REFUSED
-from howdah.router.namenodes.identity import Identity
-from howdah.router.table import cache_ids
-from howdah.router.table.mount_table import Destination, MountEntry, Order
+from howdah.router.state.methods import DESCRIPTOR, REFUSED
+from howdah.router.state.namenodes.identity import Identity
+from howdah.router.state.table import cache_ids
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
 from tests.support.routing.in_memory import InMemoryNameservices, InMemoryRouter
 
 M = TypeVar("M", bound=Message)

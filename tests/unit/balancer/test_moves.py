@@ -9,10 +9,10 @@ import pytest
 
 from howdah import errors
 from howdah.balancer import moves, target
-from howdah.balancer.iteration import Limits, Move
-from howdah.balancer.nodes import BlockPlaces, Group
 from howdah.balancer.settings import BalancerSettings
-from howdah.transfer.blocks import DatanodeAddress, StorageType
+from howdah.balancer.state.iteration import Limits, Move
+from howdah.balancer.state.nodes import BlockPlaces, Group
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
 
 NODES = [
     DatanodeAddress("127.0.0.1", f"host{number}", f"uuid{number}", 9866 + number)

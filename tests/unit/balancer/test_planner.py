@@ -11,9 +11,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from howdah.balancer.iteration import Iteration, Limits, ListBlocks, Move, RecentMoves
-from howdah.balancer.matching import pair
-from howdah.balancer.nodes import (
+from howdah.balancer.state.iteration import Iteration, Limits, ListBlocks, Move, RecentMoves
+from howdah.balancer.state.matching import pair
+from howdah.balancer.state.nodes import (
     BlockPlaces,
     Group,
     GroupKey,
@@ -21,9 +21,9 @@ from howdah.balancer.nodes import (
     NodeReport,
     StorageFigures,
 )
-from howdah.balancer.termination import Result, Rounds, Status
-from howdah.balancer.utilization import Policy, Rules, survey
-from howdah.transfer.blocks import DatanodeAddress, StorageType
+from howdah.balancer.state.termination import Result, Rounds, Status
+from howdah.balancer.state.utilization import Policy, Rules, survey
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
 
 CAPACITY = 1000
 

@@ -9,13 +9,13 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from howdah.balancer import runner, target
-from howdah.balancer.iteration import ListBlocks, Move
 from howdah.balancer.namenode import BalancedNamenode
-from howdah.balancer.nodes import BlockPlaces, Group
 from howdah.balancer.settings import BalancerSettings
-from howdah.balancer.termination import Rounds
-from howdah.balancer.utilization import Rules
-from howdah.transfer.blocks import DatanodeAddress, StorageType
+from howdah.balancer.state.iteration import ListBlocks, Move
+from howdah.balancer.state.nodes import BlockPlaces, Group
+from howdah.balancer.state.termination import Rounds
+from howdah.balancer.state.utilization import Rules
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
 
 NODES = [
     DatanodeAddress("127.0.0.1", f"host{number}", f"uuid{number}", 9866 + number)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.balancer.nodes import NodeLists
 from howdah.balancer.runner import Progress
-from howdah.balancer.termination import Result, Status
-from howdah.balancer.utilization import Policy
+from howdah.balancer.state.nodes import NodeLists
+from howdah.balancer.state.termination import Result, Status
+from howdah.balancer.state.utilization import Policy
 from howdah.cli import balancer
 from howdah.cli.balancer import mover
 from howdah.cli.balancer.args import Wanted, WrongWords, parse_words

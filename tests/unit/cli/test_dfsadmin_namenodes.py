@@ -12,8 +12,8 @@ import pytest
 from howdah.cli import dfsadmin
 from howdah.cli.dfsadmin.command import java_address
 from howdah.client.namenodes import active_cache
-from howdah.namenode.ha.states import HAState
-from howdah.namenode.process.server import Namenode
+from howdah.namenode.server.process.server import Namenode
+from howdah.namenode.service.ha.states import HAState
 from tests.support.namenode_pair import ROOT, Pair, become, run
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from howdah.cli.main import main
-from howdah.storage.edits import edits as ed
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import SegmentWriter
+from howdah.formats.edits import edits as ed
+from howdah.formats.edits.codec import encode_record
+from howdah.storage.segments import SegmentWriter
 
 OWNER = ed.Permission("root", "supergroup", 0o755)
 

@@ -14,8 +14,8 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.cli.oiv import serve
-from howdah.storage.image.fsimage import ImageReader
-from howdah.storage.viewers.web import ImageTree
+from howdah.formats.image.fsimage import ImageReader
+from howdah.formats.viewers.web import ImageTree
 
 GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
 IMAGE = GOLDEN / "fsimage_rich"

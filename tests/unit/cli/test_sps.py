@@ -12,7 +12,7 @@ import pytest
 
 from howdah import errors
 from howdah.balancer.namenode import AnotherOneRuns
-from howdah.balancer.satisfier.work_queue import Outcome
+from howdah.balancer.state.satisfier_queue import Outcome
 from howdah.cli.balancer import sps
 from howdah.config import Configuration
 

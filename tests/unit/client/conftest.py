@@ -19,29 +19,40 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.dfs import DFSClient
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.fs.streams import FSDataInputStream
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
-from howdah.rpc.connection import PreparedCall
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
-from howdah.transfer.op_request_decoder import read_request
-from howdah.transfer.op_requests import BlockChecksum, ReadBlock, Stage, TransferBlock, WriteBlock
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import PacketHeader, encode_ack, encode_packet
-from howdah.transfer.responses import (
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import (
+    ChecksumSpec,
+    ChecksumType,
+    checksum_chunks,
+    verify_chunks,
+)
+from howdah.protocol.data_transfer.op_request_decoder import read_request
+from howdah.protocol.data_transfer.op_requests import (
+    BlockChecksum,
+    ReadBlock,
+    Stage,
+    TransferBlock,
+    WriteBlock,
+)
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_ack, encode_packet
+from howdah.protocol.data_transfer.responses import (
     PIPELINE_READY,
     BlockChecksumResult,
     BlockOpResponse,
     ReadChecksumInfo,
 )
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.rpc.connection import PreparedCall
+from howdah.runtime.sockets import Connection
 
 POOL = "BP-test"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)

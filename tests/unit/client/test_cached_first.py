@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.client.blocks import LocatedBlock
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.client.state.blocks import LocatedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 
 A, B, C = (DatanodeAddress("127.0.0.1", name, name, port) for port, name in enumerate("abc", 1))
 

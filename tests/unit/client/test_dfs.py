@@ -15,9 +15,9 @@ import pytest
 from howdah import errors
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
 from howdah.rpc.client import RpcClient
 from howdah.testing.waiting import wait_until
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
 
 FakeCluster = Any
 

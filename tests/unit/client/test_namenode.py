@@ -11,7 +11,7 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.retry import RetryPolicy
+from howdah.protocol.rpc.retry import RetryPolicy
 
 
 class Calls:

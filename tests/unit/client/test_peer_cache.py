@@ -10,7 +10,7 @@ import pytest
 
 from howdah.client import peer_cache
 from howdah.client.peer_cache import PeerCache
-from howdah.transfer.sockets import Connection
+from howdah.runtime.sockets import Connection
 
 A = ("10.0.0.1", 1)
 B = ("10.0.0.2", 1)

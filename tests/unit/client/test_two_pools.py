@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.reading.file_replicas import FileReplicas, ReadContext
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.writing.queues import UnsyncedBlocks
 from howdah.client.writing.block_sync import LateSync
 from howdah.client.writing.pipeline_setup import SetupFailed
-from howdah.client.writing.queues import UnsyncedBlocks
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 
 
 def node(number: int) -> DatanodeAddress:

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import Event
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import scan_pool
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import Event
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.transfer.data_server import DataServer, listen
-from howdah.datanode.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.op_requests import (
     NO_HINTS,
     CachingHints,
     ReadBlock,
@@ -30,12 +30,21 @@ from howdah.transfer.op_requests import (
     WriteBlock,
     encode_request,
 )
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import PacketHeader, PipelineAck, decode_ack, encode_packet
-from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response
-from howdah.transfer.sockets import Connection, connect
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.packets import (
+    PacketHeader,
+    PipelineAck,
+    decode_ack,
+    encode_packet,
+)
+from howdah.protocol.data_transfer.responses import (
+    BlockOpResponse,
+    encode_read_status,
+    read_response,
+)
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection, connect
 
 POOL = "BP-7-127.0.0.1-1"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)

@@ -19,22 +19,27 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import ReplicaDeleted
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas import files as replica_files
 from howdah.datanode.replicas import store
-from howdah.datanode.replicas.page_cache import CachePolicy
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.writer_registry import BriefHold, Writers
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import ReplicaDeleted
+from howdah.datanode.state.replicas.page_cache import CachePolicy
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.data_server import listen
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
-from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.responses import read_response
-from howdah.transfer.short_circuit import SlotId
-from howdah.transfer.sockets import PeerClosed
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.op_requests import (
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    encode_request,
+)
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.short_circuit import SlotId
+from howdah.runtime.sockets import PeerClosed
 
 Lab = Any
 DATA = bytes(range(256)) * 10

@@ -12,9 +12,9 @@ import itertools
 import random
 from collections.abc import Callable
 
-from howdah.failover.candidate import CALL_SHARE, Answer, Candidate, Kind, Round
-from howdah.failover.controller import Controller
-from howdah.failover.elector import (
+from howdah.failover.state.candidate import CALL_SHARE, Answer, Candidate, Kind, Round
+from howdah.failover.state.controller import Controller
+from howdah.failover.state.elector import (
     Action,
     Breadcrumb,
     Elector,
@@ -26,9 +26,9 @@ from howdah.failover.elector import (
     ReadBreadcrumb,
     WriteBreadcrumb,
 )
-from howdah.failover.health import Health
-from howdah.journalnode import election
-from howdah.journalnode.election import Decision, Election
+from howdah.failover.state.health import Health
+from howdah.journalnode.state import election
+from howdah.journalnode.state.election import Decision, Election
 
 MAX_SKEW = 0.05
 

@@ -11,16 +11,16 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.failover import server
-from howdah.failover.active_node import encode
-from howdah.failover.candidate import Answer
-from howdah.failover.elector import Breadcrumb
 from howdah.failover.lease import LeaseElection, boot_ms
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.service_calls import ControllerCalls
 from howdah.failover.settings import targets
+from howdah.failover.state.active_node import encode
+from howdah.failover.state.candidate import Answer
+from howdah.failover.state.elector import Breadcrumb
 from howdah.proto import failover_pb2, ha_pb2
-from howdah.rpc.service import Caller
+from howdah.protocol.rpc.service import Caller
 from howdah.testing.waiting import wait_until
 
 from .conftest import Cluster, MakeCluster

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from howdah.failover import lease
-from howdah.failover.candidate import Answer
+from howdah.failover.state.candidate import Answer
 from howdah.proto import election_pb2
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.failover.active_node import encode
-from howdah.failover.controller import Attempt
-from howdah.failover.election import Standing
-from howdah.failover.elector import Position
-from howdah.failover.health import Health
-from howdah.failover.monitoring.status import Checked, Counts, Sight, active_of, health, readiness
-from howdah.failover.monitoring.views import bean, families, overview
 from howdah.failover.server import FailoverServer, setup
-from howdah.failover.service import ServiceState, Target
+from howdah.failover.state.active_node import encode
+from howdah.failover.state.controller import Attempt
+from howdah.failover.state.election import Standing
+from howdah.failover.state.elector import Position
+from howdah.failover.state.health import Health
+from howdah.failover.state.service import ServiceState, Target
+from howdah.failover.state.status import Checked, Counts, Sight, active_of, health, readiness
+from howdah.failover.state.views import bean, families, overview
 from howdah.testing.waiting import wait_until
 from howdah.web.pages.html import joined
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from howdah.failover.process_watch import DeathWatch, resign_for
-from howdah.failover.service import ServingProcess
+from howdah.failover.state.service import ServingProcess
 from howdah.runtime.process_identity import identity_of
 from howdah.testing.waiting import wait_until
 from tests.support.journals.quorum import VERSION, Quorum

@@ -16,11 +16,11 @@ from howdah import errors
 from howdah.cli.zkfc import main
 from howdah.config import Configuration
 from howdah.config.value_types import Address
-from howdah.failover.active_node import decode, encode
-from howdah.failover.monitoring.status import active_of
 from howdah.failover.namenodes import Controller
 from howdah.failover.server import CannotStart, FailoverServer, setup
 from howdah.failover.settings import targets
+from howdah.failover.state.active_node import decode, encode
+from howdah.failover.state.status import active_of
 from howdah.failover.zookeeper import ZooKeeperSettings
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from howdah import errors
-from howdah.journalnode.acceptor import Acceptor, Plan, RequestInfo
-from howdah.journalnode.state import (
+from howdah.journalnode.state.acceptor import Acceptor, Plan, RequestInfo
+from howdah.journalnode.state.journal_state import (
     Accept,
     Append,
     Discard,

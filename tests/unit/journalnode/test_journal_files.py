@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.journalnode.formats import (
+from howdah.formats.version import JournalVersion
+from howdah.journalnode.journal import Journal
+from howdah.journalnode.pages import beans
+from howdah.journalnode.state.formats import (
     decode_committed,
     decode_decision,
     decode_number,
     encode_committed,
     encode_decision,
 )
-from howdah.journalnode.journal import Journal
-from howdah.journalnode.pages import beans
-from howdah.journalnode.state import Decision, SegmentState
-from howdah.storage.version import JournalVersion
+from howdah.journalnode.state.journal_state import Decision, SegmentState
 from tests.support.journal_writer import VERSION, Writer, journal_at, record, records, segment_bytes
 
 

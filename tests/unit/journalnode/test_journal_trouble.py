@@ -14,7 +14,7 @@ import pytest
 from howdah import errors
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.journal_storage import Sink
-from howdah.journalnode.state import SegmentState
+from howdah.journalnode.state.journal_state import SegmentState
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
 from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes

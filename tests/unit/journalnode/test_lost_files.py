@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.journalnode.election import Promise
 from howdah.journalnode.election_service import Elections, encode
 from howdah.journalnode.journal import Journal
-from howdah.journalnode.state import SegmentState
+from howdah.journalnode.state.election import Promise
+from howdah.journalnode.state.journal_state import SegmentState
 from howdah.proto import election_pb2
-from howdah.rpc.service import Caller
+from howdah.protocol.rpc.service import Caller
 from tests.support.journal_writer import VERSION, Writer, journal_at
 
 EPOCH = 5

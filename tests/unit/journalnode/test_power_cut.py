@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from howdah.journalnode.journal import Journal
-from howdah.journalnode.state import SegmentState
-from howdah.storage.edits.segments import Segment, SegmentWriter, read_segment
+from howdah.journalnode.state.journal_state import SegmentState
+from howdah.storage.segments import Segment, SegmentWriter, read_segment
 from tests.support.journal_writer import VERSION, Writer, journal_at, segment_bytes
 from tests.support.power_cut import Disk
 

@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from howdah import errors
-from howdah.journalnode.acceptor import RequestInfo
 from howdah.journalnode.journal import Journal
-from howdah.journalnode.state import SegmentState
-from howdah.storage.edits.segments import Segment, read_segment
+from howdah.journalnode.state.acceptor import RequestInfo
+from howdah.journalnode.state.journal_state import SegmentState
+from howdah.storage.segments import Segment, read_segment
 from tests.support.journal_writer import VERSION, Writer, journal_at, no_fetching, records
 
 LEASE_MS = 1000

@@ -22,8 +22,8 @@ from howdah.journalnode.election_service import PROTOCOL as ELECTION
 from howdah.journalnode.pages import ready
 from howdah.journalnode.protocol import INTER_QJOURNAL, QJOURNAL
 from howdah.journalnode.server import JournalNode
-from howdah.journalnode.state import SegmentState
-from howdah.journalnode.status import Status
+from howdah.journalnode.state.journal_state import SegmentState
+from howdah.journalnode.state.status import Status
 from howdah.journalnode.sync import Peer, join, sync_journal
 from howdah.proto import datanode_namenode_pb2 as server_pb
 from howdah.proto import election_pb2

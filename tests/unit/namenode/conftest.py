@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.inodes.inodes import File
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.inodes.inodes import File
 from howdah.native import compiled
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Deferred
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import POOL_ID, InMemoryDatanode, InMemoryNamenode, outcome
 from tests.support.observed_states import Recorder
 

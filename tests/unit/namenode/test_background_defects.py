@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from howdah.journalnode.sync import Syncer
-from howdah.namenode.audit.log import AuditLog
 from howdah.namenode.journal import directory_restore
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.directory_restore import Restorations
 from howdah.namenode.journal.edit_log import EditLog
+from howdah.namenode.server.audit.log import AuditLog
 from howdah.runtime import unexpected_errors
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from howdah.namenode.monitoring.secondary import SecondaryFacts, bean, overview, report
+from howdah.namenode.service.monitoring.secondary import SecondaryFacts, bean, overview, report
 from howdah.web.monitoring.health import respond
 from howdah.web.pages.html import joined
 

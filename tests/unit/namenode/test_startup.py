@@ -11,11 +11,11 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.namenode.monitoring import startup
-from howdah.namenode.monitoring.startup import Phase, StartupProgress
-from howdah.namenode.monitoring.startup_http import Starting
-from howdah.namenode.process.format import format_namenode
-from howdah.namenode.process.loading import load
+from howdah.namenode.server.monitoring.startup_http import Starting
+from howdah.namenode.server.process.format import format_namenode
+from howdah.namenode.server.process.loading import load
+from howdah.namenode.service.monitoring import startup
+from howdah.namenode.service.monitoring.startup import Phase, StartupProgress
 from howdah.web.http import Request, Response, plain
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.html import joined

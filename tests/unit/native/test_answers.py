@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc import fast_path, wire
+from howdah.protocol.rpc import fast_path, wire
 
 MOST = 1 << 20
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from howdah.formats.edits import codec
+from howdah.formats.edits import edits as ed
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc import wire
-from howdah.storage.edits import codec
-from howdah.storage.edits import edits as ed
+from howdah.protocol.rpc import wire
 
 MOST = 1 << 20
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"

@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.client import located_blocks_decoder
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2, types_pb2
-from howdah.transfer.blocks import NO_TOKEN, DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.read_request import read_request_here
+from howdah.protocol.data_transfer.blocks import (
+    NO_TOKEN,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
+from howdah.protocol.data_transfer.read_request import read_request_here
 
 KINDS = (None, *StorageType)
 NUMBERS = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**64 - 1))

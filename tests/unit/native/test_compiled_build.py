@@ -14,49 +14,49 @@ import pytest
 ROOT = Path(__file__).parents[3]
 TESTS = (
     "tests/unit/rpc",
-    "tests/unit/storage/edits",
+    "tests/unit/formats/edits",
     "tests/unit/runtime/metrics",
-    "tests/unit/namenode/blocks",
-    "tests/unit/namenode/calls",
-    "tests/unit/namenode/ha",
-    "tests/unit/namenode/inodes",
-    "tests/unit/namenode/protocols",
-    "tests/unit/namenode/tree",
-    "tests/unit/namenode/writing",
+    "tests/unit/namenode/state/blocks",
+    "tests/unit/namenode/service/calls",
+    "tests/unit/namenode/server/ha",
+    "tests/unit/namenode/state/inodes",
+    "tests/unit/namenode/service/protocols",
+    "tests/unit/namenode/state/tree",
+    "tests/unit/namenode/service/writing",
     "tests/model",
 )
 REPLACED = (
     "tests/model/test_following.py",
-    "tests/unit/namenode/calls/test_broken.py",
-    "tests/unit/namenode/ha/test_defects.py"
+    "tests/unit/namenode/service/calls/test_broken.py",
+    "tests/unit/namenode/server/ha/test_defects.py"
     "::test_defect_in_apply_ends_the_process_and_nothing_of_it_is_acknowledged_or_kept",
-    "tests/unit/namenode/ha/test_defects.py"
+    "tests/unit/namenode/server/ha/test_defects.py"
     "::test_defect_in_a_duty_is_counted_for_jmx_and_everybody_is_served_on",
-    "tests/unit/namenode/ha/test_observer.py::test_a_client_sees_its_own_changes_at_an_observer",
-    "tests/unit/namenode/ha/test_observer.py::test_msync_shows_what_others_have_done",
-    "tests/unit/namenode/ha/test_observer.py"
+    "tests/unit/namenode/server/ha/test_observer.py::test_a_client_sees_its_own_changes_at_an_observer",
+    "tests/unit/namenode/server/ha/test_observer.py::test_msync_shows_what_others_have_done",
+    "tests/unit/namenode/server/ha/test_observer.py"
     "::test_a_read_that_waits_when_the_role_changes_is_answered_by_the_active",
-    "tests/unit/namenode/ha/test_observer.py"
+    "tests/unit/namenode/server/ha/test_observer.py"
     "::test_a_client_that_knows_of_no_observers_is_sent_to_the_active",
-    "tests/unit/namenode/ha/test_roles.py"
+    "tests/unit/namenode/service/ha/test_roles.py"
     "::test_calls_that_wait_for_datanodes_are_refused_when_the_role_ends",
-    "tests/unit/namenode/blocks/test_standby.py::test_the_oldest_truncations_are_forgotten",
-    "tests/unit/namenode/ha/test_takeover.py::test_a_standby_sorts_the_blocks_that_changed",
-    "tests/unit/namenode/ha/test_transitions.py"
+    "tests/unit/namenode/state/blocks/test_standby.py::test_the_oldest_truncations_are_forgotten",
+    "tests/unit/namenode/server/ha/test_takeover.py::test_a_standby_sorts_the_blocks_that_changed",
+    "tests/unit/namenode/server/ha/test_transitions.py"
     "::test_a_defect_after_the_log_was_begun_ends_the_process",
-    "tests/unit/namenode/tree/test_path_cache.py::test_what_is_kept_is_bounded",
-    "tests/unit/namenode/writing/test_complete.py"
+    "tests/unit/namenode/state/tree/test_path_cache.py::test_what_is_kept_is_bounded",
+    "tests/unit/namenode/service/writing/test_complete.py"
     "::test_a_defect_while_one_file_is_closed_is_told_to_its_caller_alone",
-    "tests/unit/namenode/writing/test_pending_appends.py"
+    "tests/unit/namenode/service/writing/test_pending_appends.py"
     "::test_a_defect_while_an_append_is_looked_at_is_told_to_its_caller",
-    "tests/unit/namenode/writing/test_lease_recovery.py"
+    "tests/unit/namenode/service/writing/test_lease_recovery.py"
     "::test_recovery_of_a_committed_block_is_a_log_that_hadoop_takes",
-    "tests/unit/namenode/writing/test_pipelines.py::test_call_that_an_edit_carries_is_known_to_the_standby",
-    "tests/unit/namenode/writing/test_pipelines.py"
+    "tests/unit/namenode/service/writing/test_pipelines.py::test_call_that_an_edit_carries_is_known_to_the_standby",
+    "tests/unit/namenode/service/writing/test_pipelines.py"
     "::test_maps_are_equal_whether_reports_come_before_the_new_stamp_or_after",
-    "tests/unit/namenode/writing/test_pipelines.py"
+    "tests/unit/namenode/service/writing/test_pipelines.py"
     "::test_stale_replica_does_not_count_at_a_standby_that_nobody_told_of_the_pipeline",
-    "tests/unit/namenode/writing/test_states.py",
+    "tests/unit/namenode/service/writing/test_states.py",
 )
 """They put a function or a number of their own in the place of one that is compiled."""
 
@@ -115,4 +115,4 @@ def test_a_source_that_is_changed_runs_from_then_on(tree: Path) -> None:
         said = run("-P", "-m", "howdah", "version", "--verbose", cwd=tree)
     finally:
         source.write_text(text)
-    assert "the sources run: rpc/wire.py is another one" in said
+    assert "the sources run: protocol/rpc/wire.py is another one" in said

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.client.reading.short_read import MOST_ROOM, read_short_here
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
+from howdah.protocol.data_transfer.responses import BlockOpResponse, encode_read_answer
+from howdah.protocol.data_transfer.status import Status
 from howdah.rpc.round_trip import MOST_FRAME, exchange_here
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.responses import BlockOpResponse, encode_read_answer
-from howdah.transfer.short_read import MOST_ROOM, read_short_here
-from howdah.transfer.status import Status
 
 MS = 1_000_000
 LONG = 60_000 * MS

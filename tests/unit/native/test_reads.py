@@ -1,5 +1,5 @@
 """What the kernel answers from a namespace's tables: as its twin, or it refuses. That both say
-what the handlers say is held by `namenode/protocols/test_quick_reads.py`."""
+what the handlers say is held by `namenode/service/protocols/test_quick_reads.py`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.namenode.inodes.block_table import BlockState
-from howdah.namenode.inodes.directory import Directory
-from howdah.namenode.inodes.file_table import Traits
-from howdah.namenode.inodes.files import File, table_of
-from howdah.namenode.protocols.fast_path import file_status
-from howdah.namenode.tree.path_cache import Way
+from howdah.namenode.service.protocols.fast_path import file_status
+from howdah.namenode.state.inodes.block_table import BlockState
+from howdah.namenode.state.inodes.directory import Directory
+from howdah.namenode.state.inodes.file_table import Traits
+from howdah.namenode.state.inodes.files import File, table_of
+from howdah.namenode.state.tree.path_cache import Way
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 

@@ -23,10 +23,21 @@ from hypothesis import strategies as st
 
 from howdah.datanode.transfer.relay import NONE, Reason
 from howdah.native.loader import kernel
+from howdah.protocol.data_transfer.checksum import (
+    ChecksumSpec,
+    ChecksumType,
+    checksum_chunks,
+    verify_chunks,
+)
+from howdah.protocol.data_transfer.packets import (
+    HEARTBEAT,
+    PacketHeader,
+    ack_tail,
+    encode_ack,
+    encode_packet,
+)
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.waiting import wait_until
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks, verify_chunks
-from howdah.transfer.packets import HEARTBEAT, PacketHeader, ack_tail, encode_ack, encode_packet
-from howdah.transfer.status import Status
 
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 8)
 META_HEADER = 7

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.namenode.inodes.block_table import BlockState, BlockTable
-from howdah.namenode.inodes.row_table import IdSet
+from howdah.namenode.state.inodes.block_table import BlockState, BlockTable
+from howdah.namenode.state.inodes.row_table import IdSet
 from howdah.native.loader import kernel
-from howdah.transfer import block_lists
-from howdah.transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.block_lists import ListedReplica
 
 STORAGES = 5
 """Of which the last two are on one node."""

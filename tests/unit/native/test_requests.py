@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.namenode.protocols.fast_path import requests
+from howdah.namenode.service.protocols.fast_path import requests
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.messages import texts_of

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from howdah.formats.image.name_order import in_order
 from howdah.native.loader import kernel
-from howdah.storage.image.name_order import in_order
 
 SHIFT, WIDTH = 2, 3
 ROWS = 1 << SHIFT

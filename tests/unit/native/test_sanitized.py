@@ -26,14 +26,14 @@ TESTS = [
     HERE / "test_journal.py",
     HERE / "test_journal_past_cache.py",
     HERE / "test_outlets.py",
-    HERE.parent / "namenode/journal/test_direct.py",
-    HERE.parent / "rpc/test_outlets.py",
+    HERE.parent / "namenode/journal/test_native_writer.py",
+    HERE.parent / "rpc/test_response_writer.py",
     HERE / "test_locations.py",
     HERE / "test_requests.py",
     HERE / "test_relay.py",
     HERE / "test_sync.py",
-    HERE.parent / "namenode/protocols/test_quick_reads.py",
-    HERE.parent / "transfer/test_checksum.py",
+    HERE.parent / "namenode/service/protocols/test_quick_reads.py",
+    HERE.parent / "protocol/data_transfer/test_checksum.py",
 ]
 WITH_THREADS = [
     HERE / "test_journal.py",
@@ -41,8 +41,8 @@ WITH_THREADS = [
     HERE / "test_outlets.py",
     HERE / "test_exchange.py",
     HERE / "test_relay.py",
-    HERE.parent / "namenode/journal/test_direct.py",
-    HERE.parent / "rpc/test_outlets.py",
+    HERE.parent / "namenode/journal/test_native_writer.py",
+    HERE.parent / "rpc/test_response_writer.py",
 ]
 """Those in which two threads are in the kernel at a time, on the same objects."""
 RUN = """

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
+from howdah.protocol.data_transfer.packets import encode_ack
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.waiting import wait_until
-from howdah.transfer.packets import encode_ack
-from howdah.transfer.status import Status
 
 MS = 1_000_000
 LONG = 60_000 * MS

@@ -22,7 +22,7 @@ if sys.argv[3]:
 import howdah
 assert howdah.__file__.startswith(sys.argv[1]), howdah.__file__
 import howdah.copy.tasks, howdah.spark.compaction.concat, howdah.spark.verification.job
-from howdah.transfer.checksum import ChecksumType, crc, implementation
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc, implementation
 print(implementation(), hex(crc(ChecksumType.CRC32C, b"123456789", 0)))
 """
 

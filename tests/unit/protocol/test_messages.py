@@ -16,32 +16,32 @@ from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.failover import active_node
+from howdah.failover.state import active_node
+from howdah.formats.edits import edits as ed
+from howdah.formats.edits.codec import decode_record, encode_record
+from howdah.formats.image import records as rec
+from howdah.formats.image.fsimage import ImageWriter
+from howdah.formats.image.sections import SectionReader
+from howdah.formats.malformed import MalformedRecord
 from howdah.journalnode import election_service
-from howdah.journalnode.formats import decode_decision
-from howdah.namenode.images.image import read_image
-from howdah.namenode.process.racks import rack_map
+from howdah.journalnode.state.formats import decode_decision
+from howdah.namenode.server.process.racks import rack_map
+from howdah.namenode.state.images.image import read_image
 from howdah.proto import data_transfer_pb2 as transfer_pb
 from howdah.proto import election_pb2, failover_pb2, fsimage_pb2, rpc_pb2, types_pb2
 from howdah.proto import router_pb2 as router
-from howdah.protocol.messages import parse
-from howdah.router.namenodes.state_ids import decode_states
-from howdah.router.table import records
-from howdah.spark.usage_report import image_tasks
-from howdah.storage.edits import edits as ed
-from howdah.storage.edits.codec import decode_record, encode_record
-from howdah.storage.image import records as rec
-from howdah.storage.image.fsimage import ImageWriter
-from howdah.storage.image.sections import SectionReader
-from howdah.storage.malformed import MalformedRecord
-from howdah.transfer.op_request_decoder import decode_request
-from howdah.transfer.op_requests import Op
-from howdah.transfer.responses import (
+from howdah.protocol.data_transfer.op_request_decoder import decode_request
+from howdah.protocol.data_transfer.op_requests import Op
+from howdah.protocol.data_transfer.responses import (
     BlockOpResponse,
     SegmentGiven,
     SlotReleased,
     decode_read_status,
 )
+from howdah.protocol.messages import parse
+from howdah.router.state.namenodes.state_ids import decode_states
+from howdah.router.state.table import records
+from howdah.spark.usage_report import image_tasks
 
 TEXT = "q\u00e9q"
 """What each example has in each of its texts; `broken` makes it undecodable."""

@@ -11,13 +11,13 @@ import pytest
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import router_pb2, types_pb2
+from howdah.protocol.rpc.service import Deferred, Registry
+from howdah.protocol.rpc.session import Call
 from howdah.router.admin import PROTOCOL, RouterAdmin
+from howdah.router.state.table.mount_table import Destination, MountEntry, MountTable, Quota
+from howdah.router.state.table.quotas import Usage
+from howdah.router.state.table.records import entry_to_proto
 from howdah.router.store.factory import store_at
-from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
-from howdah.router.table.quotas import Usage
-from howdah.router.table.records import entry_to_proto
-from howdah.rpc.service import Deferred, Registry
-from howdah.rpc.session import Call
 from tests.support.routing.in_memory import InMemoryRouter
 
 pytestmark = pytest.mark.req("LM-020")

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.table import merging, quotas
-from howdah.router.table.mount_table import Destination, Location, MountEntry, MountTable, Quota
-from howdah.router.table.pages import Page, merged
-from howdah.router.table.translation import translate_error, translate_text
-from howdah.transfer.blocks import StorageType
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.router.state.table import merging, quotas
+from howdah.router.state.table.mount_table import (
+    Destination,
+    Location,
+    MountEntry,
+    MountTable,
+    Quota,
+)
+from howdah.router.state.table.pages import Page, merged
+from howdah.router.state.table.translation import translate_error, translate_text
 
 pytestmark = pytest.mark.req("LM-020")
 

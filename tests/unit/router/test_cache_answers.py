@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.calls.caching import CachingCalls
-from howdah.router.table import cache_ids, merging
-from howdah.router.table.mount_table import Location
+from howdah.router.state.table import cache_ids, merging
+from howdah.router.state.table.mount_table import Location
 
 pytestmark = pytest.mark.req("FS-241")
 

@@ -9,9 +9,9 @@ import pytest
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc import wire
 from howdah.router.namenodes.connections import UNACKNOWLEDGED_MS, Connections
-from howdah.router.namenodes.identity import Identity
-from howdah.rpc import wire
+from howdah.router.state.namenodes.identity import Identity
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -11,7 +11,7 @@ import pytest
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.table.mount_table import Destination, MountEntry, Order
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order
 from tests.support.routing.in_memory import InMemoryRouter
 
 pytestmark = pytest.mark.req("LM-020")

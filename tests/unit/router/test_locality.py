@@ -12,8 +12,8 @@ import pytest
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.locality import Locality, addresses_of
-from howdah.router.namenodes.membership import Members, Namenode, State
-from howdah.router.table.hosts import Hosts
+from howdah.router.state.namenodes.membership import Members, Namenode, State
+from howdah.router.state.table.hosts import Hosts
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.router.table.mount_table import (
+from howdah.router.state.table.mount_table import (
     Destination,
     Location,
     MountEntry,

@@ -9,13 +9,21 @@ from typing import cast
 import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.forwarding import Forwarding
-from howdah.router.methods import ANSWERS, DESCRIPTOR, EVERY, ONE, QUOTA_COUNTS, REFUSED, is_write
 from howdah.router.namenodes.connections import Connections
-from howdah.router.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
-from howdah.router.namenodes.membership import Members, State
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.rpc.service import Caller
+from howdah.router.state.methods import (
+    ANSWERS,
+    DESCRIPTOR,
+    EVERY,
+    ONE,
+    QUOTA_COUNTS,
+    REFUSED,
+    is_write,
+)
+from howdah.router.state.namenodes.identity import MOST_CONTEXT_CHARACTERS, identity_of
+from howdah.router.state.namenodes.membership import Members, State
 from howdah.runtime.users.names import real_user_of
 
 pytestmark = pytest.mark.req("LM-020")

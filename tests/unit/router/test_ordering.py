@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Order, Resolution
-from howdah.router.table.ordering import (
+from howdah.router.state.table.mount_table import (
+    Destination,
+    MountEntry,
+    MountTable,
+    Order,
+    Resolution,
+)
+from howdah.router.state.table.ordering import (
     Surroundings,
     final_name,
     first_level,

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.service import Caller, Deferred
 from howdah.router.calls import fast_path
 from howdah.router.calls.core import Core
 from howdah.router.calls.fast_path import Quick
 from howdah.router.namenodes.connections import Broken, encode_call
-from howdah.router.namenodes.identity import Identity
-from howdah.router.table.mount_table import Destination, MountEntry, MountTable
-from howdah.rpc import wire
-from howdah.rpc.service import Caller, Deferred
+from howdah.router.state.namenodes.identity import Identity
+from howdah.router.state.table.mount_table import Destination, MountEntry, MountTable
 from howdah.runtime import unexpected_errors
 
 CALLER = Caller("ada", b"0123456789abcdef", 7, 0, "127.0.0.1", 4321)

@@ -17,15 +17,15 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.router.namenodes.membership import State
 from howdah.router.namenodes.nameservices import Nameservices
 from howdah.router.server import Router, run
 from howdah.router.settings import Settings
+from howdah.router.state.namenodes.membership import State
+from howdah.router.state.table.mount_table import Destination, MountEntry, MountTable, Quota
+from howdah.router.state.table.quotas import Usage
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.worker import StoreBeside
-from howdah.router.table.mount_table import Destination, MountEntry, MountTable, Quota
-from howdah.router.table.quotas import Usage
 from howdah.runtime import unexpected_errors
 
 pytestmark = pytest.mark.req("LM-020")

@@ -20,16 +20,16 @@ from howdah.config.value_types import Address
 from howdah.java import NoJava
 from howdah.local.zookeeper import NoZooKeeper as NoServer
 from howdah.proto import router_pb2 as pb
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.protocol.zookeeper import NoZooKeeper, Session
 from howdah.router.administration import dumped_store
 from howdah.router.settings import Settings
+from howdah.router.state.table.mount_table import Destination, MountEntry, Order, Quota
+from howdah.router.state.table.records import entry_from_proto, entry_to_proto, from_lines
 from howdah.router.store.factory import store_at, store_place
 from howdah.router.store.files import FileRecords
 from howdah.router.store.state_store import StateStore
 from howdah.router.store.zookeeper import ZooKeeperPlace
-from howdah.router.table.mount_table import Destination, MountEntry, Order, Quota
-from howdah.router.table.records import entry_from_proto, entry_to_proto, from_lines
-from howdah.transfer.blocks import StorageType
 from tests.support.zookeeper import zookeeper_server
 
 pytestmark = pytest.mark.req("LM-020")

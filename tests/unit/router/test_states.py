@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.session import Call, ServerSession
 from howdah.router.namenodes.connections import encode_call
-from howdah.router.namenodes.identity import Identity
-from howdah.router.namenodes.membership import Members, State
-from howdah.router.namenodes.state_ids import MOST_BYTES, States, decode_states, encode_states
-from howdah.rpc import wire
+from howdah.router.state.namenodes.identity import Identity
+from howdah.router.state.namenodes.membership import Members, State
+from howdah.router.state.namenodes.state_ids import MOST_BYTES, States, decode_states, encode_states
 from howdah.rpc.identity import SeenState
-from howdah.rpc.session import Call, ServerSession
 
 pytestmark = pytest.mark.req("LM-020")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.router.methods import is_write
+from howdah.router.state.methods import is_write
 from tests.support.routing.walk import HOME, NUMBERS, SCENES, walk
 
 pytestmark = pytest.mark.req("LM-020")

@@ -13,7 +13,7 @@ from google.protobuf.message import EncodeError
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
 from howdah.rpc.call_pair import Together
 from howdah.rpc.client import RpcClient
 

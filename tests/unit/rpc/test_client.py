@@ -16,9 +16,9 @@ from howdah import errors
 from howdah.native.socket_io import Outcome
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
+from howdah.protocol.rpc import wire
 from howdah.rpc import client as rpc_client
 from howdah.rpc import connection as rpc_connection
-from howdah.rpc import wire
 from howdah.rpc.client import RpcClient
 from howdah.rpc.connection import Meanwhile, PreparedCall
 from howdah.rpc.identity import SeenState

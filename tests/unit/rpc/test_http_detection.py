@@ -19,12 +19,12 @@ from howdah.client.namenode import NamenodeProxy
 from howdah.client.namenodes.calls import OneNamenode
 from howdah.proto import client_datanode_pb2 as dn
 from howdah.proto import client_namenode_pb2 as nn
+from howdah.protocol.rpc.retry import RetryPolicy
+from howdah.protocol.rpc.session import Reply, ServerSession
 from howdah.rpc import wait_notices
 from howdah.rpc.client import RpcClient
 from howdah.rpc.connection import Connection, NotAccepted, Refused
 from howdah.rpc.http_detection import NotAnRpcServer, by_asking
-from howdah.rpc.retry import RetryPolicy
-from howdah.rpc.session import Reply, ServerSession
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"

@@ -17,11 +17,11 @@ from howdah import errors
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto.rpc_pb2 import RpcResponseHeaderProto as Header
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.server_hooks import OpenBarrier
+from howdah.protocol.rpc.service import Caller, Deferred, Registry, Service, unanswered
 from howdah.rpc.response_writer import MOST_WAITING_BYTES, WayOut
 from howdah.rpc.server import RpcServer
-from howdah.rpc.server_hooks import OpenBarrier
-from howdah.rpc.service import Caller, Deferred, Registry, Service, unanswered
 from howdah.testing.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ import uvloop
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
-from howdah.rpc import wire
-from howdah.rpc.busy_poll import MOMENT_NS
-from howdah.rpc.server import MAX_UNSENT_BYTES, RpcServer
-from howdah.rpc.server_hooks import OpenBarrier
-from howdah.rpc.service import (
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.busy_poll import MOMENT_NS
+from howdah.protocol.rpc.server_hooks import OpenBarrier
+from howdah.protocol.rpc.service import (
     Caller,
     Deferred,
     Early,
@@ -29,7 +28,8 @@ from howdah.rpc.service import (
     Slices,
     unanswered,
 )
-from howdah.rpc.session import Call
+from howdah.protocol.rpc.session import Call
+from howdah.rpc.server import MAX_UNSENT_BYTES, RpcServer
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 CLIENT_ID = b"c" * 16

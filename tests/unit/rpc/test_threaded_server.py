@@ -14,9 +14,10 @@ import pytest
 
 from howdah import errors
 from howdah.proto import client_datanode_pb2 as pb
-from howdah.rpc import threaded_server, wire
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.service import Deferred, Registry, Service, unanswered
+from howdah.rpc import threaded_server
 from howdah.rpc.client import RpcClient
-from howdah.rpc.service import Deferred, Registry, Service, unanswered
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime.users.names import ProxyUser
 from howdah.testing.waiting import wait_until

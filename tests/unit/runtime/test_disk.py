@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from howdah.runtime import disk
-from howdah.storage.edits.segments import SegmentWriter
+from howdah.storage.segments import SegmentWriter
 
 
 @pytest.fixture

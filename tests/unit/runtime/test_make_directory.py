@@ -11,13 +11,13 @@ import pytest
 from howdah.config import Configuration
 from howdah.datanode.memory import saved_copies
 from howdah.datanode.replicas import trash
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.journalnode.election_service import Elections
-from howdah.namenode.process.format import format_namenode
+from howdah.namenode.server.process.format import format_namenode
 from howdah.proto import election_pb2
+from howdah.protocol.rpc.service import Caller
 from howdah.router.store.files import FileRecords
-from howdah.rpc.service import Caller
 from howdah.runtime import disk
 from howdah.storage.layout import StorageDirectory
 from tests.support.journal_writer import VERSION, journal_at

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import strategies as st
 
 import howdah
-from howdah.storage.edits import edits as ed
-from howdah.storage.edits.codec import BODIES
+from howdah.formats.edits import edits as ed
+from howdah.formats.edits.codec import BODIES
 
 # Fields that are narrower on disk than a long.
 _BITS = {

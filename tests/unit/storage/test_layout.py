@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.formats.version import DatanodeVersion, NamenodeVersion
 from howdah.storage.layout import StorageDirectory, StorageState
-from howdah.storage.version import DatanodeVersion, NamenodeVersion
 
 NAMENODE = NamenodeVersion(1, "CID-1", "BP-1-127.0.0.1-1", 1)
 

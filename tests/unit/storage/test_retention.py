@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from howdah.storage.edits.segments import finished_name
-from howdah.storage.image.files import save_image
+from howdah.storage.image_files import save_image
 from howdah.storage.retention import Retention, purge
+from howdah.storage.segments import finished_name
 
 
 def made(directory: Path, *image_txids: int) -> Path:

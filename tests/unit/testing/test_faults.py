@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from howdah.datanode.channel import fault_points
-from howdah.datanode.channel.fault_points import Point
+from howdah.datanode.state import fault_points
+from howdah.datanode.state.fault_points import Point
 from howdah.testing import faults
 from howdah.testing.faults import Action, Faults
 

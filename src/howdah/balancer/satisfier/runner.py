@@ -16,11 +16,12 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from howdah import errors
-from howdah.balancer.iteration import Move
 from howdah.balancer.moves import Moves
 from howdah.balancer.namenode import BalancedNamenode
 from howdah.balancer.satisfier.scan import Walk, path_of
-from howdah.balancer.satisfier.work_queue import (
+from howdah.balancer.settings import BalancerSettings
+from howdah.balancer.state.iteration import Move
+from howdah.balancer.state.satisfier_queue import (
     Action,
     AskForMark,
     Cluster,
@@ -32,10 +33,9 @@ from howdah.balancer.satisfier.work_queue import (
     Unmark,
     Work,
 )
-from howdah.balancer.settings import BalancerSettings
 from howdah.config import Configuration, keys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.transfer.blocks import StorageType
+from howdah.protocol.data_transfer.blocks import StorageType
 
 log = logging.getLogger(__name__)
 

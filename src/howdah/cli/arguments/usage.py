@@ -1,4 +1,4 @@
-"""What a command tells the program that called it: exit codes, and that a call is wrong."""
+"""What a command tells the program that called it: exit codes, and that a call is wrong (pure)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from howdah import errors
-from howdah.balancer.termination import Result, Rounds, Status
+from howdah.balancer.state.termination import Result, Rounds, Status
 from howdah.cli.balancer.args import USAGE, Wanted, WrongWords, parse_words
 from howdah.cli.balancer.namespaces import uris
 from howdah.cli.balancer.output import Output, time_text
@@ -82,7 +82,7 @@ def _balance(wanted: Wanted, conf: Configuration, output: Output) -> Status:
     """Until all namespaces are balanced, or one cannot be."""
     from howdah.balancer.runner import Balancer, balance
     from howdah.balancer.settings import BalancerSettings
-    from howdah.balancer.utilization import Rules
+    from howdah.balancer.state.utilization import Rules
 
     settings = BalancerSettings.of(conf)
     if wanted.hot_interval_ms is not None:

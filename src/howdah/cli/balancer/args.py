@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from howdah.balancer.nodes import NodeLists
-from howdah.balancer.termination import DEFAULT_MAX_IDLE
-from howdah.balancer.utilization import Policy
+from howdah.balancer.state.nodes import NodeLists
+from howdah.balancer.state.termination import DEFAULT_MAX_IDLE
+from howdah.balancer.state.utilization import Policy
 from howdah.config.value_types import parse_decimal, parse_real
 
 LOWEST_THRESHOLD: Final = 1.0

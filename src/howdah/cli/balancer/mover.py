@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from howdah import errors
-from howdah.balancer.termination import Status
+from howdah.balancer.state.termination import Status
 from howdah.cli.balancer.args import WrongWords
 from howdah.cli.balancer.namespaces import paths_by_uri
 from howdah.cli.balancer.output import Output

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from howdah.balancer.runner import Progress
-from howdah.balancer.termination import Result, Status
+from howdah.balancer.state.termination import Result, Status
 from howdah.runtime.units import byte_text
 
 HEAD: Final = (

@@ -18,7 +18,7 @@ from howdah.runtime import serve
 from howdah.runtime.process_identity import AskedToEnd
 
 if TYPE_CHECKING:
-    from howdah.balancer.satisfier.work_queue import Outcome
+    from howdah.balancer.state.satisfier_queue import Outcome
     from howdah.config import Configuration
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Words behind a command as Hadoop's StringUtils pops them, and what they stand for (pure)."""
+"""Words behind a command as Hadoop's StringUtils pops them, and what they stand for."""
 
 from __future__ import annotations
 

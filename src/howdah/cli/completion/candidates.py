@@ -1,4 +1,4 @@
-"""What may stand where on the command line, from the tables of the commands (pure).
+"""What may stand where on the command line, from the tables of the commands.
 
 Options come from the synopses that users are shown, so a command that gets a new one has it
 completed, too.

@@ -1,4 +1,4 @@
-"""Completion scripts in the languages of three shells (pure).
+"""Completion scripts in the languages of three shells.
 
 All three read the words before the cursor in the same way: options with a value, the command,
 options again, the sub-command. Then a table says what may follow. zsh runs the script of bash.

@@ -16,14 +16,14 @@ from typing import Final
 
 from howdah import errors
 from howdah.cli.dfsadmin.command import Cluster, Command
+from howdah.formats.version import NamenodeVersion
 from howdah.fs.hdfs.pages import pages_of_active, unreachable
-from howdah.namenode.checkpoints.primary import Primary
+from howdah.namenode.journal.checkpoints.primary import Primary
 from howdah.runtime.atomic_files import replace_file, replacing
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.tls.http_policy import Place
-from howdah.storage.image.files import md5_path
+from howdah.storage.image_files import md5_path
 from howdah.storage.layout import SEEN_TXID_NAME, VERSION_NAME
-from howdah.storage.version import NamenodeVersion
 
 _TARGET: Final = "/imagetransfer?getimage=1&txid=latest"
 _NAME_HEADER: Final = "X-Image-Edits-Name"

@@ -8,7 +8,7 @@ from howdah import errors
 from howdah.cli.arguments.usage import UsageError
 from howdah.cli.dfsadmin.command import Cluster, Command
 from howdah.fs import paths
-from howdah.trash_names import TRASH_NAME
+from howdah.protocol.trash_names import TRASH_NAME
 
 _TRASH_MODE: Final = 0o1777
 

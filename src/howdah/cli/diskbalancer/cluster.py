@@ -26,9 +26,9 @@ from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.runtime.running_cluster import default_filesystem
 from howdah.runtime.units import file_date
-from howdah.transfer.blocks import StorageType
 
 if TYPE_CHECKING:
     from howdah.config import Configuration

@@ -16,8 +16,8 @@ from howdah.runtime.units import byte_text
 if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.router.administration import Administration
-    from howdah.router.table.mount_table import Destination, MountEntry
-    from howdah.router.table.quotas import Usage
+    from howdah.router.state.table.mount_table import Destination, MountEntry
+    from howdah.router.state.table.quotas import Usage
 
 FAILED: Final = 255
 
@@ -168,7 +168,7 @@ class _Options:
     mode: int | None = None
 
     def applied(self, entry: MountEntry) -> MountEntry:
-        from howdah.router.table.mount_table import Order
+        from howdah.router.state.table.mount_table import Order
 
         return replace(
             entry,
@@ -185,7 +185,7 @@ class _Options:
 
 def _options(words: list[str], *, flags_have_values: bool) -> _Options:
     """Raises BadArgument."""
-    from howdah.router.table.mount_table import Order
+    from howdah.router.state.table.mount_table import Order
 
     found = _Options()
     rest = list(words)
@@ -222,7 +222,7 @@ def _options(words: list[str], *, flags_have_values: bool) -> _Options:
 
 
 def _destinations(nameservices: str, paths: str) -> tuple[Destination, ...]:
-    from howdah.router.table.mount_table import Destination, normalised
+    from howdah.router.state.table.mount_table import Destination, normalised
 
     names, found = nameservices.split(","), paths.split(",")
     if len(found) == 1:
@@ -240,13 +240,13 @@ def _destinations(nameservices: str, paths: str) -> tuple[Destination, ...]:
 
 
 def _source(path: str) -> str:
-    from howdah.router.table.mount_table import normalised
+    from howdah.router.state.table.mount_table import normalised
 
     return normalised(path) if path.startswith("/") else path
 
 
 def _add(administration: Administration, words: list[str]) -> int:
-    from howdah.router.table.mount_table import MountEntry
+    from howdah.router.state.table.mount_table import MountEntry
 
     source = _source(words[0])
     destinations = _destinations(words[1], words[2])
@@ -273,7 +273,7 @@ def _add(administration: Administration, words: list[str]) -> int:
 
 
 def _add_all(administration: Administration, words: list[str]) -> int:
-    from howdah.router.table.mount_table import MountEntry
+    from howdah.router.state.table.mount_table import MountEntry
 
     entries: dict[str, MountEntry] = {}
     rest = [*words, ","]
@@ -393,7 +393,7 @@ def _get_destination(administration: Administration, words: list[str]) -> int:
 
 
 def _set_quota(administration: Administration, words: list[str]) -> int:
-    from howdah.router.table.mount_table import Quota
+    from howdah.router.state.table.mount_table import Quota
 
     path, *rest = words
     names: int | None = None
@@ -428,7 +428,7 @@ def _set_quota(administration: Administration, words: list[str]) -> int:
 
 def _clear_quota(administration: Administration, words: list[str]) -> int:
     """Those of storage types stay."""
-    from howdah.router.table.mount_table import Quota
+    from howdah.router.state.table.mount_table import Quota
 
     for path in words:
         entry = _existing(administration, path)
@@ -440,7 +440,7 @@ def _clear_quota(administration: Administration, words: list[str]) -> int:
 
 
 def _set_type_quota(administration: Administration, words: list[str]) -> int:
-    from howdah.transfer.blocks import StorageType
+    from howdah.protocol.data_transfer.blocks import StorageType
 
     path, option, named, value, *more = words
     if option != "-storageType" or more:

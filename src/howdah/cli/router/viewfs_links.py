@@ -24,7 +24,7 @@ from howdah.fs.viewfs.links import GLOBAL_KEYS, PREFIX
 if TYPE_CHECKING:
     from howdah.config import Configuration
     from howdah.router.administration import Administration
-    from howdah.router.table.mount_table import MountEntry
+    from howdah.router.state.table.mount_table import MountEntry
 
 ALL_CLUSTERS: Final = "allClusters"
 _KEY: Final = re.compile(rf"{re.escape(PREFIX)}\.(?P<rest>.+)", re.DOTALL)
@@ -97,7 +97,7 @@ def add_links(administration: Administration, words: list[str], conf: Configurat
 
 def _entry(administration: Administration, link: ViewFsLink, conf: Configuration) -> MountEntry:
     """Owner, group and mode are those of the target, where it can be asked and is there."""
-    from howdah.router.table.mount_table import Destination, MountEntry, normalised
+    from howdah.router.state.table.mount_table import Destination, MountEntry, normalised
 
     target = paths.parse(link.target)
     if target.scheme != "hdfs" or not target.authority:

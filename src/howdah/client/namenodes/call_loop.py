@@ -1,9 +1,9 @@
 """A call to the namenodes of a nameservice, made until the active one answers it.
 
 Whom to ask is the business of a subclass: one namenode after the other (`failover`), or several
-at once (`hedging`). What follows a failure, `howdah.rpc.failover` says. All attempts of a call
-have one client id and one call id: only the active namenode runs calls, and if the role changes in
-between, the retry cache of the new one knows what ran before.
+at once (`hedging`). What follows a failure, `howdah.protocol.rpc.failover` says. All attempts of a
+call have one client id and one call id: only the active namenode runs calls, and if the role
+changes in between, the retry cache of the new one knows what ran before.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from howdah.client.namenodes.calls import say_again
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover_probe import while_waiting
 from howdah.config.value_types import Address
+from howdah.protocol.rpc.failover import Attempts, FailoverPolicy, Step
 from howdah.rpc.client import AnswerType
-from howdah.rpc.failover import Attempts, FailoverPolicy, Step
 
 M = TypeVar("M")
 T = TypeVar("T")

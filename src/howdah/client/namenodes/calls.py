@@ -10,10 +10,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config.value_types import Address
+from howdah.protocol.rpc.retry import RetryPolicy
 from howdah.rpc import wait_notices
 from howdah.rpc.client import AnswerType, RpcClient
 from howdah.rpc.connection import PreparedCall
-from howdah.rpc.retry import RetryPolicy
 
 M = TypeVar("M")
 

@@ -1,7 +1,7 @@
 """One namenode after the other: ConfiguredFailoverProxyProvider in Hadoop.
 
 The client stays with the namenode that answers. One that is not active, or does not answer, is
-left for the next one, as `howdah.rpc.failover` says: round again in the order of
+left for the next one, as `howdah.protocol.rpc.failover` says: round again in the order of
 `dfs.ha.namenodes.NS` or, as is usual, in an order of the client's own
 (`dfs.client.failover.random.order`), so that not all clients ask the same standby first. All
 threads of a client go together: the first one that fails leaves the namenode for all.
@@ -18,8 +18,8 @@ from google.protobuf.message import Message
 from howdah.client.namenodes import active_cache
 from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.client.namenodes.connections import Connections
+from howdah.protocol.rpc.failover import FailoverPolicy
 from howdah.rpc.connection import PreparedCall
-from howdah.rpc.failover import FailoverPolicy
 
 
 class ConfiguredFailover(FailoverCalls):

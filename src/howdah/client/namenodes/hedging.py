@@ -16,7 +16,7 @@ from collections.abc import Callable
 from howdah.client.namenodes import active_cache
 from howdah.client.namenodes.call_loop import FailoverCalls
 from howdah.client.namenodes.connections import Connections
-from howdah.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.failover import FailoverPolicy
 
 
 class HedgingFailover(FailoverCalls):

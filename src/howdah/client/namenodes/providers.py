@@ -20,9 +20,9 @@ from howdah.client.namenodes.target import Target
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration, keys
 from howdah.config.nameservices import value_of
-from howdah.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.retry import RetryPolicy
 from howdah.rpc.identity import SeenState
-from howdah.rpc.retry import RetryPolicy
 
 
 class _Kind:

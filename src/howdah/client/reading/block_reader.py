@@ -2,7 +2,7 @@
 
 BlockReaderRemote in Hadoop.
 
-The datanode answers READ_BLOCK with packets (`howdah.transfer.packets`) from the
+The datanode answers READ_BLOCK with packets (`howdah.protocol.data_transfer.packets`) from the
 chunk that holds the first byte on; after an empty last packet the reader says
 that all sums were right, and the connection is closed, or kept for another read.
 
@@ -19,13 +19,11 @@ import logging
 
 from howdah import errors
 from howdah.client.peer_cache import PeerCache
+from howdah.client.reading import short_read
 from howdah.client.reading.readers import Interruptible, ReadRequest, ReadSource
-from howdah.rpc import wait_notices
-from howdah.runtime.tracing.span import NOTHING, Kind, Span
-from howdah.transfer import short_read, sockets
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
-from howdah.transfer.op_requests import ReadBlock, encode_plain_read, encode_request
-from howdah.transfer.packets import (
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
+from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_plain_read, encode_request
+from howdah.protocol.data_transfer.packets import (
     HEADER_BYTES,
     LENGTHS_BYTES,
     PacketHeader,
@@ -33,8 +31,15 @@ from howdah.transfer.packets import (
     decode_header,
     decode_lengths,
 )
-from howdah.transfer.responses import BlockOpResponse, encode_read_status, read_response
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.responses import (
+    BlockOpResponse,
+    encode_read_status,
+    read_response,
+)
+from howdah.protocol.data_transfer.status import Status
+from howdah.rpc import wait_notices
+from howdah.runtime import sockets
+from howdah.runtime.tracing.span import NOTHING, Kind, Span
 
 _log = logging.getLogger(__name__)
 _SCRATCH_BYTES = 64 * 1024
@@ -174,7 +179,7 @@ class BlockReader:
 
     @property
     def after_s(self) -> float:
-        """When a word is said to those who wait (`howdah.transfer.sockets.Word`)."""
+        """When a word is said to those who wait (`howdah.runtime.sockets.Word`)."""
         return wait_notices.FIRST_NOTICE_S
 
     def say(self) -> None:

@@ -19,14 +19,18 @@ import struct
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
-from howdah.transfer import sockets
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.checksum import ChecksumType, combine
-from howdah.transfer.op_requests import BlockChecksum, BlockChecksumType, encode_request
-from howdah.transfer.responses import BlockChecksumResult, read_response
+from howdah.client.state.blocks import LocatedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.checksum import ChecksumType, combine
+from howdah.protocol.data_transfer.op_requests import (
+    BlockChecksum,
+    BlockChecksumType,
+    encode_request,
+)
+from howdah.protocol.data_transfer.responses import BlockChecksumResult, read_response
+from howdah.runtime import sockets
 
 MD5MD5CRC = "MD5MD5CRC"
 COMPOSITE_CRC = "COMPOSITE_CRC"

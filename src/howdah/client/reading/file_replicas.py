@@ -1,6 +1,6 @@
 """The replicas of one open file, as its stream reads them: which node, and what if it fails.
 
-The shell around `howdah.client.reading.attempts`: looks blocks up, opens readers by the first
+The shell around `howdah.client.state.reading.attempts`: looks blocks up, opens readers by the first
 way that leads to a replica, reports corrupt replicas to the namenode (FS-100), waits
 and asks for locations anew when every node of a block has failed. Shared by sequential,
 positioned and hedged reads of a stream, from any thread.
@@ -15,9 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.reading.attempts import Attempts, DeadNodes, NoneLeft
 from howdah.client.reading.hedged import SILENT_LOSSES, HedgedReads
 from howdah.client.reading.locations import FileLocations
 from howdah.client.reading.readers import (
@@ -29,12 +27,14 @@ from howdah.client.reading.readers import (
 )
 from howdah.client.reading.statistics import ReadCounter
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.reading.attempts import Attempts, DeadNodes, NoneLeft
 from howdah.client.statistics import Tally
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints
 from howdah.rpc import wait_notices
+from howdah.runtime.sockets import PeerClosed
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.op_requests import NO_HINTS, CachingHints
-from howdah.transfer.sockets import PeerClosed
 
 _log = logging.getLogger(__name__)
 

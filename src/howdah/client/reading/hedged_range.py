@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
-from howdah.client.reading.attempts import Attempts
 from howdah.client.reading.file_replicas import FileReplicas
 from howdah.client.reading.readers import Cancellation, OpenReads, ReadSource
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.reading.attempts import Attempts
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 _Replica = tuple[LocatedBlock, DatanodeAddress]
 

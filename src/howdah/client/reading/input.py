@@ -26,12 +26,9 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
-from howdah.client.reading.attempts import Attempts
 from howdah.client.reading.file_replicas import FileReplicas, ReadContext
 from howdah.client.reading.hedged_range import HedgedRange
 from howdah.client.reading.locations import FileLocations
-from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.readers import (
     Cancellation,
     OpenReads,
@@ -40,10 +37,13 @@ from howdah.client.reading.readers import (
 )
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.client.reading.vectored import read_vectored
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.reading.attempts import Attempts
+from howdah.client.state.reading.ranges import MergeRules
 from howdah.options import FileRange, check_ranges
+from howdah.protocol.data_transfer.op_requests import CachingHints
 from howdah.runtime.fork_safety import PerProcess, process_id
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.op_requests import CachingHints
 
 _FORKING = PerProcess(threading.Lock)
 """Held by the thread of a forked child that sees first that a stream is its parent's."""

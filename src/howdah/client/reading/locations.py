@@ -1,6 +1,6 @@
 """Which blocks a file has and where they are, fetched in batches (FS-087, FS-095).
 
-`FileLocations` asks the namenode for what `howdah.client.reading.block_map` doesn't know yet,
+`FileLocations` asks the namenode for what `howdah.client.state.reading.block_map` doesn't know yet,
 and settles at opening how long the file is. Of a file that somebody is still writing,
 the length of the last block is known to the datanodes only; any of them may be asked,
 for each tells no more than what every node of its pipeline has. Mirrors what Hadoop's
@@ -26,14 +26,14 @@ import threading
 import time
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.reading.block_map import BlockMap
 from howdah.client.settings.settings import ClientSettings
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.state.reading.block_map import BlockMap
 from howdah.proto import client_datanode_pb2
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, signed64
 from howdah.rpc.client import RpcClient
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.blocks import DatanodeAddress, signed64
 
 CLIENT_DATANODE_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 BATCH_BLOCKS = 10

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
+from howdah.client.state.blocks import LocatedBlock
 from howdah.native.records import quickly_made
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.op_requests import NO_HINTS, CachingHints
 
 
 class ReadSource(enum.IntEnum):

@@ -14,12 +14,12 @@ import enum
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.reading.readers import ReaderFactory, ReadRequest
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.checksum import ChecksumType, crc
-from howdah.transfer.op_requests import CachingHints
+from howdah.client.state.blocks import LocatedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
+from howdah.protocol.data_transfer.op_requests import CachingHints
 
 _WHOLE_FILE = (1 << 63) - 1
 _BUFFER_BYTES = 1 << 20

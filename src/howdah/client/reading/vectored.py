@@ -1,7 +1,7 @@
 """Vectored reads: many ranges of a file in one call, read side by side.
 
 Over any stream whose positioned reads may come from several threads; which ranges are
-read together is decided in `howdah.client.reading.ranges`. The threads are those of the whole
+read together is decided in `howdah.client.state.reading.ranges`. The threads are those of the whole
 process, so that a hundred streams don't make a thousand. What comes of a range is in
 its future: a read that fails fails the ranges that it serves and no other.
 
@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from howdah import errors
-from howdah.client.reading.ranges import MergedRead, MergeRules, merge
+from howdah.client.state.reading.ranges import MergedRead, MergeRules, merge
 from howdah.client.thread_pool import Workers
 from howdah.options import FileRange
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from howdah.client.settings.pipeline_rules import (
+from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
+from howdah.client.state.writing.pipeline_rules import (
     DEFAULT_POLICY,
     PipelineRules,
     Policy,
     ReplacementPolicy,
 )
-from howdah.client.settings.short_circuit import NEVER, ShortCircuitSettings
 from howdah.config import Configuration, keys
 from howdah.config.settings import read, setting
 from howdah.config.value_types import Key
-from howdah.transfer import MAX_PACKET_BYTES
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer import MAX_PACKET_BYTES
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.sockets import Connection, connect_local, is_local_address
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.runtime.sockets import Connection, connect_local, is_local_address
 
 
 class LocalWay(Protocol):

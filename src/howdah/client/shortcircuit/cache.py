@@ -19,13 +19,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.access import LocalWay, UnixSockets
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
+from howdah.client.state.blocks import LocatedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime.fork_safety import PerProcess, process_id
-from howdah.transfer.blocks import DatanodeAddress
 
 _log = logging.getLogger(__name__)
 

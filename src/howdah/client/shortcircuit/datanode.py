@@ -26,13 +26,17 @@ from howdah.client.peer_cache import PeerCache
 from howdah.client.shortcircuit.access import LocalWay
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaRevoked
 from howdah.client.shortcircuit.segments import Segment, SegmentRefused, Slot
-from howdah.transfer import sockets
-from howdah.transfer.blocks import BlockToken, ExtendedBlock
-from howdah.transfer.op_requests import Request, encode_request
-from howdah.transfer.responses import BlockOpResponse, SlotReleased, read_response
-from howdah.transfer.short_circuit import RECEIPT_WANTED, ReleaseSlot, RequestDescriptors
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import Request, encode_request
+from howdah.protocol.data_transfer.responses import BlockOpResponse, SlotReleased, read_response
+from howdah.protocol.data_transfer.short_circuit import (
+    RECEIPT_WANTED,
+    ReleaseSlot,
+    RequestDescriptors,
+)
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime import sockets
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from howdah import errors
 from howdah.client.reading.readers import ReaderFactory, ReadRequest, ReadSource, ReplicaReader
 from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.replica import LocalReplica
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 _log = logging.getLogger(__name__)
 

@@ -18,10 +18,15 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.client.shortcircuit.segments import Slot
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.checksum import (
+    SUM_BYTES,
+    ChecksumSpec,
+    ChecksumType,
+    verify_chunks,
+)
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 from howdah.runtime.fork_safety import process_id
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import SUM_BYTES, ChecksumSpec, ChecksumType, verify_chunks
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 _SCRATCH_BYTES = 64 * 1024
 """Up to here a copy costs less than care for every chunk."""

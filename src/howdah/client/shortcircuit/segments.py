@@ -2,8 +2,8 @@
 
 DfsClientShm and ShortCircuitShm in Hadoop.
 
-The client's end of the slots that `howdah.transfer.short_circuit` describes. A segment
-comes over a connection of its own, and both end together: a datanode that dies, or
+The client's end of the slots that `howdah.protocol.data_transfer.short_circuit` describes. A
+segment comes over a connection of its own, and both end together: a datanode that dies, or
 restarts, closes it, so whatever the slots say then, they are worth nothing.
 
 1. A datanode that lives takes a replica back by its slot, which every read looks at: that is
@@ -22,18 +22,18 @@ import threading
 import time
 
 from howdah import errors
-from howdah.transfer.op_requests import encode_request
-from howdah.transfer.responses import SegmentGiven
-from howdah.transfer.short_circuit import (
+from howdah.protocol.data_transfer.op_requests import encode_request
+from howdah.protocol.data_transfer.responses import SegmentGiven
+from howdah.protocol.data_transfer.short_circuit import (
     RequestSegment,
     SegmentId,
     SlotId,
     Slots,
     check_segment_length,
 )
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection
 
 TRUST_S = 0.005
 """How long a datanode is believed to live that lived: a fraction of what any needs to start."""

@@ -12,10 +12,10 @@ import threading
 
 from howdah import errors
 from howdah.client.writing.machine import Machine
+from howdah.protocol.data_transfer.packets import decode_ack
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.span import Span
-from howdah.transfer.packets import decode_ack
-from howdah.transfer.sockets import Connection
-from howdah.transfer.varint import read_delimited
 
 PARKED_S = 0.1
 """A reader that is parked reads again when there was no step for so long."""

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
+from howdah.client.state.blocks import LocatedBlock
 from howdah.client.thread_pool import Workers
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 MAX_THREADS = 16
 """Of the whole process, as for vectored reads."""

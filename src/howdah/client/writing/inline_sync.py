@@ -29,16 +29,16 @@ import time
 from typing import Final
 
 from howdah import errors
+from howdah.client.state.writing.actions import SequencedPacket
+from howdah.client.state.writing.packetizer import Buffer
 from howdah.client.writing.acks import Acks
-from howdah.client.writing.actions import SequencedPacket
 from howdah.client.writing.length_updates import Lengths
 from howdah.client.writing.machine import Machine
-from howdah.client.writing.packetizer import Buffer
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
+from howdah.protocol.data_transfer.packets import PipelineAck, encode_ack, encode_prelude
+from howdah.protocol.data_transfer.status import Status
 from howdah.rpc.connection import PreparedCall
-from howdah.transfer.packets import PipelineAck, encode_ack, encode_prelude
-from howdah.transfer.status import Status
 
 PATIENCE_S: Final = 1.0
 """A pipeline that is silent for so long is left to threads, which send heartbeats meanwhile."""

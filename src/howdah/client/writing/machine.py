@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.client.writing.pipeline import Pipeline
+from howdah.client.state.writing.pipeline import Pipeline
 from howdah.rpc import wait_notices
 
 

@@ -39,19 +39,19 @@ from dataclasses import asdict, dataclass
 from typing import NoReturn
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.packetizer import Buffer, OutgoingPacket, Packetizer
-from howdah.client.writing.pipeline import Pipeline
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.writing.packetizer import Buffer, OutgoingPacket, Packetizer
+from howdah.client.state.writing.pipeline import Pipeline
+from howdah.client.state.writing.statistics import OutputStatistics
 from howdah.client.writing.pipeline_setup import PipelineSetup, is_local
-from howdah.client.writing.statistics import OutputStatistics
 from howdah.client.writing.streamer import Streamer
 from howdah.options import AbortableResult, CreateFlag, SyncFlag
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
 from howdah.runtime.fork_safety import process_id
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec
 
 _CAPABILITIES = frozenset(("hsync", "hflush", "dropbehind"))
 _SMALL_BYTES = 1024

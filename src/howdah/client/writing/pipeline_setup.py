@@ -15,22 +15,22 @@ answers it only when the replica is on its disk.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.reading.readers import Cancellation
 from howdah.client.settings.settings import ClientSettings
-from howdah.transfer import sockets
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec
-from howdah.transfer.op_requests import (
+from howdah.client.state.blocks import LocatedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
+from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
     Stage,
     TransferBlock,
     WriteBlock,
     encode_request,
 )
-from howdah.transfer.responses import BlockOpResponse, read_response
-from howdah.transfer.sockets import is_local_address
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime import sockets
+from howdah.runtime.sockets import is_local_address
 
 TRANSFER_BYTES_PER_TIMEOUT = 200 * 64 * 1024
 """A copy may take one read time-out more for each so many bytes, as in Hadoop."""

@@ -30,11 +30,10 @@ from dataclasses import asdict
 from typing import Final
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.acks import Acks
-from howdah.client.writing.actions import (
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.writing.actions import (
     Abandon,
     Action,
     Allocate,
@@ -44,19 +43,20 @@ from howdah.client.writing.actions import (
     Send,
     SendRest,
 )
+from howdah.client.state.writing.packetizer import OutgoingPacket
+from howdah.client.state.writing.phases import Phase
+from howdah.client.state.writing.pipeline import Pipeline
+from howdah.client.state.writing.statistics import PipelineCounts
+from howdah.client.writing.acks import Acks
 from howdah.client.writing.block_sync import LateSync
 from howdah.client.writing.inline_sync import PATIENCE_S, Step
 from howdah.client.writing.length_updates import Lengths
 from howdah.client.writing.machine import Machine
-from howdah.client.writing.packetizer import OutgoingPacket
-from howdah.client.writing.phases import Phase
-from howdah.client.writing.pipeline import Pipeline
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
-from howdah.client.writing.statistics import PipelineCounts
 from howdah.options import CreateFlag
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.packets import HEARTBEAT, encode_packet, encode_prelude
 from howdah.runtime.tracing.span import NOTHING, Attributes, Kind, Span
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.packets import HEARTBEAT, encode_packet, encode_prelude
 
 STOP_WAIT_S = 2.0
 """A call to the namenode can't be interrupted, so threads aren't waited for any longer."""

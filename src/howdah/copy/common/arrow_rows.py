@@ -1,4 +1,4 @@
-"""Rows of a task as Arrow's batches, which is how Spark takes and gives them; partitioning."""
+"""Encode the rows of a task as batches of Arrow, which is how Spark takes and gives them (pure)."""
 
 from __future__ import annotations
 

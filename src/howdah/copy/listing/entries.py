@@ -1,4 +1,4 @@
-"""The rows of a copy's listing: one for each file or directory, with what the target has there.
+"""The rows of a copy's listing: a file or directory each, with what the target has there (pure).
 
 A row pairs an entry of the source with the one of the same relative path at the target, as both
 were when their directories were listed (Hadoop's CopyListingFileStatus). Paths are bytes: names

@@ -35,13 +35,13 @@ from queue import SimpleQueue
 
 from howdah import errors
 from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
-from howdah.datanode.channel.fault_points import Point, reach
-from howdah.datanode.channel.messages import CacheChanged
 from howdah.datanode.memory.mmap_replicas import MappedReplica
 from howdah.datanode.replicas.open_replica import VERIFY_BYTES, OpenReplica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.fault_points import Point, reach
+from howdah.datanode.state.messages import CacheChanged
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import socket
 import threading
 
 from howdah import errors
-from howdah.datanode.channel.messages import Message, MessageBuffer, encode
+from howdah.datanode.state.messages import Message, MessageBuffer, encode
 
 _RECEIVE_BYTES = 64 * 1024
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah.datanode.channel.frames import Link, LinkClosed, wait_readable
-from howdah.datanode.channel.messages import Answer, Question, Subject
+from howdah.datanode.state.messages import Answer, Question, Subject
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import enum
 
-from howdah.datanode.channel.commands import Order, Register, Unsupported
+from howdah.datanode.state.commands import Order, Register, Unsupported
 
 _NO_CLAIM = -1
 

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Final
 
 from howdah import __version__
-from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.actor_status import ActorFacts
 from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.latency import volume_metrics
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
-from howdah.datanode.memory.metrics import Figure, attributes
+from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.latency import volume_metrics
+from howdah.datanode.state.memory.metrics import Figure, attributes
+from howdah.datanode.state.messages import OutliersFound
 from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.histogram import Rates

@@ -23,8 +23,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.channel.commands import FinalizeUpgrade, Order
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control.active_tracker import ActiveClaim, Change
+from howdah.datanode.control.directories import DataDirectories
+from howdah.datanode.control.reports import Namespace
+from howdah.datanode.state.commands import FinalizeUpgrade, Order
+from howdah.datanode.state.messages import (
     Cache,
     Command,
     Identity,
@@ -35,12 +38,9 @@ from howdah.datanode.channel.messages import (
     ServePool,
     Transfer,
 )
-from howdah.datanode.control.active_tracker import ActiveClaim, Change
-from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.reports import Namespace
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, signed64
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, signed64
 
 log = logging.getLogger(__name__)
 

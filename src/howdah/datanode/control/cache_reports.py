@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from howdah.datanode.channel.messages import CacheChanged
+from howdah.datanode.state.messages import CacheChanged
 
 
 class CachedBlocks:

@@ -32,7 +32,23 @@ from howdah.config.value_types import Address, Key
 from howdah.datanode.channel import connection_passing
 from howdah.datanode.channel.frames import Link, LinkClosed, wait_readable
 from howdah.datanode.channel.introspection import Questions
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control.beans import Known, beans
+from howdah.datanode.control.cache_reports import CachedBlocks
+from howdah.datanode.control.directories import DataDirectories
+from howdah.datanode.control.lifeline import lifeline_interval_s
+from howdah.datanode.control.namenode_actor import ActorSettings
+from howdah.datanode.control.nameservices import Nameservices
+from howdah.datanode.control.pages import Files, MakeFiles, Pages, facts, families, monitoring
+from howdah.datanode.control.reconfiguration import Reconfiguration
+from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.latency.activity import Activity, Count
+from howdah.datanode.process.data_process import DataProcess, Inheritance
+from howdah.datanode.replicas.startup_scan import scan_all
+from howdah.datanode.scanners.directory_scanner import DirectoryScanner
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy, reserves
+from howdah.datanode.state.messages import (
     BlockSynchronized,
     CacheChanged,
     Command,
@@ -59,30 +75,14 @@ from howdah.datanode.channel.messages import (
     VolumeFailed,
     VolumeRemoved,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.beans import Known, beans
-from howdah.datanode.control.cache_reports import CachedBlocks
-from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.lifeline import lifeline_interval_s
-from howdah.datanode.control.namenode_actor import ActorSettings
-from howdah.datanode.control.nameservices import Nameservices
-from howdah.datanode.control.pages import Files, MakeFiles, Pages, facts, families, monitoring
-from howdah.datanode.control.reconfiguration import Reconfiguration
-from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.latency.activity import Activity, Count
-from howdah.datanode.process.data_process import DataProcess, Inheritance
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.startup_scan import scan_all
-from howdah.datanode.scanners.directory_scanner import DirectoryScanner
-from howdah.datanode.scanners.volume_scanner import VolumeScanners
-from howdah.datanode.settings import DataSettings, ScanSettings, choosing_policy, reserves
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import VolumeSet
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime import serve
 from howdah.runtime.metrics.histogram import Rates
 from howdah.runtime.users.impersonation import OnThread
-from howdah.transfer.blocks import DatanodeAddress
 from howdah.web.process_bridge import OtherProcess
 
 log = logging.getLogger(__name__)

@@ -27,8 +27,8 @@ from howdah import errors
 from howdah.datanode.control import pool_upgrade
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.replicas import trash
-from howdah.datanode.volumes.choosing import ChoosingPolicy
-from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.state.volumes.choosing import ChoosingPolicy
+from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import (
     DISK_FULL,
     NO_RESERVE,
@@ -37,19 +37,19 @@ from howdah.datanode.volumes.volumes import (
     VolumeSet,
     is_about_the_disk,
 )
+from howdah.formats.version import (
+    BlockPoolVersion,
+    DatanodeVersion,
+    new_datanode_uuid,
+    new_storage_id,
+)
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.storage.layout import (
     CURRENT_NAME,
     StorageDirectory,
     StorageLock,
     StorageState,
 )
-from howdah.storage.version import (
-    BlockPoolVersion,
-    DatanodeVersion,
-    new_datanode_uuid,
-    new_storage_id,
-)
-from howdah.transfer.blocks import StorageType
 
 log = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, reach
-from howdah.datanode.channel.messages import BlockSynchronized, CorruptFound
 from howdah.datanode.control import reports
 from howdah.datanode.control.reports import BlockNews
+from howdah.datanode.state.fault_points import Point, reach
+from howdah.datanode.state.messages import BlockSynchronized, CorruptFound
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 log = logging.getLogger(__name__)
 

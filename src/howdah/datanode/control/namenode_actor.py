@@ -48,7 +48,18 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.datanode.channel.commands import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control import reports
+from howdah.datanode.control.block_pool import BlockPool, Member
+from howdah.datanode.control.cache_reports import CachedBlocks, CacheReportSchedule
+from howdah.datanode.control.directories import DataDirectories
+from howdah.datanode.control.incremental_reports import AWAY, IncrementalReports, News
+from howdah.datanode.control.lifeline import LifelineSender
+from howdah.datanode.control.replica_index import Inventory, VolumeState
+from howdah.datanode.control.reports import Namespace
+from howdah.datanode.latency.activity import Activity, Work
+from howdah.datanode.state.actor_status import HA_STATES, ActorFacts
+from howdah.datanode.state.commands import (
     FinalizeUpgrade,
     Order,
     Register,
@@ -56,7 +67,7 @@ from howdah.datanode.channel.commands import (
     Unsupported,
     decode_orders,
 )
-from howdah.datanode.channel.messages import (
+from howdah.datanode.state.messages import (
     BalanceBandwidth,
     Cache,
     CheckVolumes,
@@ -66,21 +77,10 @@ from howdah.datanode.channel.messages import (
     RecoverBlock,
     Transfer,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control import reports
-from howdah.datanode.control.actor_status import HA_STATES, ActorFacts
-from howdah.datanode.control.block_pool import BlockPool, Member
-from howdah.datanode.control.cache_reports import CachedBlocks, CacheReportSchedule
-from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.incremental_reports import AWAY, IncrementalReports, News
-from howdah.datanode.control.lifeline import LifelineSender
-from howdah.datanode.control.replica_index import Inventory, VolumeState
-from howdah.datanode.control.report_schedule import ReportSchedule
-from howdah.datanode.control.reports import Namespace
-from howdah.datanode.latency.activity import Activity, Work
+from howdah.datanode.state.report_schedule import ReportSchedule
 from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.rpc.client import AnswerType, RpcClient
-from howdah.transfer.blocks import DatanodeAddress
 
 log = logging.getLogger(__name__)
 

@@ -27,14 +27,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.datanode.channel.messages import (
-    BlockSynchronized,
-    Command,
-    NameservicesAwaited,
-    OutliersFound,
-)
 from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.actor_status import ActorFacts
 from howdah.datanode.control.block_pool import BlockPool
 from howdah.datanode.control.cache_reports import CachedBlocks
 from howdah.datanode.control.directories import DataDirectories
@@ -42,7 +35,14 @@ from howdah.datanode.control.incremental_reports import News
 from howdah.datanode.control.namenode_actor import ActorSettings, NamenodeActor
 from howdah.datanode.control.replica_index import Inventory
 from howdah.datanode.control.reports import Namespace
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.messages import (
+    BlockSynchronized,
+    Command,
+    NameservicesAwaited,
+    OutliersFound,
+)
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from howdah.config import Configuration, keys
-from howdah.datanode.channel.messages import OutliersFound
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.replica_index import Inventory
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.state.messages import OutliersFound
 from howdah.runtime import unexpected_errors
 from howdah.web import jmx
 from howdah.web.http import Request, Response, plain

@@ -26,11 +26,11 @@ from typing import Final
 
 from howdah import errors
 from howdah.datanode.control.reports import Namespace
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
+from howdah.formats.version import BlockPoolVersion
 from howdah.storage import transitions
 from howdah.storage.dir_walk import all_below
 from howdah.storage.layout import PREVIOUS_NAME, VERSION_NAME, StorageDirectory
-from howdah.storage.version import BlockPoolVersion
 
 log = logging.getLogger(__name__)
 

@@ -23,7 +23,13 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control.directories import DataDirectories
+from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.reports import Namespace
+from howdah.datanode.replicas.startup_scan import pools_on, scan_pool
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.settings import RECONFIGURABLE, reserves
+from howdah.datanode.state.messages import (
     AddVolume,
     BalanceBandwidth,
     Command,
@@ -33,14 +39,8 @@ from howdah.datanode.channel.messages import (
     Reconfigured,
     RemoveVolume,
 )
-from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.control.reports import Namespace
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.startup_scan import pools_on, scan_pool
-from howdah.datanode.scanners.volume_scanner import VolumeScanners
-from howdah.datanode.settings import RECONFIGURABLE, reserves
-from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.state.messages import (
     CopiesCounted,
     DeletionEnded,
     Event,
@@ -29,16 +30,15 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     VolumeFailed,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.scanners.comparison import InMemory
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.scanners.comparison import InMemory
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
-from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.meta_header import META_HEADER_BYTES
+from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES
 
 # What a replica's checksums take, as a part of its length: CRCs of 4 bytes for 512,
 # the default. An estimate is good enough for what a heartbeat says of a volume,

@@ -1,4 +1,4 @@
-"""Requests of DatanodeProtocol: who this datanode is, what it holds, how it does (pure)."""
+"""Requests of DatanodeProtocol: who this datanode is, what it holds, how it does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control.replica_index import VolumeFailures, VolumeState
+from howdah.datanode.state.messages import (
     BlockSynchronized,
     CorruptFound,
     OutliersFound,
@@ -14,14 +15,13 @@ from howdah.datanode.channel.messages import (
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.control.replica_index import VolumeFailures, VolumeState
 from howdah.datanode.volumes.volumes import Volume
+from howdah.formats.version import DATANODE_LAYOUT_VERSION, SHOWN_VERSION
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.storage.version import DATANODE_LAYOUT_VERSION, SHOWN_VERSION
-from howdah.transfer import block_lists
-from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import NO_TOKEN, DatanodeAddress
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, DatanodeAddress
 
 SOFTWARE_VERSION = "3.5.0"
 """The Hadoop whose protocols are spoken: a namenode refuses datanodes that are too old. People are

@@ -18,16 +18,16 @@ from dataclasses import replace
 from typing import Final
 
 from howdah import errors
-from howdah.datanode.disk_balancer.checks import Submitted, checked_plan, work_of
-from howdah.datanode.disk_balancer.work import DiskBalancerSettings, Work
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.volume_move import move_to_volume
+from howdah.datanode.state.disk_balancer.checks import Submitted, checked_plan, work_of
+from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, Work
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.status import BANDWIDTH_KEY, VOLUMES_KEY, WorkResult, WorkStatus
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.runtime.byte_rate import Throttle
-from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 

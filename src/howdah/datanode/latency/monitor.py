@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 from howdah.config import keys
 from howdah.config.settings import setting
-from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
-from howdah.datanode.latency.outliers import Outlier, outliers
-from howdah.datanode.latency.volume_metrics import VolumeWork
-from howdah.datanode.latency.window import RollingMeans
+from howdah.datanode.state.latency.outliers import Outlier, outliers
+from howdah.datanode.state.latency.volume_metrics import VolumeWork
+from howdah.datanode.state.latency.window import RollingMeans
+from howdah.datanode.state.messages import OutliersFound, SlowDisk, SlowPeer
 
 log = logging.getLogger(__name__)
 

@@ -21,17 +21,17 @@ import os
 import time
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, reach
-from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.lazy_persist.saving import block_of, present
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.memory.metrics import Figure
-from howdah.datanode.memory.tracker import Copy, Record
 from howdah.datanode.replicas.files import place_files, sync_directories
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer_registry import BriefHold
+from howdah.datanode.state.fault_points import Point, reach
+from howdah.datanode.state.memory.metrics import Figure
+from howdah.datanode.state.memory.tracker import Copy, Record
+from howdah.datanode.state.messages import ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from queue import SimpleQueue
 from howdah import errors
 from howdah.datanode.lazy_persist import evicting
 from howdah.datanode.lazy_persist.saving import save
-from howdah.datanode.memory.tracker import Record
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.state.memory.tracker import Record
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.blocks import StorageType
+from howdah.protocol.data_transfer.blocks import StorageType
 
 log = logging.getLogger(__name__)
 

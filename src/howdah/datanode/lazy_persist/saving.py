@@ -21,20 +21,20 @@ import os
 import time
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, reach
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.memory.metrics import Figure
-from howdah.datanode.memory.tracker import Copy, Record
 from howdah.datanode.replicas.files import sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.fault_points import Point, reach
+from howdah.datanode.state.memory.metrics import Figure
+from howdah.datanode.state.memory.tracker import Copy, Record
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec, checksum_chunks
-from howdah.transfer.meta_header import (
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, checksum_chunks
+from howdah.protocol.data_transfer.meta_header import (
     META_HEADER_BYTES,
     decode_meta_header,
     encode_meta_header,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 
-from howdah.transfer.checksum import ChecksumSpec
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
 
 Key = tuple[str, int]
 """(pool id, block id)."""

@@ -29,8 +29,8 @@ import shutil
 from collections import defaultdict
 from pathlib import Path
 
-from howdah.datanode.memory.tracker import Copy
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.memory.tracker import Copy
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory

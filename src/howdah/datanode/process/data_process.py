@@ -21,7 +21,21 @@ from howdah.datanode.caching.block_cache import BlockCache
 from howdah.datanode.channel import introspection
 from howdah.datanode.channel.connection_passing import Dialed
 from howdah.datanode.channel.frames import Link, LinkClosed
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.disk_balancer.worker import DiskBalancer
+from howdah.datanode.latency.activity import Activity
+from howdah.datanode.latency.monitor import DiskOp, OutlierReports, PeerMeter
+from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
+from howdah.datanode.process import reconfiguration
+from howdah.datanode.process.hot_swap import add_volume, connect_gauge, measure, remove_volume
+from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
+from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.recovery import inter_datanode
+from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol
+from howdah.datanode.recovery.worker import RecoveryWorker
+from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import (
     AddVolume,
     BalanceBandwidth,
     Cache,
@@ -52,26 +66,12 @@ from howdah.datanode.channel.messages import (
     Subject,
     Transfer,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.latency.activity import Activity
-from howdah.datanode.latency.monitor import DiskOp, OutlierReports, PeerMeter
-from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
-from howdah.datanode.process import reconfiguration
-from howdah.datanode.process.hot_swap import add_volume, connect_gauge, measure, remove_volume
-from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
-from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.recovery import inter_datanode
-from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol
-from howdah.datanode.recovery.worker import RecoveryWorker
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.restart import announce_restart
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.rpc.service import Registry
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import MayAct, ThreadedRpcServer
 from howdah.runtime.tracing import spans
 from howdah.web.pages import stacks

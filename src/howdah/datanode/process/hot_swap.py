@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from howdah.datanode.channel.messages import AddVolume, VolumeRemoved
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.latency.monitor import DiskMeter
 from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.state.messages import AddVolume, VolumeRemoved
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume
 
 log = logging.getLogger(__name__)

@@ -10,20 +10,20 @@ import time
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.datanode.channel.messages import Event, ReportAsked, ShutdownAsked
-from howdah.datanode.disk_balancer.checks import Submitted
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.process.pool_removal import remove_pool
 from howdah.datanode.process.reconfiguration import NamenodesRefresh, ReconfigurationTask
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import RECONFIGURABLE
+from howdah.datanode.state.disk_balancer.checks import Submitted
+from howdah.datanode.state.messages import Event, ReportAsked, ShutdownAsked
 from howdah.diskbalancer.plan_files import VERSION
 from howdah.diskbalancer.status import state_text
+from howdah.formats.version import SHOWN_VERSION
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.rpc.service import Caller, Service
-from howdah.storage.version import SHOWN_VERSION
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.rpc.service import Caller, Service
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _UNSIGNED = (1 << 64) - 1

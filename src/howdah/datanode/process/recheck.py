@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
 
 def verify_again(store: BlockStore, block: ExtendedBlock, start: int, stop: int) -> None:

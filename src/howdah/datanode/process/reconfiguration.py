@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.state.messages import (
     Event,
     NamenodesAsked,
     PropertyChange,
     ReconfigurationAsked,
 )
 from howdah.proto import client_datanode_pb2 as pb
-from howdah.rpc.service import Service
+from howdah.protocol.rpc.service import Service
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ReconfigurationProtocol"
 

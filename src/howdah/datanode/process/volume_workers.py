@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 
 from howdah import errors
-from howdah.datanode.channel.messages import DeletionEnded, Recheck, Reconcile
 from howdah.datanode.process.recheck import verify_again
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.state.messages import DeletionEnded, Recheck, Reconcile
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 

@@ -10,17 +10,17 @@ import contextlib
 from collections.abc import Iterator
 
 from howdah import errors
-from howdah.datanode.channel.commands import recovery_order
-from howdah.datanode.channel.messages import RecoverBlock
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.commands import recovery_order
+from howdah.datanode.state.messages import RecoverBlock
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.proto import datanode_namenode_pb2, types_pb2
 from howdah.proto import inter_datanode_pb2 as pb
+from howdah.protocol.data_transfer.blocks import NO_TOKEN, DatanodeAddress, ExtendedBlock, signed64
+from howdah.protocol.rpc.service import Caller, Service
 from howdah.rpc.client import RpcClient
-from howdah.rpc.service import Caller, Service
-from howdah.transfer.blocks import NO_TOKEN, DatanodeAddress, ExtendedBlock, signed64
 
 PROTOCOL = "org.apache.hadoop.hdfs.server.protocol.InterDatanodeProtocol"
 _MASK = (1 << 64) - 1

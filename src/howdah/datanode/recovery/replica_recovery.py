@@ -36,19 +36,19 @@ import logging
 import os
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, reach
-from howdah.datanode.channel.messages import ReplicaReceived
-from howdah.datanode.recovery.block_recovery import Candidate
 from howdah.datanode.replicas.files import cut_files, files_bytes
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reopen import note_what_is_left
-from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.startup_scan import good_length
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer_registry import BriefHold
-from howdah.datanode.volumes import block_files
-from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.fault_points import Point, reach
+from howdah.datanode.state.messages import ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
 
 log = logging.getLogger(__name__)
 

@@ -20,13 +20,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from howdah import errors
-from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.recovery.block_recovery import Candidate, agree, settle
 from howdah.datanode.recovery.inter_datanode import Peer
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.datanode.state.block_recovery import Candidate, agree, settle
+from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 
 log = logging.getLogger(__name__)
 

@@ -14,20 +14,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.replicas.in_memory import InMemory
+from howdah.datanode.replicas.open_replica import OpenReplica
+from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.writer_registry import Writers
+from howdah.datanode.state.messages import (
     CorruptFound,
     Event,
     PoolDeleted,
     ReplicaDeleted,
     VolumeFailed,
 )
-from howdah.datanode.replicas.in_memory import InMemory
-from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.replicas.writer_registry import Writers
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, is_about_the_disk
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable
 
-from howdah.datanode.replicas.page_cache import Advice, CacheAdvice
+from howdah.datanode.state.replicas.page_cache import Advice, CacheAdvice
 
 _WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4
 _FADVICE = {

@@ -20,14 +20,14 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.startup_scan import quarantine, replica_paths
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
+from howdah.protocol.data_transfer.meta_header import encode_meta_header
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.transfer.checksum import ChecksumSpec
-from howdah.transfer.meta_header import encode_meta_header
 
 log = logging.getLogger(__name__)
 

@@ -18,13 +18,13 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.memory.metrics import Figure
 from howdah.datanode.memory.mmap_replicas import MappedReplica
-from howdah.datanode.memory.tracker import Copy, Discarded, Key, Record, Tracker
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.state.memory.metrics import Figure
+from howdah.datanode.state.memory.tracker import Copy, Discarded, Key, Record, Tracker
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
 
 log = logging.getLogger(__name__)
 

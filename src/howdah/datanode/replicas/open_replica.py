@@ -12,12 +12,12 @@ import os
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import Replica, Tail
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica, Tail
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, crc, verify_chunks
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, crc, verify_chunks
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 VERIFY_BYTES = 4 * 1024 * 1024
 """Data that is verified at once."""

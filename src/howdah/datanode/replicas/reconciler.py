@@ -16,14 +16,16 @@ from pathlib import Path
 from stat import S_ISREG
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
+from howdah.datanode.replicas.startup_scan import quarantine, replica_paths, sync_names
+from howdah.datanode.state.messages import (
     CorruptFound,
     Event,
     ReplicaDeleted,
     ReplicaReceived,
     ReplicaSuspect,
 )
-from howdah.datanode.replicas.reconciliation import (
+from howdah.datanode.state.replicas.reconciliation import (
     NOTHING,
     BlockFile,
     Known,
@@ -32,15 +34,13 @@ from howdah.datanode.replicas.reconciliation import (
     Outcome,
     judge,
 )
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
-from howdah.datanode.replicas.startup_scan import quarantine, replica_paths, sync_names
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 from howdah.runtime import disk
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 log = logging.getLogger(__name__)
 

@@ -21,19 +21,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.replicas.files import cut_files, files_bytes, open_files
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.startup_scan import good_length
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writer_registry import Stoppable
-from howdah.datanode.volumes import block_files
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec
-from howdah.transfer.op_requests import WriteBlock
+from howdah.datanode.state.messages import ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
+from howdah.protocol.data_transfer.op_requests import WriteBlock
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ ShortCircuitRegistry in Hadoop.
 
 A reader that was given the descriptors of a finalized replica reads without asking
 again. So whatever changes or deletes the replica first revokes the slots (see
-`howdah.transfer.short_circuit`) that its readers look at after each read. Rules:
+`howdah.protocol.data_transfer.short_circuit`) that its readers look at after each read. Rules:
 
 - a slot is registered before its replica is looked up, and revoked under the store's
   lock, before the first file changes: a reader either is refused or will be told;
@@ -32,8 +32,8 @@ import threading
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.short_circuit import SEGMENT_BYTES, SegmentId, SlotId, Slots
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.short_circuit import SEGMENT_BYTES, SegmentId, SlotId, Slots
 
 log = logging.getLogger(__name__)
 

@@ -45,14 +45,14 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.memory import saved_copies
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.protocol.data_transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header
 
 log = logging.getLogger(__name__)
 

@@ -26,16 +26,8 @@ import threading
 from collections.abc import Callable
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
-    Event,
-    ReplicaDeleted,
-    ReplicaOpened,
-    ReplicaReceived,
-    ReplicaSuspect,
-)
 from howdah.datanode.latency.activity import Activity
 from howdah.datanode.latency.monitor import PeerMeter
-from howdah.datanode.memory.tracker import Copy
 from howdah.datanode.replicas.disk_errors import Trouble
 from howdah.datanode.replicas.files import (
     create_files,
@@ -49,16 +41,24 @@ from howdah.datanode.replicas.files import (
 from howdah.datanode.replicas.in_memory import InMemory
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.reconciler import Reconciler
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.startup_scan import move_aside, replica_paths, sync_names
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.trash import goes_to_trash, keep_as_it_is, move_to_trash, settle_trash
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.replicas.writer_registry import STOP_TIMEOUT_S, BriefHold, Stoppable, Writers
+from howdah.datanode.state.memory.tracker import Copy
+from howdah.datanode.state.messages import (
+    Event,
+    ReplicaDeleted,
+    ReplicaOpened,
+    ReplicaReceived,
+    ReplicaSuspect,
+)
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, changing
-from howdah.transfer.blocks import ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec
 
 log = logging.getLogger(__name__)
 

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Final
 
 from howdah.datanode.replicas.files import delete_files
-from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.startup_scan import replica_paths
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory

@@ -23,14 +23,14 @@ from collections.abc import Callable
 from typing import Final
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaReceived
 from howdah.datanode.replicas.files import delete_files, sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
+from howdah.datanode.state.messages import ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
 
 log = logging.getLogger(__name__)
 

@@ -25,9 +25,10 @@ from howdah.datanode.latency.monitor import DiskOp
 from howdah.datanode.replicas.fadvise import tell
 from howdah.datanode.replicas.files import copy_files, files_bytes, sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.page_cache import DEFAULT_POLICY, CachePolicy, WriteCache
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.write_plan import (
+from howdah.datanode.replicas.writer_registry import Stoppable
+from howdah.datanode.state.replicas.page_cache import DEFAULT_POLICY, CachePolicy, WriteCache
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.write_plan import (
     WritePlan,
     check_sums_length,
     continues,
@@ -35,12 +36,11 @@ from howdah.datanode.replicas.write_plan import (
     last_sum_of,
     plan_write,
 )
-from howdah.datanode.replicas.writer_registry import Stoppable
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume
-from howdah.transfer.checksum import ChecksumSpec, verify_chunks
-from howdah.transfer.op_requests import NO_HINTS, CachingHints
-from howdah.transfer.packet_stream import Packet
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, verify_chunks
+from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints
+from howdah.protocol.data_transfer.packet_stream import Packet
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ import time
 from typing import Protocol
 
 from howdah import errors
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 

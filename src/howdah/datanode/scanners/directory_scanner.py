@@ -20,8 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, Protocol
 
-from howdah.datanode.channel.messages import CheckVolumes, Command, Reconcile
-from howdah.datanode.scanners.comparison import (
+from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.messages import CheckVolumes, Command, Reconcile
+from howdah.datanode.state.scanners.comparison import (
     Difference,
     Files,
     InMemory,
@@ -31,7 +32,6 @@ from howdah.datanode.scanners.comparison import (
     note,
     summary,
 )
-from howdah.datanode.settings import ScanSettings
 from howdah.datanode.volumes.volumes import Volume
 
 log = logging.getLogger(__name__)

@@ -21,23 +21,23 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from howdah import errors
-from howdah.datanode.channel.messages import CheckVolumes, Command, Recheck
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.replicas import Replica
 from howdah.datanode.replicas.startup_scan import replica_paths
-from howdah.datanode.scanners import cursor as cursors
-from howdah.datanode.scanners.cursor import Cursor
-from howdah.datanode.scanners.volume_schedule import (
+from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.messages import CheckVolumes, Command, Recheck
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.scanners import cursor as cursors
+from howdah.datanode.state.scanners.cursor import Cursor
+from howdah.datanode.state.scanners.volume_schedule import (
     Advance,
     Figures,
     Rest,
     Verify,
     VolumeSchedule,
 )
-from howdah.datanode.settings import ScanSettings
 from howdah.datanode.volumes.volumes import Volume
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.runtime.atomic_files import replace_file
-from howdah.transfer.blocks import ExtendedBlock
 
 log = logging.getLogger(__name__)
 

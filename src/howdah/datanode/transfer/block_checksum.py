@@ -18,9 +18,9 @@ import hashlib
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.transfer.sender import read_exactly, read_sums
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, compose, crc
-from howdah.transfer.op_requests import BlockChecksum, BlockChecksumType
-from howdah.transfer.responses import BlockChecksumResult
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, compose, crc
+from howdah.protocol.data_transfer.op_requests import BlockChecksum, BlockChecksumType
+from howdah.protocol.data_transfer.responses import BlockChecksumResult
 
 _STEP_BYTES = 64 * 1024 * 1024
 """Bytes of data whose checksums are handled at once."""

@@ -21,23 +21,23 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from howdah import errors
-from howdah.datanode.channel.messages import Transfer
 from howdah.datanode.latency.activity import Count
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import Transfer
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.sender import BlockSender
-from howdah.transfer.blocks import DatanodeAddress, StorageType
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
+from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
     Stage,
     TransferBlock,
     WriteBlock,
     encode_request,
 )
-from howdah.transfer.responses import read_response
-from howdah.transfer.sockets import Connection, connect
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.runtime.sockets import Connection, connect
 
 log = logging.getLogger(__name__)
 

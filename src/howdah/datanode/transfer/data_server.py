@@ -22,7 +22,7 @@ from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.operations import Operations
-from howdah.transfer.sockets import Connection
+from howdah.runtime.sockets import Connection
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from collections.abc import Callable
 
 from howdah import errors
 from howdah.datanode.settings import DataSettings
-from howdah.transfer.op_requests import WriteBlock, encode_request
-from howdah.transfer.packets import PipelineAck, decode_ack
-from howdah.transfer.responses import BlockOpResponse, read_response
-from howdah.transfer.sockets import Connection, Dialing, connect
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.op_requests import WriteBlock, encode_request
+from howdah.protocol.data_transfer.packets import PipelineAck, decode_ack
+from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection, Dialing, connect
 
 _LOOKS = 16
 """How often it is looked, in the time that a mirror may take nothing, whether it does."""

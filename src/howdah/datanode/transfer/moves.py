@@ -25,14 +25,14 @@ from typing import Final
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.pinning import is_pinned
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.receiver import BlockReceiver, Move
 from howdah.datanode.transfer.sender import BlockSender
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.op_requests import (
     CachingHints,
     CopyBlock,
     ReplaceBlock,
@@ -40,9 +40,9 @@ from howdah.transfer.op_requests import (
     WriteBlock,
     encode_request,
 )
-from howdah.transfer.responses import BlockOpResponse, ReadChecksumInfo, read_response
-from howdah.transfer.sockets import Connection, connect
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.responses import BlockOpResponse, ReadChecksumInfo, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, connect
 
 log = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from typing import Final
 from howdah import errors
 from howdah.datanode.latency.activity import Count, Work
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.balancing import Balancing
 from howdah.datanode.transfer.block_checksum import checksum_of_block
 from howdah.datanode.transfer.copies import copy_for_pipeline
@@ -34,11 +34,9 @@ from howdah.datanode.transfer.short_circuit import (
     serve_segment,
 )
 from howdah.datanode.transfer.tracing import served
-from howdah.runtime.tracing import spans
-from howdah.runtime.tracing.span import NOTHING
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.op_request_decoder import decode_op_header, decode_request
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.op_request_decoder import decode_op_header, decode_request
+from howdah.protocol.data_transfer.op_requests import (
     OP_HEADER_BYTES,
     BlockChecksum,
     CopyBlock,
@@ -49,11 +47,21 @@ from howdah.transfer.op_requests import (
     TransferBlock,
     WriteBlock,
 )
-from howdah.transfer.responses import BlockOpResponse, decode_read_status, encode_read_answer
-from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, RequestSegment
-from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.responses import (
+    BlockOpResponse,
+    decode_read_status,
+    encode_read_answer,
+)
+from howdah.protocol.data_transfer.short_circuit import (
+    ReleaseSlot,
+    RequestDescriptors,
+    RequestSegment,
+)
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
+from howdah.runtime.tracing import spans
+from howdah.runtime.tracing.span import NOTHING
 
 log = logging.getLogger(__name__)
 

@@ -33,14 +33,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.channel.fault_points import Point, is_listened, reach
-from howdah.datanode.channel.messages import CorruptFound
 from howdah.datanode.latency.activity import Count, Tally, Work
 from howdah.datanode.replicas import reopen
 from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.writer import ReplicaWriter
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.fault_points import Point, is_listened, reach
+from howdah.datanode.state.messages import CorruptFound
 from howdah.datanode.transfer.mirror import Mirror, MirrorFailed
 from howdah.datanode.transfer.relay import Figures, relay_between
 from howdah.datanode.transfer.responder import (
@@ -49,13 +49,13 @@ from howdah.datanode.transfer.responder import (
     Responder,
     SilentResponder,
 )
+from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock
+from howdah.protocol.data_transfer.packet_stream import Packet, PacketStream
+from howdah.protocol.data_transfer.packets import PacketHeader
+from howdah.protocol.data_transfer.responses import PIPELINE_READY, BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, Dialing, PeerClosed
 from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.op_requests import Stage, WriteBlock
-from howdah.transfer.packet_stream import Packet, PacketStream
-from howdah.transfer.packets import PacketHeader
-from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
-from howdah.transfer.sockets import Connection, Dialing, PeerClosed
-from howdah.transfer.status import Status
 
 log = logging.getLogger(__name__)
 

@@ -25,12 +25,12 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from howdah.datanode.replicas.writer import ReplicaWriter
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.transfer.mirror import Mirror
-from howdah.datanode.volumes import block_files
 from howdah.native.loader import kernel
-from howdah.transfer.packets import ack_tail
-from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.packets import ack_tail
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 
 if TYPE_CHECKING:
     from howdah._kernel import PacketRelay

@@ -32,11 +32,16 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from howdah import errors
-from howdah.datanode.replicas.replicas import Replica
+from howdah.datanode.state.replicas.replicas import Replica
 from howdah.datanode.transfer.mirror import Mirror
-from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck, encode_ack
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.packets import (
+    UNKNOWN_SEQNO,
+    PacketHeader,
+    PipelineAck,
+    encode_ack,
+)
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection
 
 log = logging.getLogger(__name__)
 

@@ -33,13 +33,13 @@ from howdah.datanode.latency.monitor import DiskOp
 from howdah.datanode.memory.mmap_replicas import LONGEST_BYTES, MappedReplica
 from howdah.datanode.replicas.fadvise import tell
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.page_cache import NO_READAHEAD, CachePolicy, ReadCache
-from howdah.datanode.volumes import block_files
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.op_requests import NO_HINTS, CachingHints, ReadBlock
-from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
-from howdah.transfer.responses import encode_read_answer
-from howdah.transfer.sockets import Connection
+from howdah.datanode.state.replicas.page_cache import NO_READAHEAD, CachePolicy, ReadCache
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints, ReadBlock
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet, encode_prelude
+from howdah.protocol.data_transfer.responses import encode_read_answer
+from howdah.runtime.sockets import Connection
 
 PACKET_DATA_BYTES = 256 * 1024
 _SUMS_AHEAD_BYTES = 4 * 1024 * 1024

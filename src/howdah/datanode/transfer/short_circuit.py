@@ -24,10 +24,10 @@ import logging
 
 from howdah import errors
 from howdah.datanode.replicas.open_replica import OpenReplica
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.store import BlockStore
-from howdah.transfer.responses import BlockOpResponse, SegmentGiven, SlotReleased
-from howdah.transfer.short_circuit import (
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.responses import BlockOpResponse, SegmentGiven, SlotReleased
+from howdah.protocol.data_transfer.short_circuit import (
     BLOCK_FORMAT_VERSION,
     RECEIPT_NOT_WANTED,
     RECEIPT_WANTED,
@@ -36,8 +36,8 @@ from howdah.transfer.short_circuit import (
     RequestSegment,
     SlotId,
 )
-from howdah.transfer.sockets import Connection, PeerClosed, PeerSilent
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 
 log = logging.getLogger(__name__)
 

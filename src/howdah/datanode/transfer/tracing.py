@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from howdah.runtime.tracing import spans
-from howdah.runtime.tracing.span import NOTHING, Span
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     CopyBlock,
     Op,
@@ -23,6 +21,8 @@ from howdah.transfer.op_requests import (
     TransferBlock,
     WriteBlock,
 )
+from howdah.runtime.tracing import spans
+from howdah.runtime.tracing.span import NOTHING, Span
 
 Traced = ReadBlock | WriteBlock | BlockChecksum | TransferBlock | CopyBlock | ReplaceBlock
 _NAMES: Final[dict[type[Traced], str]] = {

@@ -29,11 +29,11 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.latency.monitor import DiskMeter, DiskOp
-from howdah.datanode.volumes import block_files
-from howdah.datanode.volumes.choosing import ChoosingPolicy, group
-from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.state.volumes import block_files
+from howdah.datanode.state.volumes.choosing import ChoosingPolicy, group
+from howdah.datanode.state.volumes.reserve import Reserve
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.transfer.blocks import StorageType
 
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 # Failures of this process, which say nothing about the disk.

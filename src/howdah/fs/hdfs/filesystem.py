@@ -36,8 +36,8 @@ from howdah.runtime.fork_safety import made_once
 from howdah.runtime.users.current import current_user
 
 if TYPE_CHECKING:
+    from howdah.client.state.writing.statistics import OutputStatistics
     from howdah.client.writing.output import DFSOutputStream
-    from howdah.client.writing.statistics import OutputStatistics
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.reading.replica_check import ReplicaFinding, ReplicaState
+from howdah.client.state.blocks import LocatedBlock
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.proto import types_pb2

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.local.streams import LocalInput, LocalOutput, write_all
-from howdah.transfer.checksum import (
+from howdah.protocol.data_transfer.checksum import (
     SUM_BYTES,
     ChecksumSpec,
     ChecksumType,

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from howdah import errors
-from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import read_vectored
+from howdah.client.state.reading.ranges import MergeRules
 from howdah.client.statistics import Count, Tally
 from howdah.config import keys
 from howdah.fs import capabilities
@@ -37,7 +37,7 @@ from howdah.fs.objects.retrying import Retrying
 from howdah.fs.objects.store import NotAsExpected, ObjectInfo, ObjectStore, Reading
 from howdah.fs.objects.tuning import Tuning
 from howdah.options import FileRange
-from howdah.transfer.checksum import ChecksumType, crc
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from howdah import errors
 from howdah.fs.objects.parts import Pieces
 from howdah.native.records import quickly_made
-from howdah.transfer.checksum import ChecksumType, combine, crc
+from howdah.protocol.data_transfer.checksum import ChecksumType, combine, crc
 
 Body = bytes | bytearray | Pieces
 

@@ -56,7 +56,7 @@ from howdah.fs.viewfs.mount_table import (
     sorted_children,
 )
 from howdah.options import CreateFlag
-from howdah.trash_names import TRASH_NAME
+from howdah.protocol.trash_names import TRASH_NAME
 
 
 class ViewFileSystem(ViewAttributes):

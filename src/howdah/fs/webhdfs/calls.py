@@ -1,9 +1,9 @@
 """Calls of ClientProtocol that are made over HTTP: a `NamenodeCalls` (shell).
 
 A call goes to the namenode that answered last. One that is not active, or to which no connection
-can be made, is left for the next one of `dfs.ha.namenodes.NS`, as `howdah.rpc.failover` says of
-calls by RPC, with the keys `dfs.http.client.*`. There is no retry cache behind HTTP: a change
-whose answer is lost is asked for again only if twice is the same as once, else `AnswerLost`.
+can be made, is left for the next one of `dfs.ha.namenodes.NS`, as `howdah.protocol.rpc.failover`
+says of calls by RPC, with the keys `dfs.http.client.*`. There is no retry cache behind HTTP: a
+change whose answer is lost is asked for again only if twice is the same as once, else `AnswerLost`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.client.namenodes.calls import say_again
 from howdah.config.value_types import Address
+from howdah.protocol.rpc.failover import Attempts, FailoverPolicy
 from howdah.rpc.client import AnswerType
-from howdah.rpc.failover import Attempts, FailoverPolicy
 from howdah.runtime.tls.http_policy import Place
 from howdah.web.connections import (
     AnswerLost,

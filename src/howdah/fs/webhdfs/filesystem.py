@@ -30,7 +30,7 @@ from howdah.fs.webhdfs.output import RestOutput
 from howdah.fs.webhdfs.target import namenodes_of
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
-from howdah.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.failover import FailoverPolicy
 from howdah.runtime.fork_safety import PerProcess, made_once
 from howdah.runtime.tls.client import ClientTls
 from howdah.runtime.users.current import current_user

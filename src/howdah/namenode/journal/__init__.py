@@ -1,9 +1,8 @@
-"""The edit log of a namenode: written, read, mended, watched.
+"""The edit log of a namenode: written, read, mended, watched; with its quorum and checkpoints.
 
-`journal` says what a journal is; `directory_journal` and `journal_set` are two. `edit_log`
-writes to one, by `native_writer` where it can; `segment_selection` and `log_reader` find the log
-again without a trace; `recovery` and `directory_restore` mend it for the one who writes.
-`shared_log` says what a log is that several namenodes share, and `shared_directory` is one. Hands
-out edits, and knows no namespace. Arrows: `watching, manifest -> reading -> choosing`, `edit_log
--> direct -> journal`, `recovery -> reading`.
+`edit_log` writes to a journal, by `native_writer` where it can; `log_reader` finds the log again;
+`recovery` and `directory_restore` mend it for the one who writes. `shared_directory` is a log that
+several namenodes share, `quorum` another one, and `checkpoints` makes images of it. What a journal
+is, and which segments are read, `howdah.namenode.state.edit_log` says. Hands out edits, and knows
+no calls.
 """

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.directory_restore import Restorations
-from howdah.namenode.journal.journal_set import JournalSet, Member
+from howdah.namenode.state.edit_log.journal_set import JournalSet, Member
 from howdah.storage.layout import StorageDirectory
 
 log = logging.getLogger(__name__)

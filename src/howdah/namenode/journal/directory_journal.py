@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from howdah import errors
-from howdah.namenode.journal.journal import Batch, SegmentFile
+from howdah.formats.edits.segment_scan import HEADER_BYTES, last_record
 from howdah.namenode.journal.segment_files import STALE, copy_beginning, set_aside
-from howdah.namenode.journal.segment_selection import SegmentCopy
-from howdah.storage.edits.segment_scan import HEADER_BYTES, last_record
-from howdah.storage.edits.segments import (
+from howdah.namenode.state.edit_log.journal import Batch, SegmentFile
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
+from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import (
     Segment,
     SegmentWriter,
     finished_name,
@@ -32,7 +33,6 @@ from howdah.storage.edits.segments import (
     recover_segment,
     scan_segment,
 )
-from howdah.storage.layout import StorageDirectory
 
 log = logging.getLogger(__name__)
 

@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
+from howdah.formats.version import NamenodeVersion
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.segment_files import STALE, copy_missing, set_aside
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.storage.edits.segments import Segment, list_segments
-from howdah.storage.image.files import list_images, md5_path
+from howdah.storage.image_files import list_images, md5_path
 from howdah.storage.layout import FILLING_NAME, StorageDirectory, StorageLock, StorageState
-from howdah.storage.version import NamenodeVersion
+from howdah.storage.segments import Segment, list_segments
 
 log = logging.getLogger(__name__)
 

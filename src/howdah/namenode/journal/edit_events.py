@@ -21,9 +21,9 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectorySource
-from howdah.namenode.journal.inotify import EventsBuilder
-from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.log_reader import LogReader
+from howdah.namenode.state.edit_log.inotify import EventsBuilder
+from howdah.namenode.state.edit_log.journal import SegmentSource
 from howdah.proto import client_namenode_pb2 as pb
 
 log = logging.getLogger(__name__)

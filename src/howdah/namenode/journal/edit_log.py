@@ -28,12 +28,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from howdah.namenode.journal.journal import Batch, Journal
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal.native_writer import DURABLE, REFUSED, DirectLog
+from howdah.namenode.state.edit_log.journal import Batch, Journal
 from howdah.runtime.background_threads import NoThread
 from howdah.runtime.metrics.histogram import Times
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
 
 if TYPE_CHECKING:
     from howdah._kernel import Outlet

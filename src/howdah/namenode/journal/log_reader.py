@@ -24,15 +24,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.journal.journal import SegmentSource
-from howdah.namenode.journal.segment_selection import (
+from howdah.formats.edits.segment_scan import HEADER_BYTES, PlacedEdit, SegmentReader
+from howdah.namenode.state.edit_log.journal import SegmentSource
+from howdah.namenode.state.edit_log.segment_selection import (
     Choice,
     Part,
     SegmentCopy,
     choose,
     first_readable,
 )
-from howdah.storage.edits.segment_scan import HEADER_BYTES, PlacedEdit, SegmentReader
 
 log = logging.getLogger(__name__)
 

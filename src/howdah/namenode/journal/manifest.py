@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from howdah.namenode.journal.directory_journal import DirectorySource
-from howdah.namenode.journal.segment_selection import SegmentCopy, choose
-from howdah.storage.edits.segments import Segment, finished_name
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy, choose
+from howdah.storage.segments import Segment, finished_name
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from howdah.namenode.journal.journal import Batch, SegmentFile
+from howdah.namenode.state.edit_log.journal import Batch, SegmentFile
 from howdah.native.loader import kernel
 from howdah.runtime import disk
 from howdah.runtime.metrics.histogram import Times

@@ -24,7 +24,7 @@ from howdah import errors
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.log_reader import StoredLog
 from howdah.namenode.journal.segment_files import CORRUPT, STALE, copy_missing, set_aside
-from howdah.storage.edits.segments import finished_name, list_segments
+from howdah.storage.segments import finished_name, list_segments
 
 log = logging.getLogger(__name__)
 

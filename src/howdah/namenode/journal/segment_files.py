@@ -13,7 +13,7 @@ from typing import Final
 
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory, replacing
-from howdah.storage.edits.segments import list_segments
+from howdah.storage.segments import list_segments
 
 log = logging.getLogger(__name__)
 

@@ -24,23 +24,23 @@ from pathlib import Path
 from typing import Final
 
 from howdah import errors
+from howdah.formats.edits.edits import LoggedEdit
+from howdah.formats.edits.segment_scan import HEADER_BYTES, SegmentReader, Source
+from howdah.formats.version import NamenodeVersion
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.log_reader import LogReader
 from howdah.namenode.journal.segment_files import discard_from
-from howdah.namenode.journal.segment_selection import SegmentCopy
-from howdah.namenode.journal.shared_log import NodeReport
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
+from howdah.namenode.state.edit_log.shared_log import NodeReport
 from howdah.runtime import disk
 from howdah.runtime.atomic_files import fsync_directory
-from howdah.storage.edits.edits import LoggedEdit
-from howdah.storage.edits.segment_scan import HEADER_BYTES, SegmentReader, Source
-from howdah.storage.edits.segments import list_segments
 from howdah.storage.layout import (
     VERSION_NAME,
     StorageDirectory,
     StorageLock,
     StorageState,
 )
-from howdah.storage.version import NamenodeVersion
+from howdah.storage.segments import list_segments
 
 log = logging.getLogger(__name__)
 

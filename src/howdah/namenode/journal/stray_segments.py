@@ -12,9 +12,9 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from howdah.namenode.journal.journal import SegmentSource
 from howdah.namenode.journal.segment_files import STALE, set_aside
-from howdah.storage.edits.segments import Segment, list_segments
+from howdah.namenode.state.edit_log.journal import SegmentSource
+from howdah.storage.segments import Segment, list_segments
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ A pool is one name in all nameservices: it is added, changed and removed in each
 that has it already, or no longer, is no failure where another one does it, so that a call which
 met a nameservice that was away can be repeated. A listing has each pool once, with the sums.
 
-A directive is in the nameservices of its path's destinations; `howdah.router.table.cache_ids`
+A directive is in the nameservices of its path's destinations; `howdah.router.state.table.cache_ids`
 says how its id tells which one.
 """
 
@@ -20,10 +20,10 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.core import Core, is_unavailable, not_repeated
-from howdah.router.table import cache_ids, merging
-from howdah.router.table.mount_table import Location
-from howdah.rpc.service import Caller
+from howdah.router.state.table import cache_ids, merging
+from howdah.router.state.table.mount_table import Location
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2, rpc_pb2, types_pb2
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.core import Core, is_unavailable
 from howdah.router.calls.paths import Work
-from howdah.router.methods import ANSWERS
-from howdah.router.table import merging
-from howdah.router.table.mount_table import Location
-from howdah.rpc.service import Caller
+from howdah.router.state.methods import ANSWERS
+from howdah.router.state.table import merging
+from howdah.router.state.table.mount_table import Location
 
 _ANY: Final = (
     "getServerDefaults",

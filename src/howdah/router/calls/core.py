@@ -18,12 +18,13 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.router.methods import ANSWERS, QUOTA_COUNTS, is_write
-from howdah.router.namenodes.identity import identity_of, user_of
+from howdah.protocol.rpc.service import Caller
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.table import quotas
-from howdah.router.table.hosts import Hosts
-from howdah.router.table.mount_table import (
+from howdah.router.state.methods import ANSWERS, QUOTA_COUNTS, is_write
+from howdah.router.state.namenodes.identity import identity_of, user_of
+from howdah.router.state.table import quotas
+from howdah.router.state.table.hosts import Hosts
+from howdah.router.state.table.mount_table import (
     Location,
     MountEntry,
     MountTable,
@@ -31,9 +32,8 @@ from howdah.router.table.mount_table import (
     is_at_or_below,
     normalised,
 )
-from howdah.router.table.ordering import Surroundings, ordered
-from howdah.router.table.translation import translate_error
-from howdah.rpc.service import Caller
+from howdah.router.state.table.ordering import Surroundings, ordered
+from howdah.router.state.table.translation import translate_error
 
 M = TypeVar("M", bound=Message)
 

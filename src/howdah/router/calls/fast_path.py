@@ -16,13 +16,13 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError, Message
 
 from howdah import errors
+from howdah.protocol.rpc.service import Caller, Deferred, defect
 from howdah.router.calls.core import Core, with_value
 from howdah.router.calls.paths import translate
-from howdah.router.methods import ANSWERS, EVERY, ONE
-from howdah.router.namenodes.identity import identity_of
-from howdah.router.table.mount_table import Location, normalised
-from howdah.router.table.translation import translate_error
-from howdah.rpc.service import Caller, Deferred, defect
+from howdah.router.state.methods import ANSWERS, EVERY, ONE
+from howdah.router.state.namenodes.identity import identity_of
+from howdah.router.state.table.mount_table import Location, normalised
+from howdah.router.state.table.translation import translate_error
 
 FIELDS: Final[Mapping[str, str]] = {**ONE, **EVERY, "getFileInfo": "src"}
 """Methods that can go the short way, and the field of their request with the path."""

@@ -17,10 +17,10 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.core import Core, is_tolerant, is_unavailable
-from howdah.router.methods import ANSWERS
-from howdah.router.table.mount_table import Location, Resolution
-from howdah.rpc.service import Caller
+from howdah.router.state.methods import ANSWERS
+from howdah.router.state.table.mount_table import Location, Resolution
 
 
 class FileCalls:

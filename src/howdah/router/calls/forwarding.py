@@ -16,6 +16,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from howdah import errors
+from howdah.protocol.rpc.service import Answer, Caller, Deferred, Service, snake_case
 from howdah.router.calls import fast_path
 from howdah.router.calls.caching import CachingCalls
 from howdah.router.calls.cluster import ClusterCalls, cluster_methods
@@ -25,10 +26,9 @@ from howdah.router.calls.listing import ListingCalls
 from howdah.router.calls.paths import Work, path_methods
 from howdah.router.calls.snapshots import SnapshotCalls
 from howdah.router.calls.tree import TreeCalls
-from howdah.router.deferred import settle
-from howdah.router.methods import DESCRIPTOR, REFUSED
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
-from howdah.rpc.service import Answer, Caller, Deferred, Service, snake_case
+from howdah.router.state.deferred import settle
+from howdah.router.state.methods import DESCRIPTOR, REFUSED
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,20 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.core import Core, answers_of, is_tolerant, is_unavailable, with_value
-from howdah.router.table import merging
-from howdah.router.table.mount_table import Location, MountEntry, Resolution, joined, normalised
-from howdah.router.table.pages import Page, merged
-from howdah.router.table.quotas import Usage
-from howdah.router.table.records import consumed_by_type, type_quotas_to_proto
-from howdah.router.table.translation import translate_error
-from howdah.rpc.service import Caller
+from howdah.router.state.table import merging
+from howdah.router.state.table.mount_table import (
+    Location,
+    MountEntry,
+    Resolution,
+    joined,
+    normalised,
+)
+from howdah.router.state.table.pages import Page, merged
+from howdah.router.state.table.quotas import Usage
+from howdah.router.state.table.records import consumed_by_type, type_quotas_to_proto
+from howdah.router.state.table.translation import translate_error
 
 Status = types_pb2.HdfsFileStatusProto
 

@@ -13,11 +13,11 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.service import Caller
 from howdah.router.calls.core import Core
-from howdah.router.methods import EVERY, ONE
-from howdah.router.table.mount_table import Location, joined
-from howdah.router.table.translation import source_path
-from howdah.rpc.service import Caller
+from howdah.router.state.methods import EVERY, ONE
+from howdah.router.state.table.mount_table import Location, joined
+from howdah.router.state.table.translation import source_path
 
 Work = Callable[[Message, Caller], Coroutine[Any, Any, Message]]
 

@@ -22,8 +22,8 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.config.value_types import Address
 from howdah.proto import rpc_pb2
-from howdah.router.namenodes.identity import Identity
-from howdah.rpc import wire
+from howdah.protocol.rpc import wire
+from howdah.router.state.namenodes.identity import Identity
 from howdah.rpc.connection import NotAccepted, NotConnected, Refused
 from howdah.runtime.users.names import real_user_of
 

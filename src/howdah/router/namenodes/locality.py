@@ -20,7 +20,7 @@ from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL
 from howdah.router.namenodes.nameservices import Nameservices
-from howdah.router.table.hosts import Hosts
+from howdah.router.state.table.hosts import Hosts
 from howdah.runtime.local_addresses import is_this_host
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ that they are standbys, a failover is probably under way, and the round is repea
 seconds. Where none can be reached, the call fails at once: other nameservices go on.
 
 A read of a caller who says what it has seen goes to observers first, where the configuration
-says so (`howdah.router.namenodes.state_ids`); one that they do not answer goes to the active.
+says so (`howdah.router.state.namenodes.state_ids`); one that they do not answer goes to the active.
 
 Hadoop: RouterRpcClient, NamenodeHeartbeatService.
 """
@@ -28,14 +28,14 @@ from howdah import errors
 from howdah.config.value_types import Address
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import datanode_namenode_pb2, ha_pb2
-from howdah.router.methods import UNCHECKED
-from howdah.router.metrics import NameserviceFigures, ProxyFigures
+from howdah.protocol.rpc.service import Caller
 from howdah.router.namenodes.connections import CLIENT_PROTOCOL, Connections
-from howdah.router.namenodes.identity import Identity
-from howdah.router.namenodes.membership import Members, Namenode, State
-from howdah.router.namenodes.state_ids import States
+from howdah.router.state.methods import UNCHECKED
+from howdah.router.state.metrics import NameserviceFigures, ProxyFigures
+from howdah.router.state.namenodes.identity import Identity
+from howdah.router.state.namenodes.membership import Members, Namenode, State
+from howdah.router.state.namenodes.state_ids import States
 from howdah.rpc.connection import NotAccepted
-from howdah.rpc.service import Caller
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.proto import router_pb2 as pb
-from howdah.router.table.mount_table import MountEntry
-from howdah.router.table.records import (
+from howdah.router.state.table.mount_table import MountEntry
+from howdah.router.state.table.records import (
     entry_from_proto,
     entry_to_proto,
     file_name,

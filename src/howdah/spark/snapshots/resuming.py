@@ -1,4 +1,4 @@
-"""Resuming a `-diff` or `-rdiff` that was stopped (pure).
+"""Resuming a `-diff` or `-rdiff` that was stopped.
 
 The target has its snapshot of the first state, so its own report of changes since then says what
 an earlier run has done: which entries it moved, to where, and what it copied. That is compared

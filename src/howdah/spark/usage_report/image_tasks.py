@@ -15,12 +15,12 @@ from google.protobuf.message import DecodeError, Message
 from howdah import errors
 from howdah.copy.common.arrow_rows import Row, batches
 from howdah.copy.common.filesystems import Place
+from howdah.formats.image.fsimage import ImageReader
+from howdah.formats.image.inodes import InodeDecoder, LoadedStrings
+from howdah.formats.image.records import DirectoryRecord, FileRecord, InodeRecord
 from howdah.proto import fsimage_pb2 as pb
 from howdah.protocol.messages import parse
 from howdah.spark.listing.tree import DIRECTORY, FILE, SYMLINK
-from howdah.storage.image.fsimage import ImageReader
-from howdah.storage.image.inodes import InodeDecoder, LoadedStrings
-from howdah.storage.image.records import DirectoryRecord, FileRecord, InodeRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -35,6 +35,7 @@ from howdah.copy.common.task_errors import (
     raise_reported,
     with_failures,
 )
+from howdah.formats.image.fsimage import ImageReader
 from howdah.fs.registry import connect
 from howdah.spark.listing.tree import DIRECTORY, list_tree
 from howdah.spark.usage_report.image_tasks import (
@@ -47,7 +48,6 @@ from howdah.spark.usage_report.image_tasks import (
     ParseInodes,
     ReadSections,
 )
-from howdah.storage.image.fsimage import ImageReader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from howdah.transfer.checksum import ChecksumType, combine
+from howdah.protocol.data_transfer.checksum import ChecksumType, combine
 
 
 class Verdict(enum.StrEnum):

@@ -1,4 +1,4 @@
-"""The whole write path as one simulation: a cluster, its clients and their bad luck (pure).
+"""The whole write path as one simulation: a cluster, its clients and their bad luck.
 
     Simulation(choices, POWER) runs writers, readers, datanodes and a namenode as tasks of
     one scheduler. `choices` says who goes next, what breaks when, and what clients do; so

@@ -1,4 +1,4 @@
-"""How a simulated datanode deals with one namenode (pure).
+"""How a simulated datanode deals with one namenode.
 
 As `howdah.datanode.control.namenode_actor`: it registers, sends heartbeats and full reports,
 tells the news of the datanode's replicas in their order and again until it is heard, and
@@ -13,19 +13,19 @@ from typing import Protocol
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.datanode.channel.commands import Order, Register, decode_orders
-from howdah.datanode.channel.messages import BlockSynchronized, CorruptFound
 from howdah.datanode.control import reports
 from howdah.datanode.control.active_tracker import ActiveClaim
-from howdah.datanode.control.report_schedule import ReportSchedule
 from howdah.datanode.control.reports import BlockNews
+from howdah.datanode.state.commands import Order, Register, decode_orders
+from howdah.datanode.state.messages import BlockSynchronized, CorruptFound
+from howdah.datanode.state.report_schedule import ReportSchedule
 from howdah.datanode.volumes.volumes import Volume
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.testing.in_memory import GIB, POOL_ID
 from howdah.testing.simulator.tasks import Process, Steps, Wait, World
-from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import DatanodeAddress
 
 HEARTBEAT_S = 10.0
 REPORT_INTERVAL_S = 21_600.0

@@ -1,4 +1,4 @@
-"""What must hold after every step, whatever has happened (pure).
+"""What must hold after every step, whatever has happened.
 
 - A generation stamp never goes back, neither a replica's at a datanode nor a block's at
   the namenode.
@@ -15,8 +15,8 @@ one that was set up, too, before the namenode is told of it.
 from __future__ import annotations
 
 from howdah import errors
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.namenode.inodes.inodes import Block, BlockState, File
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.datanodes.datanode import Datanode
 from howdah.testing.simulator.datanodes.disk import Disk, Place, ReplicaFiles

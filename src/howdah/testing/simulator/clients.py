@@ -1,4 +1,4 @@
-"""A client process in the simulation, and how it asks the namenode (pure).
+"""A client process in the simulation, and how it asks the namenode.
 
 Requests and answers go through `howdah.client.namenode.NamenodeProxy`: each question is
 asked twice, once to find out what the request is, and once with the answer at hand.
@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
+from howdah.protocol.rpc.retry import RetryPolicy
 from howdah.rpc.client import AnswerType
-from howdah.rpc.retry import RetryPolicy
 from howdah.testing.simulator.datanodes.datanode import Datanode
 from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice

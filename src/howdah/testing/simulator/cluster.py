@@ -1,4 +1,4 @@
-"""A simulated cluster, and what happens to it (pure).
+"""A simulated cluster, and what happens to it.
 
     simulation = Simulation(choices, Plan())
     simulation.run(600)     # with faults
@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from howdah.namenode.inodes.inodes import BlockState, File
+from howdah.namenode.state.inodes.inodes import BlockState, File
 from howdah.testing.simulator.config import PATH, Stage
 from howdah.testing.simulator.fault_rates import Plan
 from howdah.testing.simulator.faults import HARMLESS, Faults

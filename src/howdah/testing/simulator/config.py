@@ -1,10 +1,10 @@
-"""Who plays in a simulated cluster, and by which rules (pure)."""
+"""Who plays in a simulated cluster, and by which rules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.namenode.calls.settings import Settings
+from howdah.namenode.service.calls.settings import Settings
 from howdah.testing.in_memory import ManualClock
 from howdah.testing.simulator.checks import Checks
 from howdah.testing.simulator.clients import Client

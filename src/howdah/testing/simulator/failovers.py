@@ -1,4 +1,4 @@
-"""What happens to the namenodes of a simulated nameservice (pure).
+"""What happens to the namenodes of a simulated nameservice.
 
 Each method makes one thing happen, and says whether it could. A restarted process begins
 with any part of the log, as from an old image.

@@ -1,4 +1,4 @@
-"""How often what may happen in a simulated cluster (pure)."""
+"""How often what may happen in a simulated cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a simulated cluster: bad luck, repairs, and time (pure).
+"""What happens to a simulated cluster: bad luck, repairs, and time.
 
 Each method makes one thing happen, and says whether it could.
 """

@@ -1,4 +1,4 @@
-"""What every file must hold, by what its writers were told and the namenode decided (pure).
+"""What every file must hold, by what its writers were told and the namenode decided.
 
 The namenode's log says who opened a file, and at which length it was closed; each writer
 notes what it has written and what `hflush`, `hsync` and `close` have promised it. Writers
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from howdah.storage.edits import edits
+from howdah.formats.edits import edits
 
 
 class Violation(AssertionError):

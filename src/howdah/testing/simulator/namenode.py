@@ -1,4 +1,4 @@
-"""The simulated namenode: the real core in a process that can die (pure).
+"""The simulated namenode: the real core in a process that can die.
 
 It is `howdah.testing.in_memory`, called through the network. As in the real server no
 answer leaves before every edit is on the disk that the call made or may have seen, so a
@@ -11,11 +11,11 @@ from __future__ import annotations
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.calls.settings import Settings
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
+from howdah.namenode.service.calls.settings import Settings
 from howdah.proto import client_namenode_pb2 as pb
-from howdah.rpc.service import Deferred
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import InMemoryNamenode, ManualClock, outcome
 from howdah.testing.simulator.history import History
 from howdah.testing.simulator.network import Network

@@ -1,4 +1,4 @@
-"""The simulated nameservice: namenodes with one log, of which one is active (pure).
+"""The simulated nameservice: namenodes with one log, of which one is active.
 
 Each member is the real core in a process that can die or freeze. The shared log is a list of
 records with an epoch, as a quorum of journal nodes keeps it: who takes over gets the next
@@ -7,8 +7,8 @@ active had sent and nobody acknowledged may be in the log that the next one find
 
 The answers of a member wait until all that it decided is in the log, but for those to an
 `hflush`. To clients an active answers only while it is the latest (its lease sees to that,
-`howdah.namenode.ha.durability_barrier`); to datanodes also one that was replaced and does not know
-it, as Hadoop's would.
+`howdah.namenode.service.ha.durability_barrier`); to datanodes also one that was replaced and does
+not know it, as Hadoop's would.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.calls.core import Core
-from howdah.namenode.calls.settings import Settings
-from howdah.namenode.images.image import write_image
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import decode_record
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.settings import Settings
+from howdah.namenode.state.images.image import write_image
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.service import Deferred
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import decode_record
+from howdah.protocol.rpc.service import Deferred
 from howdah.testing.in_memory import CLUSTER, InMemoryNamenode, ManualClock, outcome, replayed
 from howdah.testing.simulator.history import History, Violation
 from howdah.testing.simulator.namenode import CALL_TIMEOUT_S, TICK_S, brief, is_early

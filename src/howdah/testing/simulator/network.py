@@ -1,4 +1,4 @@
-"""Connections and calls between simulated processes (pure).
+"""Connections and calls between simulated processes.
 
 A connection is two queues. What was sent comes out at the other end in its order, or not
 at all behind the point where the connection broke. It comes when its reader is scheduled,
@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from howdah import errors
+from howdah.runtime.sockets import PeerClosed, PeerSilent
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
-from howdah.transfer.sockets import PeerClosed, PeerSilent
 
 T = TypeVar("T")
 _Outcome = tuple[Any, Exception | None]

@@ -1,4 +1,4 @@
-"""A simulated client that reads a whole file (pure).
+"""A simulated client that reads a whole file.
 
 The steps of `howdah.client.reading.locations` and `file_replicas`, reduced to one pass over the
 file: the length of a block that is being written is its datanodes' to say; a node that
@@ -8,7 +8,7 @@ fails makes way for the next; a replica that does not fit its checksums is repor
 from __future__ import annotations
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.datanodes.store import Opened
 from howdah.testing.simulator.tasks import Steps

@@ -1,4 +1,4 @@
-"""Threads as generators, and a scheduler that asks somebody else who runs next (pure).
+"""Threads as generators, and a scheduler that asks somebody else who runs next.
 
 What is a thread in the real thing is a generator here. It yields a `Wait` wherever
 another thread, a process that dies, or the network may come in between; between two

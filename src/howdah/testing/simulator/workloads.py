@@ -1,9 +1,9 @@
-"""The lives of writers and readers of a simulated cluster (pure)."""
+"""The lives of writers and readers of a simulated cluster."""
 
 from __future__ import annotations
 
 from howdah import errors
-from howdah.client.settings.pipeline_rules import PipelineRules, ReplacementPolicy
+from howdah.client.state.writing.pipeline_rules import PipelineRules, ReplacementPolicy
 from howdah.options import CreateFlag
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.config import BLOCK_BYTES, HARD_LIMIT_S, PATH, Stage

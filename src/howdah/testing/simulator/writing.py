@@ -1,4 +1,4 @@
-"""A file that a simulated client writes: the real pipeline and packetizer in tasks (pure).
+"""A file that a simulated client writes: the real pipeline and packetizer in tasks.
 
 What `howdah.client.writing.streamer` and `output` do with threads: the streamer does what
 `Pipeline.next_action` says, an ack reader feeds it, the writer puts packets in and waits.
@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.settings.pipeline_rules import PipelineRules
-from howdah.client.writing.actions import (
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.writing.actions import (
     Abandon,
     Action,
     Allocate,
@@ -24,21 +23,22 @@ from howdah.client.writing.actions import (
     Replace,
     Send,
 )
-from howdah.client.writing.packetizer import OutgoingPacket, Packetizer
-from howdah.client.writing.phases import Phase
-from howdah.client.writing.pipeline import Pipeline
+from howdah.client.state.writing.packetizer import OutgoingPacket, Packetizer
+from howdah.client.state.writing.phases import Phase
+from howdah.client.state.writing.pipeline import Pipeline
+from howdah.client.state.writing.pipeline_rules import PipelineRules
 from howdah.options import CreateFlag
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.op_requests import Stage, TransferBlock, WriteBlock
+from howdah.protocol.data_transfer.packets import PacketHeader
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.simulator.clients import Client
 from howdah.testing.simulator.datanodes.store import Packet
 from howdah.testing.simulator.history import Told
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.tasks import PAUSE, Steps, Task, Wait
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock
-from howdah.transfer.packets import PacketHeader
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.status import Status
 
 T = TypeVar("T")
 SOCKET_TIMEOUT_S = 60.0

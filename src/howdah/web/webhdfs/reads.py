@@ -9,7 +9,7 @@ from typing import Final
 from howdah import errors
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.trash_names import TRASH_NAME
+from howdah.protocol.trash_names import TRASH_NAME
 from howdah.web.http import Response, answer
 from howdah.web.webhdfs import json_values as to_json
 from howdah.web.webhdfs.call_chain import Piece, Rpc, Steps, shown

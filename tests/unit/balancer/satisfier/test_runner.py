@@ -12,14 +12,14 @@ import pytest
 
 from howdah import errors
 from howdah.balancer import target
-from howdah.balancer.iteration import Move
-from howdah.balancer.nodes import BlockPlaces, FileBlocks, NodeReport, StorageFigures
 from howdah.balancer.satisfier.runner import MARK, Satisfier, limits_of
-from howdah.balancer.satisfier.work_queue import Outcome
+from howdah.balancer.state.iteration import Move
+from howdah.balancer.state.nodes import BlockPlaces, FileBlocks, NodeReport, StorageFigures
+from howdah.balancer.state.satisfier_queue import Outcome
 from howdah.config import Configuration
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import DatanodeAddress, StorageType
 
 pytestmark = pytest.mark.req("FS-185")
 

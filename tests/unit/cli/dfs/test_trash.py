@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from howdah import errors, trash_names
+from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.config import Configuration
 from howdah.fs import trash
 from howdah.fs.registry import connect
 from howdah.fs.trash import Moved, Trash
+from howdah.protocol import trash_names
 
 NOW_S = 1_600_000_000.5
 NOW_MS = 1_600_000_000_500

@@ -11,7 +11,7 @@ import pytest
 
 from howdah.cli.main import main
 from howdah.client.namenodes import active_cache
-from howdah.namenode.ha.states import HAState
+from howdah.namenode.service.ha.states import HAState
 from howdah.runtime.users.groups import Groups
 from tests.support.namenode_pair import ROOT, Pair, become, run
 

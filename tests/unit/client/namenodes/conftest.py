@@ -15,8 +15,8 @@ from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import ha_pb2
 from howdah.protocol.client_methods import COORDINATED_METHODS
-from howdah.rpc import wire
-from howdah.rpc.session import Call
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.session import Call
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 Script = Callable[[Call], Message | errors.HowdahError | None]

@@ -16,9 +16,9 @@ from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.observers import ObserverReads
 from howdah.client.namenodes.target import target_of
 from howdah.client.settings.settings import ClientSettings
-from howdah.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.failover import FailoverPolicy
+from howdah.protocol.rpc.session import Call
 from howdah.rpc.identity import SeenState
-from howdah.rpc.session import Call
 
 FakeNameservice = Any  # of conftest.py
 Make = Callable[..., FakeNameservice]

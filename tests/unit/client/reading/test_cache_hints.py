@@ -8,7 +8,7 @@ import pytest
 
 from howdah.client.settings.settings import ClientSettings
 from howdah.config import Configuration
-from howdah.transfer.op_requests import CachingHints
+from howdah.protocol.data_transfer.op_requests import CachingHints
 
 FakeCluster = Any
 BLOCK = 64 * 1024

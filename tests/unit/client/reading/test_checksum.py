@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.client.reading.checksum import COMPOSITE_CRC, MD5MD5CRC, combine_crc, combine_md5
-from howdah.transfer.checksum import ChecksumType, crc
-from howdah.transfer.op_requests import BlockChecksumType
-from howdah.transfer.responses import BlockChecksumResult
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
+from howdah.protocol.data_transfer.op_requests import BlockChecksumType
+from howdah.protocol.data_transfer.responses import BlockChecksumResult
 
 FakeCluster = Any
 

@@ -16,8 +16,8 @@ import pytest
 from howdah import errors
 from howdah.client.reading.hedged import SILENT_LOSSES, HedgedReadMetrics, HedgedReads
 from howdah.client.reading.readers import Cancellation, ReadCancelled
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import DatanodeAddress
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)

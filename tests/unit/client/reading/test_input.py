@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 from howdah.rpc import wait_notices
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)

@@ -11,11 +11,11 @@ import pytest
 
 from howdah import errors
 from howdah.client.reading import block_reader
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime import sockets
+from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
-from howdah.transfer import sockets
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.client.reading import short_read
 from howdah.client.reading.statistics import ReadStatistics
 from howdah.options import FileRange
-from howdah.transfer import short_read
-from howdah.transfer.op_requests import CachingHints
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.op_requests import CachingHints
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection
 
 FakeCluster = Any
 DATA = random.Random(8).randbytes(200_001)

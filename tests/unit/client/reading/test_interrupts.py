@@ -14,7 +14,7 @@ import pytest
 from howdah.client.dfs import DFSClient
 from howdah.client.reading import block_reader, file_replicas, input, locations
 from howdah.client.reading.input import DFSInputStream
-from howdah.transfer import sockets
+from howdah.runtime import sockets
 
 FakeCluster = Any
 DATA = random.Random(4).randbytes(1500)

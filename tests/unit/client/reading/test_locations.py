@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock, LocatedBlocks
 from howdah.client.reading.locations import FileLocations
 from howdah.client.settings.settings import ClientSettings
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
 
 FakeCluster = Any
 MIB = 1 << 20

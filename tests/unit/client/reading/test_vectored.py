@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from howdah import errors
-from howdah.client.reading.ranges import MergeRules
 from howdah.client.reading.vectored import MAX_THREADS, read_vectored
+from howdah.client.state.reading.ranges import MergeRules
 from howdah.options import FileRange
 
 DATA = random.Random(3).randbytes(10_000)

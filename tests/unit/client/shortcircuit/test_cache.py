@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.peer_cache import PeerCache
 from howdah.client.reading.block_reader import DatanodeReaders
 from howdah.client.reading.readers import ReadRequest, ReadSource
@@ -28,24 +27,30 @@ from howdah.client.shortcircuit.cache import ShortCircuitCache
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.reader import ShortCircuitReader, ShortCircuitReaders
 from howdah.client.shortcircuit.replica import LocalReplica, key_of
+from howdah.client.state.blocks import LocatedBlock
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import Event
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas import reopen
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import Event
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import DataServer, listen
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.protocol.data_transfer.blocks import (
+    BlockToken,
+    DatanodeAddress,
+    ExtendedBlock,
+    StorageType,
+)
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.op_requests import CachingHints, Stage, WriteBlock
+from howdah.protocol.data_transfer.packet_stream import Packet, PacketStream
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
+from howdah.runtime.sockets import Connection, connect_local, is_local_address
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import BlockToken, DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.op_requests import CachingHints, Stage, WriteBlock
-from howdah.transfer.packet_stream import Packet, PacketStream
-from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.sockets import Connection, connect_local, is_local_address
 
 POOL = "BP-7-127.0.0.1-1"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
@@ -825,8 +830,8 @@ def test_the_socket_may_be_named_by_the_data_port(node: LocalNode) -> None:
 
 
 def test_ordinary_reads_go_over_the_socket_too(node: LocalNode, block: LocatedBlock) -> None:
-    from howdah.transfer.op_requests import ReadBlock, encode_request
-    from howdah.transfer.responses import read_response
+    from howdah.protocol.data_transfer.op_requests import ReadBlock, encode_request
+    from howdah.protocol.data_transfer.responses import read_response
 
     with connect_local(node.path, timeout_s=5) as connection:
         connection.send_all(encode_request(ReadBlock(block.block, "c", 0, 10)))

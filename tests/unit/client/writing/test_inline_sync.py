@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
+from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.writing import acks, inline_sync, length_updates
 from howdah.fs.hdfs.filesystem import HdfsDataOutputStream
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_ack
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
-from howdah.transfer.packets import PacketHeader, encode_ack
-from howdah.transfer.sockets import Connection
-from howdah.transfer.status import Status
 
 FakeCluster = Any
 PATIENCE_S = 20.0

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from howdah import errors
+from howdah.protocol.data_transfer.op_requests import Stage
+from howdah.protocol.data_transfer.packets import PacketHeader
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 from howdah.rpc import wait_notices
 from howdah.testing.waiting import wait_until
-from howdah.transfer.op_requests import Stage
-from howdah.transfer.packets import PacketHeader
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(7).randbytes(200_000)

@@ -12,8 +12,8 @@ import pytest
 from howdah import errors
 from howdah.client.lease import LeaseRenewer
 from howdah.options import SyncFlag
+from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
-from howdah.transfer.sockets import Connection
 
 FakeCluster = Any
 PATIENCE_S = 10.0

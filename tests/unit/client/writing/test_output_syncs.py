@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
+from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
 from howdah.options import CreateFlag, SyncFlag
-from howdah.transfer.op_requests import Stage
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.op_requests import Stage
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 
 FakeCluster = Any
 DATA = random.Random(5).randbytes(20_000)

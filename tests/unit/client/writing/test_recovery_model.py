@@ -28,16 +28,16 @@ from hypothesis.stateful import (
 )
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
-from howdah.client.settings.pipeline_rules import PipelineRules, Policy, ReplacementPolicy
-from howdah.client.writing.actions import Abandon, Allocate, Connect, Replace, Send
-from howdah.client.writing.packetizer import OutgoingPacket
-from howdah.client.writing.phases import Phase
-from howdah.client.writing.pipeline import Pipeline
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.op_requests import Stage
-from howdah.transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
-from howdah.transfer.status import Status
+from howdah.client.state.blocks import LocatedBlock
+from howdah.client.state.writing.actions import Abandon, Allocate, Connect, Replace, Send
+from howdah.client.state.writing.packetizer import OutgoingPacket
+from howdah.client.state.writing.phases import Phase
+from howdah.client.state.writing.pipeline import Pipeline
+from howdah.client.state.writing.pipeline_rules import PipelineRules, Policy, ReplacementPolicy
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import Stage
+from howdah.protocol.data_transfer.packets import HEARTBEAT_SEQNO, UNKNOWN_SEQNO, PipelineAck
+from howdah.protocol.data_transfer.status import Status
 from tests.support.torture import times
 
 NODES = tuple(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.client.settings.pipeline_rules import Policy, ReplacementPolicy
 from howdah.client.settings.settings import ClientSettings
-from howdah.client.writing.recovery import ExcludedNodes
+from howdah.client.state.writing.pipeline_rules import Policy, ReplacementPolicy
+from howdah.client.state.writing.recovery import ExcludedNodes
 from howdah.config import Configuration
-from howdah.transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
 
 PREFIX = "dfs.client.block.write.replace-datanode-on-failure"
 NODE = DatanodeAddress("127.0.0.1", "dn", "uuid", 9866)

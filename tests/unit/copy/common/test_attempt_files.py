@@ -24,9 +24,9 @@ from howdah.errors import PathNotFound, UnsupportedOperation
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
 from howdah.fs.status import FileChecksum
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.spark import distcp
 from howdah.spark.compaction.concat import join
-from howdah.transfer.checksum import ChecksumType, crc
 
 STAGING = Staging("/dst/.distcp.tmp.0123456789abcdef", "run")
 

@@ -20,16 +20,16 @@ from howdah.config import Configuration
 from howdah.datanode.caching import block_cache
 from howdah.datanode.caching.block_cache import BlockCache
 from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
-from howdah.datanode.channel.messages import CacheChanged, CorruptFound, ReplicaSuspect
 from howdah.datanode.latency.activity import Activity
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import CacheChanged, CorruptFound, ReplicaSuspect
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.op_requests import CachingHints
+from howdah.protocol.data_transfer.short_circuit import SlotId, Slots
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, PeerClosed
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import ExtendedBlock, StorageType
-from howdah.transfer.op_requests import CachingHints
-from howdah.transfer.short_circuit import SlotId, Slots
-from howdah.transfer.sockets import Connection, PeerClosed
-from howdah.transfer.status import Status
 
 POOL = "BP-7-127.0.0.1-1"
 PAGE = mmap.PAGESIZE

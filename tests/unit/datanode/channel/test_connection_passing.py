@@ -12,22 +12,22 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
-from howdah.client.blocks import LocatedBlock
 from howdah.client.settings.short_circuit import ShortCircuitSettings
 from howdah.client.shortcircuit.access import OwnDatanode
 from howdah.client.shortcircuit.cache import ShortCircuitCache
+from howdah.client.state.blocks import LocatedBlock
 from howdah.datanode.channel import connection_passing
-from howdah.datanode.channel.messages import Event
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import Event
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import PacketHeader, encode_packet
 
 POOL = "BP-7-127.0.0.1-1"
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)

@@ -13,7 +13,7 @@ import pytest
 from howdah.datanode.channel import introspection
 from howdah.datanode.channel.frames import Link
 from howdah.datanode.channel.introspection import Questions
-from howdah.datanode.channel.messages import Subject
+from howdah.datanode.state.messages import Subject
 
 MOST_OF_SELECT = 1024
 

@@ -12,19 +12,19 @@ import pytest
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.datanode.channel.messages import Command, ServePool
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.cache_reports import CachedBlocks
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.namenode_actor import PROTOCOL, ActorSettings
 from howdah.datanode.control.nameservices import Nameservices
 from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.state.messages import Command, ServePool
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.service import Registry, Service, unanswered
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.rpc.service import Registry, Service, unanswered
 from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.transfer.blocks import DatanodeAddress
 
 POOL = "BP-1-127.0.0.1-1"
 _states = pb.NNHAStatusHeartbeatProto

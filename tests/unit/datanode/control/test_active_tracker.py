@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.datanode.channel.commands import FinalizeUpgrade, Order, Register, Shutdown
-from howdah.datanode.channel.messages import BalanceBandwidth, Invalidate
 from howdah.datanode.control.active_tracker import ActiveClaim, Change
+from howdah.datanode.state.commands import FinalizeUpgrade, Order, Register, Shutdown
+from howdah.datanode.state.messages import BalanceBandwidth, Invalidate
 
 
 def test_nobody_is_active_before_a_claim() -> None:

@@ -10,15 +10,10 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import (
-    Command,
-    NamenodesRefreshed,
-    Reconfigured,
-    VolumeRemoved,
-)
 from howdah.datanode.control.control_process import Keeper
 from howdah.datanode.control.reconfiguration import Reconfiguration
 from howdah.datanode.process import hot_swap
+from howdah.datanode.state.messages import Command, NamenodesRefreshed, Reconfigured, VolumeRemoved
 
 
 class Defect(Exception):

@@ -14,11 +14,11 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from howdah.datanode.channel.frames import Link
-from howdah.datanode.channel.messages import ShutdownAsked
 from howdah.datanode.control.control_process import Keeper
+from howdah.datanode.state.messages import ShutdownAsked
 from howdah.datanode.transfer.operations import Operations
+from howdah.runtime.sockets import PeerClosed
 from howdah.testing.waiting import wait_until
-from howdah.transfer.sockets import PeerClosed
 
 Lab = Any
 

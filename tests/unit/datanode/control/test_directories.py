@@ -11,8 +11,8 @@ import pytest
 from howdah import errors
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reports import Namespace
+from howdah.formats.version import BlockPoolVersion, DatanodeVersion
 from howdah.storage.layout import StorageDirectory
-from howdah.storage.version import BlockPoolVersion, DatanodeVersion
 
 NAMESPACE = Namespace(5, "CID-1", 7, "BP-1-127.0.0.1-1", "3.5.0")
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.commands import Invalidate
 from howdah.datanode.control import block_pool, namenode_actor
 from howdah.datanode.control.block_pool import BlockPool, Member
 from howdah.datanode.control.lifeline import LifelineSender
 from howdah.datanode.control.namenode_actor import NamenodeActor
+from howdah.datanode.state.commands import Invalidate
 from howdah.proto import types_pb2
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
 POOL = "BP-1"
 

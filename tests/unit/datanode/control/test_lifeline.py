@@ -11,7 +11,7 @@ import pytest
 from howdah.datanode.control.lifeline import PROTOCOL, lifeline_interval_s
 from howdah.datanode.transfer.data_server import listen
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.service import Registry, Service
+from howdah.protocol.rpc.service import Registry, Service
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.testing.waiting import wait_until
 

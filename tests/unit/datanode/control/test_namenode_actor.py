@@ -13,7 +13,11 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control.block_pool import BlockPool
+from howdah.datanode.control.namenode_actor import NamenodeActor
+from howdah.datanode.recovery.inter_datanode import encode_order
+from howdah.datanode.state import report_schedule
+from howdah.datanode.state.messages import (
     BlockSynchronized,
     CacheChanged,
     CheckVolumes,
@@ -29,14 +33,10 @@ from howdah.datanode.channel.messages import (
     SlowPeer,
     VolumeFailed,
 )
-from howdah.datanode.control import report_schedule
-from howdah.datanode.control.block_pool import BlockPool
-from howdah.datanode.control.namenode_actor import NamenodeActor
-from howdah.datanode.recovery.inter_datanode import encode_order
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 POOL = "BP-1-127.0.0.1-1"
 BLOCK = ExtendedBlock(POOL, 5, 1001, 100)

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control import incremental_reports
+from howdah.datanode.state.messages import (
     BlockSynchronized,
     CorruptFound,
     Invalidate,
     ReplicaReceived,
     ServePool,
 )
-from howdah.datanode.control import incremental_reports
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import ExtendedBlock
 
 FakeNamenode = Any
 """Both in conftest.py."""

@@ -16,7 +16,7 @@ from howdah.datanode.control import pool_upgrade
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.replicas.files import open_files
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
 from howdah.storage.layout import StorageDirectory
 from howdah.testing.waiting import wait_until
 

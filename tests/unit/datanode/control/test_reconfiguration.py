@@ -12,7 +12,15 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control import reconfiguration
+from howdah.datanode.control.directories import DataDirectories
+from howdah.datanode.control.reconfiguration import DATA_DIR, Reconfiguration
+from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.reports import Namespace
+from howdah.datanode.scanners.volume_scanner import VolumeScanner, VolumeScanners
+from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.messages import (
     AddVolume,
     Command,
     Reconfigured,
@@ -20,20 +28,12 @@ from howdah.datanode.channel.messages import (
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control import reconfiguration
-from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.reconfiguration import DATA_DIR, Reconfiguration
-from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.control.reports import Namespace
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.scanners.volume_scanner import VolumeScanner, VolumeScanners
-from howdah.datanode.settings import ScanSettings
-from howdah.datanode.volumes import block_files
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.meta_header import encode_meta_header
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.meta_header import encode_meta_header
 
 POOL = "BP-1-127.0.0.1-1"
 NAMESPACE = Namespace(5, "CID-1", 0, POOL, "3.5.0")

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control import nameservices
+from howdah.datanode.control.block_pool import Member
+from howdah.datanode.control.namenode_actor import NamenodeActor
+from howdah.datanode.state.messages import (
     Invalidate,
     KeepDeleted,
     NameservicesAwaited,
     ReplicaReceived,
     ServePool,
 )
-from howdah.datanode.control import nameservices
-from howdah.datanode.control.block_pool import Member
-from howdah.datanode.control.namenode_actor import NamenodeActor
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import ExtendedBlock
 
 FakeNamenode = Any
 """Both in conftest.py."""

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control import reports
+from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.replicas.startup_scan import scan_pool
+from howdah.datanode.state.messages import (
     DeletionEnded,
     Invalidate,
     ReplicaDeleted,
     ReplicaReceived,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control import reports
-from howdah.datanode.control.replica_index import Inventory
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.startup_scan import scan_pool
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.volumes import block_files
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.proto import datanode_namenode_pb2 as pb
+from howdah.protocol.data_transfer.blocks import ExtendedBlock, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.meta_header import encode_meta_header
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import ExtendedBlock, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.meta_header import encode_meta_header
 
 POOL = "BP-1"
 BLOCK = ExtendedBlock(POOL, 7, 1001, 10)

@@ -12,17 +12,17 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.disk_balancer import worker as worker_module
-from howdah.datanode.disk_balancer.checks import Submitted
-from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.disk_balancer.worker import DiskBalancer
 from howdah.datanode.replicas.volume_move import move_to_volume
+from howdah.datanode.state.disk_balancer.checks import Submitted
+from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
 from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.plan_files import plan_id, plan_text
 from howdah.diskbalancer.planner import MoveStep, NodePlan
 from howdah.diskbalancer.status import BANDWIDTH_KEY, VOLUMES_KEY, WorkResult
 from howdah.diskbalancer.volumes import DiskVolume
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
 
 Lab = Any
 UUID = "uuid-of-this-one"

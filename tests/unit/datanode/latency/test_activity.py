@@ -7,9 +7,7 @@ import time
 
 import pytest
 
-from howdah.datanode.channel.messages import OutliersFound, SlowDisk
 from howdah.datanode.channel.shared_counters import FIGURES, Gauges
-from howdah.datanode.control.actor_status import ActorFacts
 from howdah.datanode.control.beans import Known, activity, beans
 from howdah.datanode.control.pages import families
 from howdah.datanode.control.replica_index import Inventory
@@ -23,8 +21,10 @@ from howdah.datanode.latency.activity import (
     read_count,
     read_work,
 )
-from howdah.datanode.memory.metrics import Figure
-from howdah.datanode.replicas.replicas import ReplicaMap
+from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.memory.metrics import Figure
+from howdah.datanode.state.messages import OutliersFound, SlowDisk
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
 from howdah.runtime.metrics.histogram import Rates
 from howdah.web.monitoring.families import Total

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.datanode.channel.shared_counters import SPARE, VOLUME_FIGURES, Gauges
 from howdah.datanode.control import reports
 from howdah.datanode.latency.monitor import (
@@ -21,11 +20,12 @@ from howdah.datanode.latency.monitor import (
     PeerMeter,
     slow_disks,
 )
-from howdah.datanode.latency.outliers import SCALE, outliers
-from howdah.datanode.latency.volume_metrics import WORDS, attributes
-from howdah.datanode.latency.window import RollingMeans
 from howdah.datanode.process.hot_swap import measure
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.latency.outliers import SCALE, outliers
+from howdah.datanode.state.latency.volume_metrics import WORDS, attributes
+from howdah.datanode.state.latency.window import RollingMeans
+from howdah.datanode.state.messages import OutliersFound, SlowDisk, SlowPeer
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.runtime.metrics.histogram import Rates
 

@@ -16,18 +16,18 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.datanode.channel import fault_points
-from howdah.datanode.channel.fault_points import Point
-from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived
 from howdah.datanode.lazy_persist import evicting
 from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
-from howdah.datanode.memory.tracker import Stage
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state import fault_points
+from howdah.datanode.state.fault_points import Point
+from howdah.datanode.state.memory.tracker import Stage
+from howdah.datanode.state.messages import CorruptFound, ReplicaReceived
 from howdah.datanode.volumes.volumes import Volume
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
 
 pytestmark = pytest.mark.req("FS-211", "FS-212", "FS-213")
 
@@ -172,7 +172,7 @@ def test_blocks_of_no_whole_pages_or_without_room_go_to_a_disk(
 def test_clients_on_other_machines_write_to_disks(
     lab: Lab, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from howdah.transfer import sockets
+    from howdah.runtime import sockets
 
     monkeypatch.setattr(sockets, "_is_on_one_machine", lambda peer, here: False)
     node.write()

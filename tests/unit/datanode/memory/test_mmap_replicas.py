@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.datanode.memory.mmap_replicas import MappedReplica
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
 
 SPEC = ChecksumSpec(ChecksumType.CRC32C, 512)
 DATA = os.urandom(5 * 512 + 77)

@@ -11,20 +11,20 @@ import pytest
 
 from howdah.datanode.channel import connection_passing
 from howdah.datanode.channel.frames import Link
-from howdah.datanode.channel.messages import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.process.data_process import DataProcess, Inheritance
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import (
     CheckVolumes,
     Command,
     RecoverBlock,
     ReplicaReceived,
     Transfer,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.process.data_process import DataProcess, Inheritance
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 
 BLOCK = ExtendedBlock("BP-7-127.0.0.1-1", 1, 1001, 10)
 NODE = DatanodeAddress("127.0.0.1", "localhost", "nobody", 1)

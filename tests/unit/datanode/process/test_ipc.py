@@ -11,31 +11,31 @@ import pytest
 
 from howdah import __version__, errors
 from howdah.config import Configuration
-from howdah.datanode.channel.messages import (
+from howdah.datanode.disk_balancer.worker import DiskBalancer
+from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
+from howdah.datanode.process.reconfiguration import NamenodesRefresh
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, WorkRules
+from howdah.datanode.state.messages import (
     Event,
     NamenodesAsked,
     PoolDeleted,
     ReportAsked,
     ShutdownAsked,
 )
-from howdah.datanode.disk_balancer.work import DiskBalancerSettings, WorkRules
-from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.process.ipc import PROTOCOL, ClientDatanodeProtocol, service
-from howdah.datanode.process.reconfiguration import NamenodesRefresh
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
 from howdah.diskbalancer.plan_files import plan_id, plan_text
 from howdah.diskbalancer.planner import NodePlan
 from howdah.diskbalancer.status import WorkResult
+from howdah.formats.version import SHOWN_VERSION
 from howdah.fs.hdfs.administration import DatanodeAdministration
 from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import rpc_pb2
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.client import RpcClient
-from howdah.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.storage.version import SHOWN_VERSION
 from howdah.testing.waiting import wait_until
 
 Lab = Any

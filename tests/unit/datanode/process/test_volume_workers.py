@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import (
+from howdah.datanode.process.data_process import DataProcess
+from howdah.datanode.process.volume_workers import VolumeWorkers
+from howdah.datanode.replicas import store
+from howdah.datanode.replicas.files import delete_files as real_delete_files
+from howdah.datanode.replicas.volume_move import move_to_volume
+from howdah.datanode.state.messages import (
     CheckVolumes,
     DeletionEnded,
     Reconcile,
     ReplicaDeleted,
     VolumeFailed,
 )
-from howdah.datanode.process.data_process import DataProcess
-from howdah.datanode.process.volume_workers import VolumeWorkers
-from howdah.datanode.replicas import store
-from howdah.datanode.replicas.files import delete_files as real_delete_files
-from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.volumes.usage import UsageAsker, ask_all
 from howdah.datanode.volumes.volumes import Usage
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
 
 Lab = Any
 DATA = b"all that is here" * 64

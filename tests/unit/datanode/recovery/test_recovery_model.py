@@ -23,11 +23,11 @@ from hypothesis.stateful import (
 )
 
 from howdah import errors
-from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
-from howdah.datanode.recovery.block_recovery import Agreement, Answers, Candidate, agree, settle
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.datanode.state.block_recovery import Agreement, Answers, Candidate, agree, settle
+from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 from tests.support.torture import times
 
 NODES = tuple(DatanodeAddress(f"10.0.0.{n}", f"node{n}", f"uuid-{n}", 9866) for n in range(3))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaReceived
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.transfer.blocks import StorageType
-from howdah.transfer.sockets import PeerClosed
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.messages import ReplicaDeleted, ReplicaReceived
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.runtime.sockets import PeerClosed
 
 Lab = Any
 DATA = bytes(range(256)) * 10

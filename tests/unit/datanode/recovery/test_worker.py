@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.recovery import inter_datanode, replica_recovery
 from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, Peer
 from howdah.datanode.recovery.worker import RecoveryWorker
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
-from howdah.rpc.service import Registry
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.rpc.service import Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
 
 Lab = Any
 DATA = bytes(range(256)) * 10

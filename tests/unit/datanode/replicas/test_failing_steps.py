@@ -18,13 +18,13 @@ from typing import Any, Final
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
 from howdah.datanode.recovery import replica_recovery
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
-from howdah.transfer.op_requests import Stage
-from howdah.transfer.sockets import PeerClosed
+from howdah.datanode.state.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.op_requests import Stage
+from howdah.runtime.sockets import PeerClosed
 
 Lab = Any
 DATA: Final = bytes(range(256)) * 10

@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import ReplicaReceived, Transfer
 from howdah.datanode.recovery import replica_recovery
 from howdah.datanode.replicas.reconciler import _put
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import good_length, quarantine, replica_paths, scan_pool
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import ReplicaReceived, Transfer
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
-from howdah.transfer.responses import read_response
+from howdah.protocol.data_transfer.op_requests import (
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    encode_request,
+)
+from howdah.protocol.data_transfer.responses import read_response
 from tests.support.power_cut import Disk
 
 Lab = Any

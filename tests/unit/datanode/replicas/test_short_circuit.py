@@ -20,14 +20,14 @@ from howdah.datanode.replicas.short_circuit import ShortCircuitRegistry
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer.data_server import DataServer
 from howdah.datanode.transfer.short_circuit_socket import effective_path, listen_local
-from howdah.transfer.op_requests import Request, encode_request
-from howdah.transfer.responses import (
+from howdah.protocol.data_transfer.op_requests import Request, encode_request
+from howdah.protocol.data_transfer.responses import (
     BlockOpResponse,
     SegmentGiven,
     SlotReleased,
     read_response,
 )
-from howdah.transfer.short_circuit import (
+from howdah.protocol.data_transfer.short_circuit import (
     SEGMENT_BYTES,
     SLOT_BYTES,
     ReleaseSlot,
@@ -37,9 +37,9 @@ from howdah.transfer.short_circuit import (
     SlotId,
     Slots,
 )
-from howdah.transfer.sockets import Connection, PeerClosed, connect_local
-from howdah.transfer.status import Status
-from howdah.transfer.varint import read_delimited
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.runtime.sockets import Connection, PeerClosed, connect_local
 
 Lab = Any
 DATA = bytes(range(256)) * 10

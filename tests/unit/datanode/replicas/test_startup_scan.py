@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.datanode.replicas import startup_scan as scans
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import good_length, pools_on, scan_pool
-from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume, VolumeSet
-from howdah.transfer.blocks import StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
-from howdah.transfer.meta_header import encode_meta_header
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, checksum_chunks
+from howdah.protocol.data_transfer.meta_header import encode_meta_header
 
 Lab = Any
 DATA = bytes(range(251)) * 8

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import startup_scan, store
-from howdah.datanode.volumes.reserve import Reserve
+from howdah.datanode.state.messages import ReplicaDeleted, VolumeFailed
+from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
 
 Lab = Any
 DATA = bytes(range(256)) * 10

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import ReplicaDeleted
 from howdah.datanode.replicas import trash
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import scan_pool
-from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.state.messages import ReplicaDeleted
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.testing.waiting import wait_until
 
 Lab = Any

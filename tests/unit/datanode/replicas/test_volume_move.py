@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived
 from howdah.datanode.replicas import volume_move
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import good_length, replica_paths, scan_pool
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.replicas.volume_move import move_to_volume
+from howdah.datanode.state.messages import CorruptFound, ReplicaReceived
+from howdah.datanode.state.replicas.replicas import ReplicaMap
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Usage, Volume, VolumeSet
-from howdah.transfer.blocks import StorageType
+from howdah.protocol.data_transfer.blocks import StorageType
 from tests.support.power_cut import Disk
 
 Lab = Any

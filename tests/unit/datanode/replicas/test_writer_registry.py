@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.datanode.replicas.writer_registry import Writers
-from howdah.transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
 BLOCK = ExtendedBlock("BP-1", 1, 1)
 

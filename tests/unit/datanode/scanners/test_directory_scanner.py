@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.datanode.channel.messages import CheckVolumes, Command, Reconcile
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.scanners.comparison import (
+from howdah.datanode.scanners.directory_scanner import DirectoryScanner, merged
+from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.messages import CheckVolumes, Command, Reconcile
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.scanners.comparison import (
     Difference,
     Files,
     InMemory,
@@ -24,11 +26,9 @@ from howdah.datanode.scanners.comparison import (
     compare,
     note,
 )
-from howdah.datanode.scanners.directory_scanner import DirectoryScanner, merged
-from howdah.datanode.settings import ScanSettings
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
 
 Lab = Any
 DATA = bytes(range(256)) * 10

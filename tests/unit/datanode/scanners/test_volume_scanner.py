@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import (
+from howdah.datanode.process.recheck import verify_again
+from howdah.datanode.scanners import volume_scanner
+from howdah.datanode.scanners.volume_scanner import VolumeScanners
+from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.messages import (
     CheckVolumes,
     Command,
     CorruptFound,
     Recheck,
     ReplicaSuspect,
 )
-from howdah.datanode.process.recheck import verify_again
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.scanners import volume_scanner
-from howdah.datanode.scanners.volume_scanner import VolumeScanners
-from howdah.datanode.settings import ScanSettings
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.waiting import wait_until
-from howdah.transfer.status import Status
 from tests.support.replicas import flip
 
 Lab = Any

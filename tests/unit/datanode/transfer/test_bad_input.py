@@ -12,13 +12,13 @@ import pytest
 
 from howdah.datanode.settings import DataSettings
 from howdah.proto import client_namenode_pb2 as nn
+from howdah.protocol.data_transfer.op_requests import encode_request
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet, encode_prelude
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.varint import encode_varint
 from howdah.rpc.client import RpcClient
 from howdah.rpc.http_detection import NotAnRpcServer
-from howdah.transfer.op_requests import encode_request
-from howdah.transfer.packets import PacketHeader, encode_packet, encode_prelude
-from howdah.transfer.responses import read_response
-from howdah.transfer.sockets import PeerClosed
-from howdah.transfer.varint import encode_varint
+from howdah.runtime.sockets import PeerClosed
 
 Lab = Any
 DATA = bytes(5000)

@@ -18,7 +18,15 @@ import pytest
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.datanode.channel.commands import (
+from howdah.datanode.channel.shared_counters import Gauges
+from howdah.datanode.control.reports import incremental_report
+from howdah.datanode.disk_balancer.worker import DiskBalancer
+from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
+from howdah.datanode.recovery import inter_datanode
+from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, encode_order
+from howdah.datanode.replicas.startup_scan import scan_pool
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.commands import (
     FinalizeUpgrade,
     Register,
     Shutdown,
@@ -26,7 +34,7 @@ from howdah.datanode.channel.commands import (
     decode_orders,
     recovery_order,
 )
-from howdah.datanode.channel.messages import (
+from howdah.datanode.state.messages import (
     MessageBuffer,
     RecoverBlock,
     ReplicaDeleted,
@@ -34,28 +42,16 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     encode,
 )
-from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.reports import incremental_report
-from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.process.ipc import ClientDatanodeProtocol, service
-from howdah.datanode.recovery import inter_datanode
-from howdah.datanode.recovery.inter_datanode import InterDatanodeProtocol, encode_order
-from howdah.datanode.replicas.replicas import ReplicaMap
-from howdah.datanode.replicas.startup_scan import scan_pool
-from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer import operations
 from howdah.datanode.transfer.data_server import DataServer, listen
 from howdah.datanode.transfer.short_circuit_socket import listen_local
 from howdah.proto import client_datanode_pb2, data_transfer_pb2, inter_datanode_pb2
 from howdah.proto import datanode_namenode_pb2 as pb
-from howdah.rpc.client import RpcClient
-from howdah.rpc.service import Registry
-from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.testing.waiting import wait_until
-from howdah.transfer import block_lists
-from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer import block_lists
+from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import (
     VERSION,
     BlockChecksum,
     CachingHints,
@@ -66,10 +62,19 @@ from howdah.transfer.op_requests import (
     TransferBlock,
     encode_request,
 )
-from howdah.transfer.responses import read_response
-from howdah.transfer.short_circuit import ReleaseSlot, RequestDescriptors, SegmentId, SlotId
-from howdah.transfer.sockets import PeerClosed, connect_local
-from howdah.transfer.varint import delimited
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.short_circuit import (
+    ReleaseSlot,
+    RequestDescriptors,
+    SegmentId,
+    SlotId,
+)
+from howdah.protocol.data_transfer.varint import delimited
+from howdah.protocol.rpc.service import Registry
+from howdah.rpc.client import RpcClient
+from howdah.rpc.threaded_server import ThreadedRpcServer
+from howdah.runtime.sockets import PeerClosed, connect_local
+from howdah.testing.waiting import wait_until
 from tests.support.extremes import extremes
 
 Lab = Any

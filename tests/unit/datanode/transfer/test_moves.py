@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.channel.messages import CorruptFound, ReplicaReceived
 from howdah.datanode.replicas.pinning import pin
 from howdah.datanode.replicas.volume_move import move_to_type
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import CorruptFound, ReplicaReceived
 from howdah.datanode.transfer.balancing import Balancing
-from howdah.transfer.blocks import StorageType
-from howdah.transfer.op_requests import CopyBlock, ReplaceBlock, encode_request
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.responses import BlockOpResponse, read_response
-from howdah.transfer.sockets import Connection, PeerClosed
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.protocol.data_transfer.op_requests import CopyBlock, ReplaceBlock, encode_request
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, PeerClosed
 
 Lab = Any
 DATA = os.urandom(1_000_003)

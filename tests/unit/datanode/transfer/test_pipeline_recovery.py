@@ -12,15 +12,20 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import ReplicaDeleted, ReplicaOpened, ReplicaReceived
 from howdah.datanode.replicas import reopen
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
-from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock, encode_request
-from howdah.transfer.packets import PacketHeader, encode_packet
-from howdah.transfer.responses import BlockOpResponse, read_response
-from howdah.transfer.sockets import PeerClosed
-from howdah.transfer.status import Status
+from howdah.datanode.state.messages import ReplicaDeleted, ReplicaOpened, ReplicaReceived
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.op_requests import (
+    Stage,
+    TransferBlock,
+    WriteBlock,
+    encode_request,
+)
+from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
+from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import PeerClosed
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import CorruptFound, ReplicaDeleted, ReplicaReceived, Transfer
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import CorruptFound, ReplicaDeleted, ReplicaReceived, Transfer
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.sender import PACKET_DATA_BYTES, read_sums
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType, crc
-from howdah.transfer.op_requests import (
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, crc
+from howdah.protocol.data_transfer.op_requests import (
     BlockChecksum,
     BlockChecksumType,
     CachingHints,
@@ -22,10 +22,10 @@ from howdah.transfer.op_requests import (
     ReadBlock,
     encode_request,
 )
-from howdah.transfer.responses import encode_read_status, read_response
-from howdah.transfer.sockets import Connection, PeerClosed
-from howdah.transfer.status import Status
-from howdah.transfer.varint import encode_varint
+from howdah.protocol.data_transfer.responses import encode_read_status, read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.protocol.data_transfer.varint import encode_varint
+from howdah.runtime.sockets import Connection, PeerClosed
 
 Lab = Any
 DATA = os.urandom(1_000_003)

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howdah.datanode.channel import fault_points
 from howdah.datanode.latency.activity import Activity, Count, Work, read_count, read_work
 from howdah.datanode.latency.monitor import DiskMeter
-from howdah.datanode.replicas.page_cache import CachePolicy
 from howdah.datanode.replicas.writer import ReplicaWriter
+from howdah.datanode.state import fault_points
+from howdah.datanode.state.replicas.page_cache import CachePolicy
 from howdah.datanode.transfer import relay
 from howdah.datanode.transfer.mirror import Mirror
 from howdah.datanode.transfer.relay import Reason, Relay
 from howdah.native.loader import kernel
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.packets import HEARTBEAT, PacketHeader, encode_packet
-from howdah.transfer.sockets import PeerClosed
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.packets import HEARTBEAT, PacketHeader, encode_packet
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import PeerClosed
 
 Lab = Any
 CHUNK = 512

@@ -10,9 +10,9 @@ import pytest
 
 from howdah.datanode.transfer import responder
 from howdah.datanode.transfer.responder import MirrorResponder
+from howdah.protocol.data_transfer.packets import PacketHeader, PipelineAck, encode_ack
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.waiting import wait_until
-from howdah.transfer.packets import PacketHeader, PipelineAck, encode_ack
-from howdah.transfer.status import Status
 
 
 class Front:

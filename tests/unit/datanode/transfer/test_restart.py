@@ -15,11 +15,11 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.replicas import reopen
-from howdah.datanode.replicas.states import ReplicaState
 from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer import restart
-from howdah.transfer.op_requests import Stage, WriteBlock
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock
+from howdah.protocol.data_transfer.status import Status
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

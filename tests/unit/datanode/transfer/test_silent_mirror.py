@@ -15,14 +15,14 @@ from howdah import errors
 from howdah.datanode.settings import DataSettings
 from howdah.datanode.transfer import mirror
 from howdah.datanode.transfer.data_server import listen
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.op_request_decoder import read_request
-from howdah.transfer.op_requests import encode_request
-from howdah.transfer.packet_stream import PacketStream
-from howdah.transfer.packets import HEARTBEAT, encode_ack, encode_packet
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.sockets import Connection, Dialing, connect
-from howdah.transfer.status import Status
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.op_request_decoder import read_request
+from howdah.protocol.data_transfer.op_requests import encode_request
+from howdah.protocol.data_transfer.packet_stream import PacketStream
+from howdah.protocol.data_transfer.packets import HEARTBEAT, encode_ack, encode_packet
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import Connection, Dialing, connect
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

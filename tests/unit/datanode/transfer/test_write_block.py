@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import (
+from howdah.datanode.settings import DataSettings
+from howdah.datanode.state.messages import (
     CorruptFound,
     ReplicaOpened,
     ReplicaReceived,
     VolumeFailed,
 )
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.settings import DataSettings
-from howdah.transfer.blocks import DatanodeAddress, StorageType
-from howdah.transfer.checksum import ChecksumSpec, ChecksumType
-from howdah.transfer.op_requests import Stage, WriteBlock, encode_request
-from howdah.transfer.packets import HEARTBEAT, PacketHeader, encode_packet
-from howdah.transfer.responses import read_response
-from howdah.transfer.sockets import PeerClosed
-from howdah.transfer.status import Status
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType
+from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock, encode_request
+from howdah.protocol.data_transfer.packets import HEARTBEAT, PacketHeader, encode_packet
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.status import Status
+from howdah.runtime.sockets import PeerClosed
 
 pytestmark = pytest.mark.usefixtures("either_way")
 

@@ -13,13 +13,6 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.channel.messages import (
-    CorruptFound,
-    DeletionEnded,
-    ReplicaDeleted,
-    Transfer,
-    VolumeFailed,
-)
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.control_process import Keeper
 from howdah.datanode.control.directories import DataDirectories
@@ -27,17 +20,24 @@ from howdah.datanode.control.replica_index import Inventory
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import store
-from howdah.datanode.replicas.replicas import ReplicaMap
 from howdah.datanode.replicas.startup_scan import scan_all
+from howdah.datanode.state.messages import (
+    CorruptFound,
+    DeletionEnded,
+    ReplicaDeleted,
+    Transfer,
+    VolumeFailed,
+)
+from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.volumes import usage as volume_usage
 from howdah.datanode.volumes import volumes
 from howdah.datanode.volumes.volumes import Volume
+from howdah.protocol.data_transfer.blocks import StorageType
+from howdah.protocol.data_transfer.op_requests import BlockChecksum, encode_request
+from howdah.protocol.data_transfer.responses import read_response
+from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
-from howdah.transfer.blocks import StorageType
-from howdah.transfer.op_requests import BlockChecksum, encode_request
-from howdah.transfer.responses import read_response
-from howdah.transfer.sockets import Connection
 
 Lab = Any
 Patch = pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howdah.fs.objects.amazon.http_requests import _sha256
 from howdah.fs.objects.parts import Pieces
 from howdah.fs.objects.store import crc_of_body, in_one
-from howdah.transfer.checksum import ChecksumType, crc
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 
 LONG = bytes(range(256)) * 1024
 

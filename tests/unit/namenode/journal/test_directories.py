@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from howdah.config import keys
-from howdah.namenode.ha.states import HAState
 from howdah.namenode.journal.directories import Witnesses
+from howdah.namenode.service.ha.states import HAState
 from howdah.storage.layout import StorageDirectory
 from tests.support.namenode_pair import Pair, become, run
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
-from howdah.namenode.journal.journal import Batch, Journal, SegmentFile
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
+from howdah.namenode.state.edit_log.journal import Batch, Journal, SegmentFile
 
 WAIT_S = 20.0
 

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.edits.segment_scan import PlacedEdit
 from howdah.namenode.journal import log_reader
 from howdah.namenode.journal.directories import directory_set
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.journal.journal import Batch, Journal, SegmentSource
 from howdah.namenode.journal.log_reader import LogReader, StoredLog
-from howdah.namenode.journal.segment_selection import SegmentCopy
+from howdah.namenode.state.edit_log.journal import Batch, Journal, SegmentSource
+from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segment_scan import PlacedEdit
-from howdah.storage.edits.segments import SegmentWriter, list_segments
 from howdah.storage.layout import StorageDirectory
+from howdah.storage.segments import SegmentWriter, list_segments
 
 WAIT_S = 20.0
 

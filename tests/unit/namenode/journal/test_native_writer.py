@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal import native_writer
 from howdah.namenode.journal.directories import DirectorySet, directory_set
 from howdah.namenode.journal.edit_log import EditLog, LogFigures
 from howdah.namenode.journal.native_writer import DirectLog, direct_log
 from howdah.native.loader import kernel
 from howdah.runtime import disk
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segments import list_segments, read_segment, recover_segment
+from howdah.storage.segments import list_segments, read_segment, recover_segment
 from howdah.testing.waiting import wait_until
 from tests.support.site_faults import Gate
 

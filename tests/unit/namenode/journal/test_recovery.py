@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.edits.segment_scan import encode_header
 from howdah.namenode.journal.directory_journal import DirectoryJournal, DirectorySource
 from howdah.namenode.journal.log_reader import StoredLog
 from howdah.namenode.journal.recovery import recover
 from howdah.runtime import disk
 from howdah.runtime.disk import Operation
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.edits.segment_scan import encode_header
-from howdah.storage.edits.segments import finished_name, in_progress_name, list_segments
+from howdah.storage.segments import finished_name, in_progress_name, list_segments
 
 LAST = 14
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
 from howdah.namenode.journal.directories import directory_set
 from howdah.namenode.journal.directory_journal import DirectoryJournal
 from howdah.namenode.journal.edit_log import EditLog
-from howdah.namenode.journal.journal import Batch
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
+from howdah.namenode.state.edit_log.journal import Batch
 from howdah.storage.layout import StorageDirectory
 
 

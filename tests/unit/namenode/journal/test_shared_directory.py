@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.codec import encode_record
+from howdah.formats.version import NamenodeVersion
 from howdah.namenode.journal.directory_journal import DirectorySource
-from howdah.namenode.journal.journal import Batch
 from howdah.namenode.journal.shared_directory import SharedDirectory, SharedDirectoryJournal
 from howdah.namenode.journal.stray_segments import set_strays_aside
-from howdah.storage.edits import edits
-from howdah.storage.edits.codec import encode_record
-from howdah.storage.version import NamenodeVersion
+from howdah.namenode.state.edit_log.journal import Batch
 
 VERSION = NamenodeVersion(7, "CID-shared", "BP-1-127.0.0.1-1", 0)
 

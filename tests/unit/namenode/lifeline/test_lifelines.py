@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.namenode.lifeline.registry import LastHeard, Lifeline
-from howdah.namenode.lifeline.server import PROTOCOL, LifelineServer
+from howdah.namenode.server.lifeline import PROTOCOL, LifelineServer
+from howdah.namenode.service.lifelines import LastHeard, Lifeline
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.rpc.client import RpcClient
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode

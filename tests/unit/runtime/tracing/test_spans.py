@@ -11,8 +11,9 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.proto import client_namenode_pb2, rpc_pb2
-from howdah.rpc import tracing, wire
-from howdah.rpc.session import Call, ServerSession
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.session import Call, ServerSession
+from howdah.rpc import tracing
 from howdah.runtime.tracing import programs, spans
 from howdah.runtime.tracing.context import TraceContext, decode
 from howdah.runtime.tracing.malformed_context_log import Foreign
@@ -75,7 +76,7 @@ def test_off_a_span_is_nothing(lab: Lab) -> None:
 @pytest.mark.req("TR-005")
 def test_off_nothing_of_opentelemetry_is_loaded() -> None:
     programs = "howdah.cli.main, howdah.fs.hdfs.filesystem, howdah.client.writing.output, "
-    programs += "howdah.client.reading.block_reader, howdah.namenode.process.server, "
+    programs += "howdah.client.reading.block_reader, howdah.namenode.server.process.server, "
     programs += "howdah.datanode.process.data_process, howdah.router.server"
     script = (
         f"import sys, {programs}\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.spark.verification.verdict import Verdict, file_crc, judge
-from howdah.transfer.checksum import ChecksumType, crc
 
 SOUND, CORRUPT, AWAY = "sound", "corrupt", "unreadable"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from howdah.router.namenodes.membership import Namenode, State
-from howdah.router.overview import RouterFacts, entries_found
-from howdah.router.overview import overview as router_page
-from howdah.router.table.mount_table import Destination, MountEntry
+from howdah.router.state.namenodes.membership import Namenode, State
+from howdah.router.state.overview import RouterFacts, entries_found
+from howdah.router.state.overview import overview as router_page
+from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.web.pages import cluster, datanode, explorer, journalnode
 from howdah.web.pages.cluster import Member
 from howdah.web.pages.datanode import DatanodeFacts, NamenodeFacts, ScanFacts, VolumeFacts

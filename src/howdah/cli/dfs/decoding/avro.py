@@ -1,4 +1,4 @@
-"""Avro's container files as text: a line of JSON for each record (pure).
+"""Avro's container files as text: a line of JSON for each record.
 
 Mirrors what Avro's JsonEncoder writes: a value of a union is `{"branch": value}` but for null,
 bytes are characters below 256, and maps come in the order of Java's hash tables.

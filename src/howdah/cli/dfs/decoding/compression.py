@@ -1,4 +1,4 @@
-"""The compressions of Hadoop's codecs, by the names that their files have (shell for zstd).
+"""The compressions of Hadoop's codecs, by the names that their files have (pure, zstd apart).
 
 What follows a gzip member is another member, or padding with zeros, as tapes and block devices
 leave it.

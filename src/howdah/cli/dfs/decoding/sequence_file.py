@@ -1,4 +1,4 @@
-"""SequenceFiles as text: a line for each record, key and value with a tab between (pure).
+"""SequenceFiles as text: a line for each record, key and value with a tab between.
 
 Mirrors SequenceFile.Reader and what the Writables' `toString` say. Files of versions 4 to 6 are
 read, as they are, compressed record by record or block by block.

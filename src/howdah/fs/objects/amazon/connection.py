@@ -1,9 +1,9 @@
 """The connection to a bucket: botocore's client of this process, and how a request is made (shell).
 
 A client is made when it is first wanted, once in a process: it reads who one is, and threads and
-sockets do not outlive a fork. What its requests look like is learnt on the way (`http_requests`), so that
-those that are made most do without it. It makes each request once; what failed is told in our
-errors, and made again as `retrying` says.
+sockets do not outlive a fork. What its requests look like is learnt on the way (`http_requests`),
+so that those that are made most do without it. It makes each request once; what failed is told in
+our errors, and made again as `retrying` says.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ botocore takes a millisecond of the processor for a request, by a model of the p
 asked for each member of it; these take a tenth. Where a bucket is, how its requests are
 addressed and what they are signed for is botocore's to say: `Learning` looks at the requests that
 it makes, and once one of them has succeeded, those here are made alike. Whatever is out of the
-ordinary stays botocore's: a proxy, what requests carry besides (`request_options`), a kind of bucket
-with a protocol of its own, an answer that says that the bucket is elsewhere.
+ordinary stays botocore's: a proxy, what requests carry besides (`request_options`), a kind of
+bucket with a protocol of its own, an answer that says that the bucket is elsewhere.
 
 Requests are wanted and answers told as by botocore, and refusals are translated from the same
 records.

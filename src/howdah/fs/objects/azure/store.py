@@ -50,8 +50,8 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
 )
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.tls.client import ClientTls
-from howdah.transfer.checksum import ChecksumType, crc
 
 T = TypeVar("T")
 _META: Final = "x-ms-meta-"

@@ -39,9 +39,9 @@ from howdah.fs.objects.store import (
     joined_crc32c,
 )
 from howdah.fs.paths import shown
+from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.tls.client import ClientTls
-from howdah.transfer.checksum import ChecksumType, crc
 
 T = TypeVar("T")
 Query = Sequence[tuple[str, str]]

@@ -1,1 +1,1 @@
-"""Simulated datanodes (pure): the process, the pipeline's middle, its replicas, and its disk."""
+"""Simulated datanodes: the process, the pipeline's middle, its replicas, and its disk."""

@@ -1,4 +1,4 @@
-"""A simulated datanode: a machine with a disk, and the process that runs there (pure).
+"""A simulated datanode: a machine with a disk, and the process that runs there.
 
 The process serves WRITE_BLOCK (`receiving`), copies, reads and recoveries, and deals with
 each namenode in an actor of its own (`actor`), and obeys the active. Requests and orders are
@@ -16,8 +16,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from howdah import errors
-from howdah.datanode.channel.commands import Order
-from howdah.datanode.channel.messages import (
+from howdah.datanode.control import reports
+from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.reports import BlockNews
+from howdah.datanode.state.block_recovery import Answers, Candidate, Outcomes, agree
+from howdah.datanode.state.block_recovery import settle as result_of
+from howdah.datanode.state.commands import Order
+from howdah.datanode.state.messages import (
     BlockSynchronized,
     CorruptFound,
     DeletionEnded,
@@ -29,13 +34,14 @@ from howdah.datanode.channel.messages import (
     ReplicaReceived,
     Transfer,
 )
-from howdah.datanode.control import reports
-from howdah.datanode.control.active_tracker import ActiveClaim
-from howdah.datanode.control.reports import BlockNews
-from howdah.datanode.recovery.block_recovery import Answers, Candidate, Outcomes, agree
-from howdah.datanode.recovery.block_recovery import settle as result_of
-from howdah.datanode.replicas.states import ReplicaState
+from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
+from howdah.protocol.data_transfer.block_lists import ListedReplica
+from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import Stage, TransferBlock, WriteBlock
+from howdah.protocol.data_transfer.packets import PacketHeader
+from howdah.protocol.data_transfer.responses import BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.in_memory import CLUSTER, POOL_ID
 from howdah.testing.simulator.actor import Actor
 from howdah.testing.simulator.datanodes import rewriting
@@ -46,12 +52,6 @@ from howdah.testing.simulator.namenode import Namenode
 from howdah.testing.simulator.nameservice import Nameservice
 from howdah.testing.simulator.network import End, Network
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
-from howdah.transfer.block_lists import ListedReplica
-from howdah.transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.transfer.op_requests import Stage, TransferBlock, WriteBlock
-from howdah.transfer.packets import PacketHeader
-from howdah.transfer.responses import BlockOpResponse
-from howdah.transfer.status import Status
 
 RESTART_EXPIRY_MS = 60_000
 READ_WAIT_S = 3.0

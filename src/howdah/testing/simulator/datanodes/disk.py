@@ -1,4 +1,4 @@
-"""A disk with a page cache: what is not synced may be gone after a power cut (pure).
+"""A disk with a page cache: what is not synced may be gone after a power cut.
 
 A replica has two files, data and checksums, and one name, which says where it lies and
 under which generation stamp. Files are synced one by one. Names are in a journal: syncing

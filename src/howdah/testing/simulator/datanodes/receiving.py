@@ -1,4 +1,4 @@
-"""WRITE_BLOCK at a simulated datanode: packets in, to the mirror, to the disk, acks back (pure).
+"""WRITE_BLOCK at a simulated datanode: packets in, to the mirror, to the disk, acks back.
 
 The steps of `howdah.datanode.transfer`, of `receiver` and `responder`, in their order: a
 packet goes to the mirror before it is verified and written; it is acknowledged when it is
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 from howdah import errors
-from howdah.datanode.channel.messages import CorruptFound
+from howdah.datanode.state.messages import CorruptFound
+from howdah.protocol.data_transfer.blocks import DatanodeAddress
+from howdah.protocol.data_transfer.op_requests import Stage, WriteBlock
+from howdah.protocol.data_transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck
+from howdah.protocol.data_transfer.responses import PIPELINE_READY, BlockOpResponse
+from howdah.protocol.data_transfer.status import Status
 from howdah.testing.simulator.datanodes import rewriting
 from howdah.testing.simulator.datanodes.store import Packet, Store, Writer
 from howdah.testing.simulator.network import End
 from howdah.testing.simulator.tasks import PAUSE, Process, Steps, Wait, World
-from howdah.transfer.blocks import DatanodeAddress
-from howdah.transfer.op_requests import Stage, WriteBlock
-from howdah.transfer.packets import UNKNOWN_SEQNO, PacketHeader, PipelineAck
-from howdah.transfer.responses import PIPELINE_READY, BlockOpResponse
-from howdah.transfer.status import Status
 
 SOCKET_TIMEOUT_S = 60.0
 TIMEOUT_EXTENSION_S = 5.0

@@ -1,4 +1,4 @@
-"""Replicas that are written again or recovered, at a simulated datanode (pure).
+"""Replicas that are written again or recovered, at a simulated datanode.
 
 The steps of `howdah.datanode.replicas.reopen` and `replica_recovery` over the simulated store.
 The rules are `Replica`'s own: `length_kept`, `check_whole`, `check_recovery`,
@@ -8,11 +8,13 @@ The rules are `Replica`'s own: `length_kept`, `check_whole`, `check_recovery`,
 from __future__ import annotations
 
 from howdah import errors
-from howdah.datanode.channel.messages import ReplicaOpened, ReplicaReceived
-from howdah.datanode.recovery.block_recovery import Candidate
-from howdah.datanode.replicas.replicas import Replica
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.block_recovery import Candidate
+from howdah.datanode.state.messages import ReplicaOpened, ReplicaReceived
+from howdah.datanode.state.replicas.replicas import Replica
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.op_requests import WriteBlock
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.datanodes.store import (
     Briefly,
@@ -24,8 +26,6 @@ from howdah.testing.simulator.datanodes.store import (
     spec_of,
 )
 from howdah.testing.simulator.tasks import PAUSE, Steps
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.op_requests import WriteBlock
 
 
 def append(store: Store, request: WriteBlock, holder: Holder) -> Steps[Writer]:

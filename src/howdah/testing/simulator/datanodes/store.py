@@ -1,4 +1,4 @@
-"""The replicas of a simulated datanode: the real store over a simulated disk (pure).
+"""The replicas of a simulated datanode: the real store over a simulated disk.
 
 The same steps in the same order, as far as a crash between two of them, or another thread,
 could make a difference. What is allowed, what is cut, which bytes are written where and
@@ -15,29 +15,33 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from howdah import errors
-from howdah.datanode.channel.messages import (
+from howdah.datanode.state.messages import (
     CorruptFound,
     Event,
     ReplicaDeleted,
     ReplicaOpened,
     ReplicaReceived,
 )
-from howdah.datanode.replicas.replicas import Replica, ReplicaMap, Tail
-from howdah.datanode.replicas.states import ReplicaState
-from howdah.datanode.replicas.write_plan import (
+from howdah.datanode.state.replicas.replicas import Replica, ReplicaMap, Tail
+from howdah.datanode.state.replicas.states import ReplicaState
+from howdah.datanode.state.replicas.write_plan import (
     check_sums_length,
     fresh_sums,
     last_sum_of,
     plan_write,
 )
-from howdah.datanode.volumes import block_files
+from howdah.datanode.state.volumes import block_files
+from howdah.protocol.data_transfer.blocks import ExtendedBlock
+from howdah.protocol.data_transfer.checksum import ChecksumSpec, crc, verify_chunks
+from howdah.protocol.data_transfer.meta_header import (
+    META_HEADER_BYTES,
+    decode_meta_header,
+    encode_meta_header,
+)
+from howdah.protocol.data_transfer.packets import PacketHeader
 from howdah.testing.in_memory import POOL_ID
 from howdah.testing.simulator.datanodes.disk import Disk, Name, Place, ReplicaFiles
 from howdah.testing.simulator.tasks import PAUSE, Steps, Wait, World
-from howdah.transfer.blocks import ExtendedBlock
-from howdah.transfer.checksum import ChecksumSpec, crc, verify_chunks
-from howdah.transfer.meta_header import META_HEADER_BYTES, decode_meta_header, encode_meta_header
-from howdah.transfer.packets import PacketHeader
 
 STOP_TIMEOUT_MS = 60_000
 STOP_AGAIN_MS = 5_000

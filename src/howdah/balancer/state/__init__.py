@@ -1,0 +1,1 @@
+"""Plan the moves of the balancer, the mover and the satisfier (pure)."""

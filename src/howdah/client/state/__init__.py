@@ -1,0 +1,1 @@
+"""Hold the state of files that a client reads and writes (pure)."""

@@ -1,0 +1,1 @@
+"""Decide from where a block is read, and when a read is tried again (pure)."""

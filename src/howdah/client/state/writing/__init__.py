@@ -1,0 +1,1 @@
+"""Run the state machine of a file that is written: pipeline, queues, recovery (pure)."""

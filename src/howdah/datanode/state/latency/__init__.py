@@ -1,0 +1,1 @@
+"""Find peers and volumes that are slower than the others (pure)."""

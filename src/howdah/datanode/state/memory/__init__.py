@@ -1,0 +1,1 @@
+"""Count the replicas that are kept in memory (pure)."""

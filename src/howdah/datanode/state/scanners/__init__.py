@@ -1,0 +1,1 @@
+"""Decide what the scanners of volumes and directories look at next (pure)."""

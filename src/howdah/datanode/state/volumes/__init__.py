@@ -1,0 +1,1 @@
+"""Name the files of blocks and choose the volume for a replica (pure)."""

@@ -1,0 +1,1 @@
+"""Run the state machines of election, health and fencing (pure)."""

@@ -1,0 +1,1 @@
+"""Decide what a journal node accepts: epochs, segments, elections (pure)."""

@@ -1,0 +1,1 @@
+"""Run the namenode: processes, high availability, web pages, monitoring."""

@@ -1,0 +1,193 @@
+"""What an active namenode does, and no other (shell).
+
+Mirrors Hadoop's ActiveState and FSNamesystem.startActiveServices / stopActiveServices.
+
+Start: a segment of the edit log begins, and the duties have their turns from then on. Stop:
+the duties end where they are, calls that wait for datanodes are refused, a checkpoint that is
+being written is given up, and the segment of the log ends in order. After that nothing is
+written, and no timer or thread of the role is left.
+
+    duty                   does
+    ---------------------  ---------------------------------------------------------------
+    redundancy work        copies and deletions of replicas (BlockManager.RedundancyMonitor)
+    pending answers        `complete` and `append` that wait for replicas
+    lease recovery         files of writers that fell silent (LeaseManager.Monitor)
+    block warnings         a line in the log when blocks are missing, corrupt or few
+    checkpoints            an image when one is due
+    edit log roller        a new segment when one is long (NameNodeEditLogRoller)
+    trash emptier          checkpoints of trash that are old (TrashPolicyDefault.Emptier)
+    lazy persist scrubber  files that were lost in memory (LazyPersistFileScrubber)
+    marks of a satisfier   are taken off when none may run any more (StoragePolicySatisfyManager)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.server.ha.log_writer import LogWriter
+from howdah.namenode.service.attributes.satisfaction import unmarking
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.trash import TrashEmptier
+from howdah.namenode.service.ha.periodic_tasks import Duties, Duty
+from howdah.namenode.service.ha.states import HAState
+from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
+from howdah.namenode.state.edit_log.auto_roll import AutoRoll
+
+log = logging.getLogger(__name__)
+
+REJOIN_MS: Final = 2000
+"""No sooner than that another segment begins for a journal node that is back."""
+
+
+class ClientAnswers(Protocol):
+    """Calls of clients that wait for datanodes."""
+
+    def look_at_waiting(self) -> None: ...
+
+    def refuse_waiting(self, error: errors.HowdahError) -> None: ...
+
+
+class OwnCheckpoints(Protocol):
+    """The images that this namenode makes."""
+
+    def start(self) -> None: ...
+
+    def tick(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class BlockWarnings(Protocol):
+    """What is worth a line about blocks."""
+
+    def work(self) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveParts:
+    """What the duties work with."""
+
+    leases: LeaseRecovery
+    answers: ClientAnswers
+    checkpoints: OwnCheckpoints
+    warnings: BlockWarnings
+    auto_roll: AutoRoll
+    trash: TrashEmptier
+    scrubber: LazyPersistScrubber
+    redundancy_interval_ms: int
+
+
+class Active:
+    """The role. It may be started again after it was stopped."""
+
+    state: Final = HAState.ACTIVE
+
+    def __init__(
+        self,
+        core: Core,
+        log_writer: LogWriter,
+        parts: ActiveParts,
+        *,
+        soon: Callable[[Callable[[], None]], object],
+        hold: Callable[[], object],
+    ) -> None:
+        """`soon` calls back when others had their turn; `hold` is told of edits."""
+        self._core = core
+        self._log = log_writer
+        self._parts = parts
+        self._hold = hold
+        self._next_redundancy_ms = 0
+        self.duties: Final = Duties(
+            [
+                Duty("redundancy work", self._redundancy),
+                Duty("cache planning", self._plan_caching),
+                Duty("pending answers", parts.answers.look_at_waiting),
+                Duty("lease recovery", parts.leases.round),
+                Duty("block warnings", self._warn),
+                Duty("checkpoints", parts.checkpoints.tick),
+                Duty("edit log roller", self._roll),
+                Duty("trash emptier", self._empty_trash),
+                Duty("lazy persist scrubber", self._scrub),
+                Duty("marks of a satisfier", lambda: unmarking(core)),
+            ],
+            soon,
+            hold,
+            core.clock.monotonic_ms,
+        )
+        self._next_rejoin_ms = 0
+
+    def start(self) -> None:
+        """Raises OSError if the log cannot be begun: then nothing was started."""
+        core = self._core
+        self._log.open()
+        core.become_active()
+        self._parts.checkpoints.start()
+        if not core.namespace.root.owner:
+            permissions = core.permissions
+            core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
+        self._hold()
+
+    def tick(self) -> None:
+        self.duties.tick()
+
+    def quiet(self, refusal: errors.HowdahError) -> None:
+        """`refusal` is what those are told who wait."""
+        self.duties.stop()
+        self._parts.answers.refuse_waiting(refusal)
+        self._parts.checkpoints.stop()
+        self._core.writable = False
+        self._log.hand_over()
+
+    def stop(self, refusal: errors.HowdahError) -> None:
+        """Raises OSError if the log could not be ended: then this process may not go on as if
+        it had been."""
+        self.quiet(refusal)
+        self._log.close()
+
+    # The duties.
+
+    def _redundancy(self) -> Round | None:
+        now_ms = self._core.clock.monotonic_ms()
+        if now_ms < self._next_redundancy_ms:
+            return None
+        self._next_redundancy_ms = now_ms + self._parts.redundancy_interval_ms
+        return (() for _ in self._core.redundancy_round())
+
+    def _plan_caching(self) -> Round | None:
+        slices = self._core.caching_round()
+        return None if slices is None else (() for _ in slices)
+
+    def _warn(self) -> None:
+        for line in self._parts.warnings.work():
+            log.warning("%s", line)
+
+    def _roll(self) -> None:
+        core = self._core
+        now_ms = core.clock.monotonic_ms()
+        if self._log.wants_segment and now_ms >= self._next_rejoin_ms:
+            self._next_rejoin_ms = now_ms + REJOIN_MS
+            log.info(
+                "a segment begins with transaction %d, for a journal node that is back",
+                self._log.roll(),
+            )
+        if not core.safe_mode.on and self._parts.auto_roll.is_due(
+            self._log.edits_in_segment, now_ms
+        ):
+            log.info("a new segment begins with transaction %d", self._log.roll())
+
+    def _empty_trash(self) -> Round | None:
+        trash = self._parts.trash
+        return ((said,) if said else () for said in trash.round()) if trash.is_due() else None
+
+    def _scrub(self) -> Round | None:
+        scrubber = self._parts.scrubber
+        if not scrubber.is_due():
+            return None
+        return ((said,) if said else () for said in scrubber.round())

@@ -1,0 +1,690 @@
+"""`howdah namenode`: the process around the core (shell). Hadoop: NameNode, NameNodeRpcServer.
+
+Start: load, become active, listen, tick. Every answer waits until what it may have seen is
+durable: a read must not show what a crash could take back. Stop (SIGTERM, SIGINT): end the
+role in order. A log that fails ends the process at once, with nothing acknowledged that is
+not on disk.
+
+The parts are made here and belong to others: what is served in which role to `ha`, answers
+over HTTP to `pages`, directories to `name_storage`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import uvloop
+
+from howdah import errors
+from howdah.config import Configuration, keys, namenode_address
+from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
+from howdah.namenode.journal.checkpoints.image_senders import Senders
+from howdah.namenode.journal.checkpoints.image_server import ImageServer
+from howdah.namenode.journal.directories import (
+    Directories,
+    DirectorySet,
+    Witnesses,
+    directory_set,
+    failed_directories,
+)
+from howdah.namenode.server.audit.factory import audit_log
+from howdah.namenode.server.ha.active import Active, ActiveParts
+from howdah.namenode.server.ha.log_writer import LogWriter
+from howdah.namenode.server.ha.transitions import boottime_ms
+from howdah.namenode.server.lifeline import LifelineServer
+from howdah.namenode.server.monitoring.metrics_service import Watch
+from howdah.namenode.server.monitoring.startup_http import Starting
+from howdah.namenode.server.nameservice.bound_addresses import check, endpoints
+from howdah.namenode.server.nameservice.high_availability import (
+    HighAvailability,
+    ha_settings,
+    serving_process,
+)
+from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
+from howdah.namenode.server.nameservice.peers import Peers
+from howdah.namenode.server.process.admin_tasks import BackgroundFiles, read_hosts, reconfiguration
+from howdah.namenode.server.process.clock import SystemClock
+from howdah.namenode.server.process.fsck_pages import FsckPages
+from howdah.namenode.server.process.impersonation import Proxying
+from howdah.namenode.server.process.loading import Loaded, load
+from howdah.namenode.server.process.name_directories import NameDirectories
+from howdah.namenode.server.process.pages import Pages
+from howdah.namenode.server.process.racks import rack_map
+from howdah.namenode.server.process.resources import Resources
+from howdah.namenode.server.process.settings import (
+    checkpoints_from,
+    permissions_from,
+    required_directories,
+    settings_from,
+    transfers_from,
+)
+from howdah.namenode.server.webhdfs.pages import webhdfs_of
+from howdah.namenode.service.audit.line_format import Shown
+from howdah.namenode.service.block_log import ClusterLog
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.calls.trash import TrashEmptier
+from howdah.namenode.service.fsck.report import Fsck
+from howdah.namenode.service.ha.categories import CategoryGate
+from howdah.namenode.service.ha.durability_barrier import DurableBarrier
+from howdah.namenode.service.ha.observer_reads import ObserverReads
+from howdah.namenode.service.ha.periodic_tasks import Duties, Duty
+from howdah.namenode.service.ha.roles import Role, Roles
+from howdah.namenode.service.ha.stall_detection import LeaseChange, LeaseWatch, StalledLog
+from howdah.namenode.service.ha.standby import Standby
+from howdah.namenode.service.ha.states import HAContext, HAState
+from howdah.namenode.service.incremental_tasks import Round
+from howdah.namenode.service.monitoring.activity_bean import Counted
+from howdah.namenode.service.monitoring.startup import Phase
+from howdah.namenode.service.protocols.client import ClientProtocol
+from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.namenode.service.protocols.ha_service import HAService
+from howdah.namenode.service.protocols.namenode import NamenodeProtocol
+from howdah.namenode.service.protocols.refresh import refresh_services
+from howdah.namenode.service.writing.block_recovery import BlockRecovery
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
+from howdah.namenode.state.edit_log.auto_roll import AutoRoll
+from howdah.protocol.client_methods import Category
+from howdah.protocol.rpc.service import Registry
+from howdah.rpc.server import RpcServer
+from howdah.runtime import background_threads, serve
+from howdah.runtime.process_identity import this_process
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import KnownGroups, groups_from
+from howdah.storage.image_files import WrittenImage
+from howdah.storage.layout import CURRENT_NAME, StorageDirectory
+from howdah.storage.retention import Retention
+from howdah.web.monitoring.health import HEALTH_PATH
+from howdah.web.server import on_loop
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.25
+WITNESSES_S = 1.0
+"""So long a stop waits for directories of images to learn how far the log has reached."""
+SWITCH_S = 0.0005
+"""So long a thread that makes a page keeps the loop from its turn. Beside one that makes JSON, on
+a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this."""
+YOUNG_ONLY = (700, 10, 1 << 30)
+"""Never all objects: with a million missing blocks that stops all for 85 ms of a processor."""
+LEASES_OF_PATIENCE = 5
+"""For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
+and answers leave nevertheless."""
+
+
+class Namenode:
+    """One namenode process: its parts, put together."""
+
+    def __init__(
+        self,
+        conf: Configuration,
+        loaded: Loaded,
+        stranger_warning: str = "",
+        peers: Peers | None = None,
+        starting: Starting | None = None,
+    ) -> None:
+        """`conf` has the keys of this namenode plain. `stranger_warning` is shown on the
+        status page. `peers` are the other namenodes of a shared log. `starting` has the web
+        port; without it that is opened when calls are taken."""
+        self.starting = starting = starting or Starting(conf)
+        self._conf = conf
+        self._loaded = loaded
+        self._loop = loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        self._failure: str | None = None
+        self._lifeline: LifelineServer | None = None
+        self._on_loop = on_loop(background_threads.poster(loop))
+        clock = SystemClock()
+        self.context = HAContext(clock.wall_ms)
+        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
+        groups = groups_from(conf)
+        known_groups = KnownGroups(
+            groups,
+            groups.static.__contains__,
+            outside,
+            fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
+            changed=lambda user: self.core.forget_identity(user),
+        )
+        proxying = Proxying(conf, known_groups, outside)
+        self.core = core = Core(
+            loaded.namespace,
+            replace(
+                settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]
+            ),
+            permissions_from(conf, known_groups, known_groups.forget),
+            clock,
+            random.Random(),  # seeded by the system; of the system each throw is a call
+            rack_map(conf, outside),
+        )
+        core.retry_cache.rebuild(loaded.answered_calls, core.clock.monotonic_ms())
+        core.hosts = read_hosts(conf, at_start=True)
+        core.last_txid = loaded.last_txid
+        core.writable = False
+        core.when_broken = self._fail
+
+        # The log, images and directories.
+        lease_ms = max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
+        self._stalled = StalledLog()
+        # The whole time counts from the last confirmation on, and a lease of it is over then.
+        write_ms = round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000)
+        self._lease = LeaseWatch(
+            lease_ms=lease_ms,
+            patience_ms=LEASES_OF_PATIENCE * lease_ms,
+            limit_ms=max(lease_ms, write_ms - lease_ms),
+        )
+        barrier = DurableBarrier(
+            core,
+            loop.call_soon,
+            later=loop.call_later,
+            boottime_ms=boottime_ms,
+            patience_ms=LEASES_OF_PATIENCE * lease_ms,
+            early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
+        )
+        post, watch = background_threads.poster(loop), background_threads.watcher(loop)
+        self._witnesses = Witnesses(
+            StorageDirectory(current.parent)
+            for current in loaded.name_directories
+            if current not in loaded.edits_directories
+        )
+        self.log_writer = LogWriter(
+            core,
+            barrier,
+            self._journal,
+            post,
+            self._fail,
+            watch,
+            on_segment=self._witnesses.note,
+        )
+        self._observer_reads = ObserverReads(
+            self.context, lambda: core.last_txid, core.clock.monotonic_ms
+        )
+        core.on_role.append(self._observer_reads.role_changed)
+        peers = peers or Peers({})
+        self.ha = self._high_availability(loaded, peers)
+        self.resources = Resources.of(conf, core.clock.monotonic_ms)
+        directories = Directories(
+            loaded.name_directories, loaded.edits_directories, self._failed_directories
+        )
+        self.checkpoints = Checkpoints(
+            loaded.namespace,
+            loaded.version.namespace_id,
+            directories,
+            checkpoints_from(conf),
+            image_txid=loaded.image_txid,
+            last_txid=lambda: core.last_txid,
+            roll=self._end_segment,
+            when_durable=barrier.when_durable,
+            made=self._image_made,
+            purge_shared=self._purge_shared,
+            at_segment_end=lambda: self.log_writer.is_open or core.at_segment_end,
+        )
+        used = dict.fromkeys([*loaded.name_directories, *loaded.edits_directories])
+        self._storage = storage = NameDirectories(
+            [current.parent for current in used],
+            directories,
+            self.log_writer,
+            self.checkpoints,
+            restores=conf.get(keys.DFS_NAMENODE_NAME_DIR_RESTORE),
+            shared=loaded.shared is not None,
+        )
+        if self.ha is not None:
+            self.ha.tailing.segment_ended = self.checkpoints.make_rollback_image
+
+        # What is served.
+        recovery = BlockRecovery(core)
+        leases = LeaseRecovery(core, recovery)
+        self.client = ClientProtocol(
+            core,
+            leases,
+            recovery,
+            storage=storage,
+            images=self.checkpoints,
+            files=BackgroundFiles(
+                conf,
+                directories.edits,
+                lambda: self.log_writer.durable_txid,
+                None if loaded.shared is None else loaded.shared.source(),
+                lambda fresh: rack_map(fresh, outside),
+            ),
+            ha_state=lambda: self.context.state.name,
+        )
+        cluster = ClusterIdentity.of(loaded.version)
+        self.datanode = DatanodeProtocol(
+            core,
+            cluster,
+            recovery,
+            self.client.look_at_waiting,
+            lambda: (
+                self.context.is_active
+                and storage.is_upgrade_finalized()
+                and not loaded.namespace.rolling_upgrade.is_under_way
+            ),
+            ha_state=lambda: self.context.state.name,
+        )
+        self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._shown)
+        self.registry = Registry(
+            [
+                self.client.service(),
+                self.datanode.service(),
+                NamenodeProtocol(core, cluster, storage, random.Random()).service(),
+                HAService(
+                    core,
+                    lambda: self.context.state.name,
+                    self._trouble,
+                    self.ha,
+                    ha_settings(conf),
+                    partial(serving_process, self.log_writer, this_process()),
+                ).service(),
+                reconfiguration(core, conf).service(),
+                *refresh_services(core, known_groups.once_known, proxying.read_again),
+            ],
+            CategoryGate(
+                self.context,
+                checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
+            ),
+            self._audit,
+            is_open=lambda: self.context.is_open,
+        )
+        ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
+        self._rpc = RpcServer(
+            self.registry,
+            barrier=barrier,
+            admission=known_groups,
+            alignment=None if self.ha is None else self._observer_reads,
+            impersonation=proxying,
+            ip_proxy_users=frozenset(ip_proxy_users),
+            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+            max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
+        )
+        self._watch = Watch(
+            conf,
+            core,
+            self.context,
+            self.log_writer,
+            self._trouble,
+            starting.progress,
+            self._counted,
+        )
+        self._watch.serve(self._rpc)
+        images = ImageServer(
+            cluster.storage_text(),
+            cluster.namespace_id,
+            directories,
+            self.checkpoints,
+            lambda: self.log_writer.durable_txid,
+            transfers_from(conf),
+            Senders(conf, *peers.confs),
+            lambda: self.context.state is HAState.STANDBY,
+        )
+        self._pages = Pages(
+            conf,
+            core,
+            loaded.version,
+            self.context,
+            self.log_writer,
+            self.checkpoints,
+            images,
+            FsckPages(
+                Fsck(core, lambda: self.context.check(Category.READ)),
+                loop.call_soon,
+                barrier.when_durable,
+                known_groups.once_known,
+                proxying,
+                None if self._audit is None else self._audit.fsck_ended,
+            ),
+            storage.is_upgrade_finalized,
+            lambda: self._warnings(stranger_warning),
+            lambda: self._lease.trouble,
+            self._watch,
+            webhdfs_of(
+                conf,
+                core,
+                self.registry,
+                known_groups,
+                barrier,
+                background_threads.poster(loop),
+                loop.call_soon,
+                self._on_loop,
+                proxying,
+                port=lambda: self._pages.port,
+            ),
+            loop,
+            self._on_loop,
+        )
+
+        # What happens by itself: in every role, and in each.
+        self.duties = Duties(
+            [
+                Duty("heartbeat check", self._check_datanodes),
+                Duty("deletion", self._reap),
+                Duty("decommission and maintenance", self._membership),
+            ],
+            loop.call_soon,
+            barrier.hold,
+            core.clock.monotonic_ms,
+        )
+        parts = active_parts(conf, core, leases, self.client, self.checkpoints)
+        self.active = Active(core, self.log_writer, parts, soon=loop.call_soon, hold=barrier.hold)
+        standbys: list[Role] = [Standby(s, core) for s in (HAState.STANDBY, HAState.OBSERVER)]
+        if self.ha is not None:
+            standbys = self.ha.standbys(self.checkpoints)
+        self.roles = Roles(self.context, [self.active, *standbys])
+        if self.ha is not None:
+            self.ha.changes(self.roles)
+
+    async def serve(self, ready_file: Path | None) -> int:
+        """Run until told to stop; the exit code."""
+        loop = self._loop
+        for number in serve.SIGNALS:
+            loop.add_signal_handler(number, self._stop.set)
+        loop.set_exception_handler(background_threads.note_defect)
+        if self._audit is not None:
+            self._audit.start()
+        self.roles.become(HAState.ACTIVE if self.ha is None else HAState.STANDBY)
+        try:
+            await self._serve_until_stopped(ready_file)
+        finally:
+            self._end_role()
+            await self._rpc.stop()
+            if self._audit is not None:
+                self._audit.close()
+            await asyncio.to_thread(self._witnesses.wait, WITNESSES_S)
+        if self._failure is not None:
+            log.critical("the namenode ends: %s", self._failure)
+            return 1
+        return 0
+
+    async def _serve_until_stopped(self, ready_file: Path | None) -> None:
+        await self._listen(ready_file)
+        try:
+            while not self._stop.is_set():
+                self.tick()
+                try:
+                    await asyncio.wait_for(self._stop.wait(), TICK_S)
+                except TimeoutError:
+                    continue
+        finally:
+            self.starting.http.stop()
+            if self._lifeline is not None:
+                self._lifeline.stop()
+
+    def tick(self) -> None:
+        """What is due by itself."""
+        self._watch.tick()
+        self.duties.tick()
+        self.roles.tick()
+        self._observer_reads.tick()
+        self.resources.tick()
+        self._watch_log()
+        self.core.note_room(self.resources.trouble)
+        if not self.core.safe_mode.on:
+            self.starting.progress.end(Phase.SAFE_MODE)
+        self._watch_lease()
+
+    def _watch_log(self) -> None:
+        core, writer = self.core, self.log_writer
+        if not writer.is_open:
+            self._stalled.reset()
+        elif self._stalled.check(core.last_txid, writer.durable_txid, core.clock.monotonic_ms()):
+            log.warning("the edit log stalls: %s", self._stalled.trouble)
+
+    def _watch_lease(self) -> None:
+        shared = self.log_writer.shared
+        if shared is not None and shared.lost is not None:
+            self._fail(f"another namenode writes the shared log: {shared.lost}")
+            return
+        watch, until_ms, silence = self._lease, None, None
+        if shared is not None and self.context.is_active:
+            now_ms = boottime_ms()
+            until_ms = shared.lease_until_ms()
+            if until_ms is not None and now_ms >= until_ms:
+                silence = shared.silence()
+        else:
+            now_ms = 0
+        match watch.check(until_ms, silence, now_ms):
+            case LeaseChange.LOST:
+                log.warning("the lease on the shared log has ended: %s", watch.trouble)
+            case LeaseChange.REGAINED:
+                log.info("a majority of the journal nodes confirms this namenode again")
+            case LeaseChange.EXPIRED:
+                self._fail(watch.trouble)
+            case LeaseChange.NONE:
+                pass
+        self.context.doubt(watch.trouble if watch.refuses else "")
+
+    def _counted(self) -> Counted:
+        """For monitoring."""
+        core = self.core
+        return Counted(
+            deleted=core.namespace.reaped,
+            listed=self.client.entries_listed,
+            timed_out_copies=core.reconstruction.timed_out,
+            retries=core.retry_cache.hits,
+            retry_answers=core.retry_cache.updates,
+            retry_answers_gone=core.retry_cache.cleared,
+            resource_looks=self.resources.check_times,
+            tail=None if self.ha is None else self.ha.tailing.figures,
+        )
+
+    def _shown(self, path: str) -> Shown | None:
+        """What the audit log shows of the inode at a path."""
+        try:
+            inode = self.core.resolve(path).inode
+        except errors.HowdahError:
+            return None  # gone by its number, or no path at all
+        return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
+
+    def _trouble(self) -> str:
+        """Why this namenode should not be the active one; empty if nothing speaks against it."""
+        if self._failure is not None:
+            return self._failure
+        if self._lease.refuses:
+            return self._lease.trouble
+        if self._stalled.trouble:
+            return self._stalled.trouble
+        trouble = self.resources.trouble
+        return trouble and f"The NameNode has no resources available: {trouble}"
+
+    def _warnings(self, stranger_warning: str) -> tuple[str, ...]:
+        """For the status page: what an operator should know, and no figure says."""
+        ha = self.ha
+        unread = "" if ha is None or self.context.is_active else ha.tailing.failure
+        unread = unread and f"the shared log cannot be read: {unread}"
+        found = (stranger_warning, unread, self._stalled.trouble, self.resources.trouble)
+        return tuple(each for each in found if each)
+
+    def _end_role(self) -> None:
+        """In order; after a failure nothing is written any more."""
+        self.duties.stop()
+        if self._failure is None:
+            self.roles.become(HAState.STOPPING)
+            log.info("stopped at transaction %d", self.core.last_txid)
+        else:
+            self.active.duties.stop()
+            self.checkpoints.stop()
+
+    def _fail(self, why: str) -> None:
+        self._failure = why
+        self._stop.set()
+
+    def _high_availability(self, loaded: Loaded, peers: Peers) -> HighAvailability | None:
+        if loaded.shared is None:
+            return None
+        return HighAvailability(
+            self._conf,
+            self.core,
+            loaded.shared,
+            self.log_writer,
+            loaded.edits_directories,
+            peers=peers,
+            applied=self._observer_reads.advanced,
+            fail=self._fail,
+        )
+
+    def _image_made(self, written: WrittenImage) -> None:
+        if self.ha is not None:
+            self.ha.image_made(self._loaded.version, written)
+
+    def _purge_shared(self, kept_txid: int, retention: Retention) -> None:
+        if self.ha is not None:
+            self.ha.purge(kept_txid, retention)
+
+    def _end_segment(self) -> int:
+        """For an image: the transaction behind what is in the namespace. A standby does not
+        write the log, and has applied nothing that is not durable."""
+        writer = self.log_writer
+        return writer.roll() if writer.is_open else self.core.last_txid + 1
+
+    def _journal(self, on_restored: Callable[[], None]) -> DirectorySet:
+        conf = self._conf
+        return directory_set(
+            self._loaded.edits_directories,
+            on_restored=on_restored,
+            required=[root / CURRENT_NAME for root in required_directories(conf)],
+            minimum=conf.get(keys.DFS_NAMENODE_EDITS_DIR_MINIMUM),
+            restores=self._storage.restores,
+        )
+
+    def _failed_directories(self) -> set[Path]:
+        journal = self.log_writer.journal
+        return failed_directories(journal) if journal is not None else set()
+
+    # Duties of every role.
+
+    def _check_datanodes(self) -> None:
+        core = self.core
+        was_safe = core.safe_mode.on
+        core.tick()
+        self._pages.note_progress()
+        if was_safe and not core.safe_mode.on:
+            log.info("left safe mode with %d blocks reported", core.blocks.safe_count)
+
+    def _reap(self) -> Round | None:
+        """What was deleted is freed in slices."""
+        if not self.core.namespace.must_reap:
+            return None
+
+        def slices() -> Round:
+            while self.core.reap():
+                yield ()
+
+        return slices()
+
+    def _membership(self) -> Round | None:
+        slices = self.core.membership_round()
+        return None if slices is None else (() for _ in slices)
+
+    async def _listen(self, ready_file: Path | None) -> None:
+        host, port = namenode_address(self._conf)
+        rpc_bind = self._conf.get(keys.DFS_NAMENODE_RPC_BIND_HOST) or host
+        backlog = self._conf.get(keys.IPC_SERVER_LISTEN_QUEUE_SIZE)
+        port = await self._rpc.start(rpc_bind, port, backlog=backlog)
+        self._pages.port = port
+        service = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_ADDRESS)
+        if service is not None:
+            # Whoever connects there is served the same: the second port keeps datanodes
+            # off the first one's queue of new connections.
+            bind = self._conf.get(keys.DFS_NAMENODE_SERVICERPC_BIND_HOST) or service[0]
+            await self._rpc.start(bind, service[1], backlog=backlog)
+        lifeline = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_ADDRESS)
+        if lifeline is not None:
+            bind = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST) or lifeline[0]
+            self._lifeline = LifelineServer(
+                (bind, lifeline[1]), self.core.lifelines, self.core.clock.monotonic_ms, backlog
+            )
+            log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
+        self.starting.listen()
+        beside = {HEALTH_PATH: self._watch.pages.health}
+        self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
+        web = self.starting.web
+        log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
+        serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.told())
+
+
+def active_parts(
+    conf: Configuration,
+    core: Core,
+    leases: LeaseRecovery,
+    client: ClientProtocol,
+    checkpoints: Checkpoints,
+) -> ActiveParts:
+    """What the duties of an active namenode work with, as it is configured."""
+    return ActiveParts(
+        leases,
+        client,
+        checkpoints,
+        ClusterLog(core),
+        AutoRoll(
+            conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD)
+            * conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
+            round(1000 * conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS)),
+            core.clock.monotonic_ms(),
+        ),
+        TrashEmptier(
+            core,
+            TreeCalls(core),
+            interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
+            checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
+        ),
+        LazyPersistScrubber(
+            core,
+            TreeCalls(core),
+            interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
+        ),
+        round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
+    )
+
+
+def run(conf: Configuration, ready_file: Path | None = None) -> int:
+    """Serve until SIGTERM; the exit code. What hinders the start is logged and gives 1."""
+    sys.setswitchinterval(SWITCH_S)
+    gc.disable()  # Nothing that is loaded is rubbish.
+    try:
+        place = place_of(conf)
+        conf = place.conf
+        addresses = [check(endpoint) for endpoint in endpoints(conf)]
+        name_directories = conf.get(keys.DFS_NAMENODE_NAME_DIR)
+        edits_directories = conf.get(keys.DFS_NAMENODE_EDITS_DIR)
+        starting = Starting(conf)
+        starting.listen()
+        shared_log, progress = shared_log_of(place), starting.progress
+        loaded = load(name_directories, edits_directories, shared_log=shared_log, progress=progress)
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the namenode cannot start: %s", error)
+        return 1
+
+    async def run_namenode() -> int:
+        parts = conf, loaded, stranger_warning, Peers(place.others), starting
+        return await Namenode(*parts).serve(ready_file)
+
+    gc.freeze()
+    gc.set_threshold(*YOUNG_ONLY)
+    gc.enable()
+    stranger_warning = serve.warn_if_exposed("namenode", addresses)
+    log.info(
+        "loaded %d files and directories and %d blocks up to transaction %d",
+        len(loaded.namespace.inodes),
+        len(loaded.namespace.blocks),
+        loaded.last_txid,
+    )
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(run_namenode())
+    except (errors.HowdahError, OSError) as error:
+        log.critical("the namenode cannot go on: %s", error)
+        return 1
+    finally:
+        if loaded.shared is not None:
+            loaded.shared.close()
+        for lock in loaded.locks:
+            lock.release()

@@ -1,0 +1,111 @@
+"""The pages of a namenode (shell). Hadoop: dfshealth.html, explorer.html, federationhealth.html.
+
+All that is shown is put into words on the connection's thread; the loop gives numbers, a slice
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from howdah.config import Configuration
+from howdah.namenode.server.web_ui.active_page import find_active, places_of_others
+from howdah.namenode.server.web_ui.page_data import Figures
+from howdah.namenode.service.fsck.corrupt_files import MAX_SHOWN
+from howdah.web.http import Request, Response
+from howdah.web.pages import cluster, explorer, namenode, nodes, racks, snapshots
+from howdah.web.pages.cluster_reading import ClusterReader
+from howdah.web.pages.common import LIVE_S, Common
+from howdah.web.server import WORDS, Exchange, Later
+
+_SLOW_LIVE_S: Final = 10.0
+
+
+class SitePages:
+    """Of one namenode."""
+
+    def __init__(
+        self,
+        common: Common,
+        figures: Figures,
+        reader: ClusterReader,
+        *,
+        has_webhdfs: bool,
+        own_header: str,
+        standing_by: Callable[[], str | None],
+        conf: Configuration,
+    ) -> None:
+        """`standing_by` is the state of a namenode that does not serve reads, else None."""
+        self._standing_by = standing_by
+        self._conf = conf
+        self._common = common
+        self.figures = figures
+        self._reader = reader
+        self._explorer_page = explorer.page(has_webhdfs=has_webhdfs, own_header=own_header)
+        self._pages: dict[str, Callable[[Request], Response]] = {
+            "/": self._overview,
+            nodes.PATH: self._nodes,
+            racks.PATH: self._racks,
+            snapshots.PATH: self._snapshots,
+            explorer.PATH: self._explorer,
+            explorer.BLOCKS_PATH: self._blocks,
+            cluster.PATH: self._cluster,
+        }
+
+    def answer(self, request: Request) -> Response | Exchange | None:
+        """None for what is no page."""
+        page = self._pages.get(request.path)
+        if page is None or request.method not in ("GET", "HEAD"):
+            return self._common.answer(request)
+        return Later(lambda: page(request))
+
+    def _overview(self, request: Request) -> Response:
+        found = self.figures.collect()
+        with WORDS:
+            return self._common.page("/", "Overview", namenode.overview(found.status, found.times))
+
+    def _nodes(self, request: Request) -> Response:
+        found = self.figures.collect()
+        wanted = nodes.wanted_of(request.query)
+        with WORDS:
+            body = nodes.page(
+                found.status.datanodes, wanted, found.times.estimates, is_secure=request.is_secure
+            )
+            return self._common.page(nodes.PATH, "Datanodes", body, live_s=LIVE_S)
+
+    def _racks(self, request: Request) -> Response:
+        found = self.figures.collect()
+        with WORDS:
+            body = racks.page(found.status.datanodes)
+            return self._common.page(racks.PATH, "Racks", body, live_s=_SLOW_LIVE_S)
+
+    def _snapshots(self, request: Request) -> Response:
+        body = snapshots.page(*self.figures.snapshots())
+        return self._common.page(snapshots.PATH, "Snapshots", body, live_s=_SLOW_LIVE_S)
+
+    def _explorer(self, request: Request) -> Response:
+        state = self._standing_by()
+        if state is not None:
+            places = places_of_others(self._conf, is_secure=request.is_secure)
+            body = explorer.standby_page(state, places, find_active(self._conf, places))
+            return self._common.page(explorer.PATH, "Files", body, live_s=0, scripts=())
+        return self._common.page(
+            explorer.PATH,
+            "Files",
+            self._explorer_page,
+            live_s=0,
+            scripts=("explorer.js",),
+        )
+
+    def _blocks(self, request: Request) -> Response:
+        asked = request.query.get("id", "").strip()[: explorer.MOST_NAME_CHARS]
+        name = f"blk_{asked}" if asked.isascii() and asked.lstrip("-").isdecimal() else asked
+        lost, found = self.figures.blocks(name)
+        body = explorer.blocks_page(lost, MAX_SHOWN, name, found)
+        path = explorer.BLOCKS_PATH
+        return self._common.page(path, "Blocks", body, live_s=_SLOW_LIVE_S)
+
+    def _cluster(self, request: Request) -> Response:
+        body = cluster.page(self._reader.read())
+        return self._common.page(cluster.PATH, "Cluster", body, live_s=_SLOW_LIVE_S)

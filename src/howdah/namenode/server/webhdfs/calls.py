@@ -1,0 +1,167 @@
+"""Calls of ClientProtocol for WebHDFS (shell): the path of an RPC without its frames.
+
+A call is made on the loop as one that came by RPC: the groups of its caller are looked up
+first, the same registry serves it (with its guard for roles and its audit log), long work is
+done in slices, and its answer waits until what it has seen is durable. The thread that asks
+waits meanwhile; if its client goes away, so does the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Final
+
+from google.protobuf.message import Message
+
+from howdah import errors
+from howdah.namenode.server.webhdfs.impersonation import Permit
+from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
+from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
+from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
+from howdah.protocol.rpc.session import Call
+from howdah.runtime.users.names import real_user_of
+from howdah.web.channel import Gone
+from howdah.web.webhdfs.call_chain import Rpc
+
+Post = Callable[[Callable[[], None]], object]
+_VERSION: Final = 1
+"""Calls over HTTP have no identity, and are not remembered."""
+_LOOK_S: Final = 0.5
+
+
+class RestCalls:
+    """Makes calls of one protocol, from any thread."""
+
+    def __init__(
+        self,
+        protocol: str,
+        registry: Registry,
+        admission: Admission,
+        barrier: Barrier,
+        post: Post,
+        soon: Post,
+        impersonation: Impersonation,
+    ) -> None:
+        """`post` calls back on the loop from any thread, `soon` from the loop."""
+        self.protocol = protocol
+        self.registry = registry
+        self.admission = admission
+        self.barrier = barrier
+        self.post = post
+        self.soon = soon
+        self.impersonation = impersonation
+
+    def check_may_act(
+        self, real_user: str, user: str, address: str, has_left: Callable[[], bool]
+    ) -> None:
+        """Raises AuthorizationFailed unless `real_user`, at `address`, may act for `user`; Gone."""
+        permit = Permit(self.impersonation, real_user, user, address)
+        self.post(permit.ask)
+        permit.wait(has_left)
+
+    def call(self, user: str, address: str, rpc: Rpc, has_left: Callable[[], bool]) -> Message:
+        """The response. `has_left` says whether the client has gone. Raises what the call
+        raises, and Gone."""
+        call = Call(
+            NO_CALL_ID,
+            NO_CLIENT_ID,
+            -1,
+            self.protocol,
+            _VERSION,
+            rpc.method,
+            rpc.request.SerializeToString(),
+            str(user),
+            proto="webhdfs",
+            real_user=real_user_of(user),
+        )
+        made = _Made(self, call, address)
+        self.post(made.begin)
+        return made.wait(has_left)
+
+
+class _Made:
+    """One call. All but `wait` is done on the loop."""
+
+    def __init__(self, calls: RestCalls, call: Call, address: str) -> None:
+        self._calls = calls
+        self._call = call
+        self._address = address
+        self._outcome: Future[Message] = Future()
+        self._is_withdrawn = False
+        self._deferred: Deferred | None = None
+
+    def wait(self, has_left: Callable[[], bool]) -> Message:
+        """On the thread that asks."""
+        while True:
+            try:
+                return self._outcome.result(_LOOK_S)
+            except TimeoutError:
+                if has_left():
+                    self._calls.post(self._withdraw)
+                    raise Gone(f"nobody waits for {self._call.method} any more") from None
+
+    def begin(self) -> None:
+        admission = self._calls.admission
+        if admission.is_known(self._call.user):
+            self._admitted(None)
+        else:
+            admission.when_known(self._call.user, self._admitted)
+
+    def _withdraw(self) -> None:
+        self._is_withdrawn = True
+        if self._deferred is not None:
+            self._deferred.withdraw()
+
+    def _admitted(self, error: errors.HowdahError | None) -> None:
+        if self._is_withdrawn:
+            return
+        if error is not None:
+            self._finish(error)
+            return
+        answer: Answer
+        try:
+            answer = self._calls.registry.dispatch(self._call, self._address)
+        except errors.HowdahError as refusal:
+            self._finish(refusal)
+        except Exception as failure:  # noqa: BLE001 - the caller gets an answer
+            self._finish(defect(self._call.method, failure))
+        else:
+            if isinstance(answer, Message):
+                self._finish(answer)
+            elif isinstance(answer, Deferred):
+                self._deferred = answer
+                answer.when_settled(self._finish)
+            else:
+                self._step(answer)
+
+    def _step(self, slices: Slices) -> None:
+        if self._is_withdrawn:
+            slices.close()
+            return
+        try:
+            next(slices)
+        except StopIteration as stop:
+            self._finish(stop.value)
+        except errors.HowdahError as error:
+            self._finish(error)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._finish(defect(self._call.method, error))
+        else:
+            self._calls.soon(lambda: self._step(slices))
+
+    def _finish(self, outcome: Message | errors.HowdahError) -> None:
+        barrier = self._calls.barrier
+        if barrier.hold():
+            barrier.when_clear(lambda: self._settle(outcome), self._give_up)
+        else:
+            self._settle(outcome)
+
+    def _give_up(self) -> None:
+        self._settle(errors.RetriableError("this namenode cannot answer in time: ask again"))
+
+    def _settle(self, outcome: Message | errors.HowdahError) -> None:
+        if isinstance(outcome, Message):
+            self._outcome.set_result(outcome)
+        else:
+            self._outcome.set_exception(outcome)

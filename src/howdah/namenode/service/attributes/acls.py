@@ -1,0 +1,83 @@
+"""Calls that change ACLs (pure).
+
+Hadoop's `FSDirAclOp`. Checks come first, then one edit with the whole new list. An edit
+without entries removes the ACL. Only the owner of an inode changes its ACL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.edits import AclEntry, AclScope
+from howdah.namenode.service.attributes.owner_mode_times import NOTHING_THERE
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.state.inodes import acls
+from howdah.namenode.state.inodes.inodes import Directory, INode
+from howdah.namenode.state.tree import reserved
+from howdah.protocol.rpc.service import Caller
+
+
+class AclCalls:
+    """Operations on ACLs."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def check_enabled(self) -> None:
+        """Raises InvalidAcl where the configuration has no ACLs."""
+        if not self._core.settings.acls_enabled:
+            raise errors.InvalidAcl(
+                "The ACL operation has been rejected.  Support for ACLs has been disabled by "
+                "setting dfs.namenode.acls.enabled to false."
+            )
+
+    def modify(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
+        found, inode = self._own(caller, path, "modify ACL entries")
+        self._set(found, inode, acls.modified(acls.entries_of(inode.mode, inode.acl), spec))
+
+    def remove_entries(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
+        found, inode = self._own(caller, path, "remove ACL entries")
+        self._set(found, inode, acls.reduced(acls.entries_of(inode.mode, inode.acl), spec))
+
+    def remove_default(self, caller: Caller, path: str) -> None:
+        found, inode = self._own(caller, path, "remove default ACL entries")
+        self._set(found, inode, acls.access_only(acls.entries_of(inode.mode, inode.acl)))
+
+    def remove(self, caller: Caller, path: str) -> None:
+        found, _ = self._own(caller, path, "remove ACL")
+        self._core.commit(edits.SetAclOp(found.path, ()))
+
+    def replace(self, caller: Caller, path: str, spec: Sequence[AclEntry]) -> None:
+        """An empty `spec` takes the ACL away."""
+        found, inode = self._own(caller, path, "set ACL")
+        if not spec:
+            self._core.commit(edits.SetAclOp(found.path, ()))
+            return
+        self._set(found, inode, acls.replaced(acls.entries_of(inode.mode, inode.acl), spec))
+
+    def status(self, caller: Caller, path: str) -> INode:
+        """The inode, for whoever may walk there."""
+        self.check_enabled()
+        _, found = self._core.resolve_checked(caller, path)
+        if found.inode is None and reserved.is_dot_snapshot_of_root(found.components):
+            return reserved.dot_snapshot_directory()
+        return self._core.require(found, "cannot find {}")
+
+    def _own(self, caller: Caller, path: str, what: str) -> tuple[Resolved, INode]:
+        core = self._core
+        self.check_enabled()
+        core.safe_mode.check(f"Cannot {what} on {path}")
+        who, found = core.resolve_to_change(caller, path)
+        inode = core.require(found, NOTHING_THERE)
+        core.permissions.check_owner(who, inode)
+        return found, inode
+
+    def _set(self, found: Resolved, inode: INode, entries: tuple[AclEntry, ...]) -> None:
+        if entries[-1].scope is AclScope.DEFAULT and not isinstance(inode, Directory):
+            raise errors.InvalidAcl(
+                f"Invalid ACL: only directories may have a default ACL. Path: {found.path}"
+            )
+        self._core.commit(edits.SetAclOp(found.path, entries))

@@ -1,0 +1,1 @@
+"""Write the lines of the audit log (pure)."""

@@ -1,0 +1,210 @@
+"""Calls of administrators about the cluster as a whole (pure).
+
+Hadoop's `DatanodeManager.refreshNodes`, `FSNamesystem.listCorruptFileBlocks` and
+`metaSave`: which datanodes may take part, how fast they may move blocks, which blocks
+are lost, and a dump of what the namenode knows. All of it is for superusers. Reading and
+writing files is the shell's part: `AdministrationFiles` does it while other calls are served.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+
+from howdah import errors
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.metasave import metasave
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.namenode.state.blocks.host_lists import Hosts
+from howdah.namenode.state.blocks.redundancy import Need
+from howdah.namenode.state.blocks.topology import RackMap
+from howdah.namenode.state.inodes import paths
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.service import Caller
+
+log = logging.getLogger(__name__)
+
+MAX_CORRUPT_FILES: Final = 100
+SLICE_BLOCKS: Final = 10_000
+
+Done = Callable[[errors.HowdahError | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFiles:
+    """What files say of datanodes: which may take part, and where they are."""
+
+    hosts: Hosts
+    racks: RackMap
+
+
+def warn_of_unknown(racks: RackMap, node: Datanode) -> None:
+    """Log that a datanode is not in the table of racks: what nobody placed may be on the rack of
+    any other replica."""
+    if racks.lacks(node.identity.ip, node.identity.hostname):
+        log.warning(
+            "datanode %s (%s) is not in the table of net.topology.table.file.name: it counts as "
+            "being on %s until its address is there and 'howdah dfsadmin -refreshNodes' was run",
+            node.name,
+            node.identity.hostname,
+            node.location,
+        )
+
+
+class AdministrationFiles(Protocol):
+    """What waits for files and name servers, beside the loop."""
+
+    def read_node_files(self, done: Callable[[NodeFiles | errors.HowdahError], None]) -> None:
+        """Read the host files and the table of racks anew, and call back on the loop."""
+
+    def read_events(
+        self, from_txid: int, done: Callable[[pb.EventsListProto | errors.HowdahError], None]
+    ) -> None:
+        """What happened from this transaction on, as far as it is durable."""
+
+    def write_log_file(self, name: str, text: str, done: Done) -> None:
+        """Write a file into the log directory, and call back on the loop."""
+
+
+class Administration:
+    """The operations; `files` is None where there are no files."""
+
+    def __init__(self, core: Core, files: AdministrationFiles | None = None) -> None:
+        self._core = core
+        self.files = files
+
+    def check_superuser(self, caller: Caller, what: str) -> None:
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), what)
+
+    def _files(self, what: str) -> AdministrationFiles:
+        if self.files is None:
+            raise errors.UnsupportedOperation(f"there are no files here: cannot {what}")
+        return self.files
+
+    # Datanodes.
+
+    def read_node_files(
+        self, caller: Caller, done: Callable[[NodeFiles | errors.HowdahError], None]
+    ) -> None:
+        """Read them; `apply_hosts` and `apply_racks` are what to do with them."""
+        self.check_superuser(caller, "refresh the datanodes")
+        self._files("refresh the datanodes").read_node_files(done)
+
+    def apply_hosts(self, hosts: Hosts) -> None:
+        """From now on these are the lists."""
+        core = self._core
+        core.hosts = hosts
+        wall_ms = core.clock.wall_ms()
+        for node in core.datanodes:
+            if hosts.allows(node.identity):
+                core.membership.obey(node, hosts, wall_ms)
+                continue
+            core.membership.forget(node)
+            if node.alive:
+                core.datanodes.lose(node)
+                core.blocks.node_gone(node)
+                core.caching.node_gone(node)
+        core.update_safe_mode()
+
+    def apply_racks(self, racks: RackMap) -> None:
+        """From now on datanodes are where this says, those that are here already as well. A
+        node whose place has to be asked for moves when the answer comes.
+
+        Hadoop's namenode reads its table once, and wants a restart for another one."""
+        core = self._core
+        core.racks = racks
+        for node in core.datanodes.live():
+            identity = node.identity
+            warn_of_unknown(racks, node)
+            location = racks.known_location(identity.ip, identity.hostname)
+            if location is not None:
+                self._relocate(node, location)
+            else:
+                racks.look_up(identity.ip, partial(self._relocate, node))
+
+    def _relocate(self, node: Datanode, location: str | errors.HowdahError) -> None:
+        before = node.location
+        if not isinstance(location, str):
+            log.warning("datanode %s stays on rack %s: %s", node.name, before, location)
+        elif self._core.datanodes.relocate(node, location):
+            log.info(
+                "datanode %s is on rack %s, no more on %s; blocks are looked at again, and those "
+                "that are badly placed now are spread",
+                node.name,
+                location,
+                before,
+            )
+
+    def set_balancer_bandwidth(self, caller: Caller, bytes_per_second: int) -> None:
+        """Each live datanode is told so with its next heartbeat."""
+        self.check_superuser(caller, "set the balancer's bandwidth")
+        for node in self._core.datanodes.live():
+            node.new_bandwidth = bytes_per_second
+
+    # What happens.
+
+    def read_events(
+        self,
+        caller: Caller,
+        from_txid: int,
+        done: Callable[[pb.EventsListProto | errors.HowdahError], None],
+    ) -> None:
+        """The events of the edits from this transaction on; one answer's worth."""
+        self.check_superuser(caller, "watch the namespace")
+        self._files("watch the namespace").read_events(from_txid, done)
+
+    def last_txid(self, caller: Caller) -> int:
+        self.check_superuser(caller, "watch the namespace")
+        return self._core.last_txid
+
+    # Blocks.
+
+    def corrupt_files(
+        self, caller: Caller, path: str, cookie: str
+    ) -> Generator[None, None, tuple[list[str], str]]:
+        """Files below `path` with a block of which no good replica is left, one page of
+        them, and the cookie for the next one. In slices: there may be many blocks in
+        question."""
+        self.check_superuser(caller, "list corrupt files")
+        core = self._core
+        if core.safe_mode.on and not core.safe_mode.manual:
+            raise errors.RemoteError(
+                "Cannot run listCorruptFileBlocks because replication queues have not been "
+                "initialized."
+            )
+        top = paths.join(paths.split(path or "/"))
+        said = cookie or "0"
+        if not (said.isascii() and said.isdigit() and len(said) < 20):
+            raise errors.IllegalArgument(f"{cookie!r} is no cookie of this call")
+        after = int(said)
+        lost: list[int] = []
+        yield from core.reconstruction.sort()
+        for number, block_id in enumerate(core.blocks.redundancy.queues[Need.MISSING], 1):
+            block = core.namespace.blocks.get(block_id)
+            if block_id > after and block is not None and not block.replica_count:
+                lost.append(block_id)
+            if number % SLICE_BLOCKS == 0:
+                yield
+        found: list[str] = []
+        for block_id in sorted(lost):
+            block = core.namespace.blocks.get(block_id)
+            if block is None or not core.namespace.is_attached(core.namespace.file_of(block)):
+                continue
+            file_path = core.namespace.file_of(block).path
+            if file_path == top or paths.is_under(file_path, top):
+                if len(found) == MAX_CORRUPT_FILES:
+                    break
+                found.append(file_path)
+                after = block_id
+        return found, str(after)
+
+    def save_meta(self, caller: Caller, name: str, done: Done) -> None:
+        """Write what is known of datanodes and blocks to a file of the log directory."""
+        self.check_superuser(caller, "save the metadata as text")
+        if not name or name in (".", "..") or "/" in name or "\0" in name:
+            raise errors.IllegalArgument(f"{name!r} is not the name of a file in the log directory")
+        self._files("save the metadata as text").write_log_file(name, metasave(self._core), done)

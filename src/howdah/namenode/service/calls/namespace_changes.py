@@ -1,0 +1,297 @@
+"""mkdirs, rename, rename2, delete: checks first, then an edit (pure).
+
+Hadoop's `FSDirMkdirOp`, `FSDirRenameOp` and `FSDirDeleteOp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.permissions import Access, Identity
+from howdah.namenode.service.calls.protection import check_not_protected
+from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.calls.snapshots.rules import check_no_snapshots, check_not_nested
+from howdah.namenode.state.inodes import paths
+from howdah.namenode.state.inodes.inodes import MODE_MASK, Directory, INode, Symlink
+from howdah.namenode.state.tree import quotas
+from howdah.protocol.rpc.service import Caller
+
+
+class TreeCalls:
+    """Operations that change which paths there are."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def mkdirs(
+        self,
+        caller: Caller,
+        path: str,
+        mode: int,
+        *,
+        create_parent: bool,
+        unmasked: int | None = None,
+    ) -> bool:
+        """Make a directory and, if wanted, what is missing above it. True if it is there.
+
+        `unmasked` is the mode before the client's umask, if it says so.
+        """
+        core = self._core
+        paths.check_length("mkdirs", path)
+        core.safe_mode.check(f"Cannot create directory {path}")
+        who, found = core.resolve_to_change(caller, path, creates=True)
+        if isinstance(found.inode, Directory):
+            return True
+        if found.inode is not None:
+            raise errors.PathExists(f"Path is not a directory: {found.path}")
+        # The nearest ancestor's permission first: who may not write there is not told what
+        # is missing.
+        core.check_parent_write(who, found)
+        if not create_parent:
+            require_parent(found)
+        for above in found.trail[:-1]:
+            if above is not None and not isinstance(above, Directory):
+                raise errors.PathExists(f"Parent path is not a directory: {above.path}")
+        core.check_object_limit()
+        check_names(core, found)
+        core.check_new_names(found)
+        now_ms = core.clock.wall_ms()
+        mode &= MODE_MASK
+        parent = core.ensure_parent(who, found, mode, now_ms, unmasked)
+        core.check_room(parent)
+        mode, acl = core.initial_acl(parent, mode, unmasked, is_directory=True)
+        core.commit(
+            edits.MkdirOp(
+                core.new_inode_id(),
+                found.path,
+                now_ms,
+                edits.Permission(who.user, parent.group, mode),
+                acl,
+            )
+        )
+        return True
+
+    def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
+        """Take a path, and with `recursive` all under it, out of the tree.
+
+        False if it is not there, and for the root of an empty tree.
+        """
+        core = self._core
+        if path == paths.RESERVED:
+            raise errors.InvalidPath(f"Invalid path name {path}")
+        core.safe_mode.check(f"Cannot delete {path}")
+        who, found = core.resolve_to_change(caller, path, follows=False)
+        inode = found.inode
+        if found.parent is not None:
+            self._check_removable(who, found.parent, inode)
+        if inode is None:
+            return False
+        if isinstance(inode, Directory) and inode.children and not recursive:
+            raise errors.DirectoryNotEmpty(f"`{found.path} is non empty': Directory is not empty")
+        check_not_protected(core, found)
+        if inode is core.namespace.root:
+            return False
+        check_no_snapshots(core, inode)
+        core.commit(
+            edits.DeleteOp(
+                found.path,
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        return True
+
+    def _check_removable(self, who: Identity, parent: INode, inode: INode | None) -> None:
+        """Also where nothing is there: who may not write in `parent` does not learn that."""
+        self._core.permissions.check(who, parent, Access.WRITE)
+        if inode is None:
+            return
+        self._core.permissions.check_sticky(who, parent, inode)
+        if isinstance(inode, Directory):
+            self._core.permissions.check_subtree_delete(who, inode)
+
+    def rename(self, caller: Caller, src: str, dst: str) -> bool:
+        """The old rename: False where the tree forbids it; into `dst` if that is a directory."""
+        core = self._core
+        paths.check_length("rename", dst)
+        core.safe_mode.check(f"Cannot rename {src}")
+        who, source = core.resolve_to_change(caller, src, follows=False)
+        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
+        inode = source.inode
+        if inode is core.namespace.root:
+            return False
+        if isinstance(target.inode, Directory):
+            core.permissions.check(who, target.inode, Access.EXECUTE)
+            target = core.resolve(paths.join([*target.components, source.components[-1]]))
+        check_not_protected(core, source)
+        self._check_may_move(who, source, target)
+        if inode is None:
+            return False
+        check_no_snapshots(core, inode)
+        if target.path == source.path:
+            return True
+        if target.inode is not None or paths.is_under(target.path, source.path):
+            return False
+        if _is_link_to(source, target):
+            return False
+        parent = target.parent
+        if not isinstance(parent, Directory):
+            return False
+        self._check_limits(source, target, parent)
+        core.commit(
+            edits.RenameOldOp(
+                source.path,
+                target.path,
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        return True
+
+    def rename2(self, caller: Caller, src: str, dst: str, *, overwrite: bool, trash: bool) -> None:
+        """The new rename: `dst` is the final name; says by an exception what is wrong."""
+        core = self._core
+        paths.check_length("rename", dst)
+        core.safe_mode.check(f"Cannot rename {src}")
+        who, source = core.resolve_to_change(caller, src, follows=False)
+        _, target = core.resolve_to_change(caller, dst, creates=True, follows=False)
+        inode = source.inode
+        check_not_protected(core, source)
+        self._check_may_move(who, source, target, trash=trash)
+        if inode is None:
+            raise errors.PathNotFound(f"rename source {source.path} is not found.")
+        if inode is core.namespace.root:
+            raise errors.RemoteError("rename source cannot be the root")
+        if target.inode is core.namespace.root:
+            raise errors.RemoteError("rename destination cannot be the root")
+        for moved in (inode, target.inode):
+            check_no_snapshots(core, moved)
+        if target.path == source.path:
+            raise errors.PathExists(
+                f"The source {source.path} and destination {target.path} are the same"
+            )
+        if _is_link_to(source, target):
+            raise errors.PathExists(
+                f"Cannot rename symlink {source.path} to its target {target.path}"
+            )
+        if paths.is_under(target.path, source.path):
+            raise errors.RemoteError(
+                f"Rename destination {target.path} is a directory or file under "
+                f"source {source.path}"
+            )
+        for reason in _overwrite_refusals(source, target, overwrite=overwrite):
+            raise reason
+        parent = target.parent
+        if parent is None:
+            raise errors.PathNotFound(f"rename destination parent {target.path} not found.")
+        if not isinstance(parent, Directory):
+            raise errors.ParentNotDirectory(f"rename destination parent {target.path} is a file.")
+        if target.inode is not None:
+            core.permissions.check_sticky(who, parent, target.inode)
+        self._check_limits(source, target, parent)
+        options = [
+            option
+            for option, wanted in (
+                (edits.RenameFlag.OVERWRITE, overwrite),
+                (edits.RenameFlag.TO_TRASH, trash),
+            )
+            if wanted
+        ]
+        core.commit(
+            edits.RenameOp(
+                source.path,
+                target.path,
+                core.clock.wall_ms(),
+                tuple(options) or (edits.RenameFlag.NONE,),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+
+    def _check_may_move(
+        self, who: Identity, source: Resolved, target: Resolved, *, trash: bool = False
+    ) -> None:
+        """Check the permissions at both ends, before the call says what is there.
+
+        A move to the trash needs what a recursive delete needs: the superuser empties the
+        trash later, and asks nobody then.
+        """
+        for end in (source, target):
+            self._core.check_parent_write(who, end)
+        if source.parent is not None and source.inode is not None:
+            self._core.permissions.check_sticky(who, source.parent, source.inode)
+        if trash and isinstance(source.inode, Directory):
+            self._core.permissions.check_subtree_delete(who, source.inode)
+
+    def _check_limits(self, source: Resolved, target: Resolved, parent: Directory) -> None:
+        core = self._core
+        paths.check_new_name(
+            target.path,
+            target.components[-1],
+            parent.path,
+            core.settings.max_component_bytes,
+        )
+        if parent is not source.parent:
+            core.check_room(parent)
+        moved = source.inode
+        assert moved is not None, "it was looked for before"
+        check_not_nested(core, moved, parent)
+        if core.namespace.tally.directories:
+            measuring = core.namespace.measuring
+            change = measuring.of_subtree(moved, parent)
+            if target.inode is not None:
+                change.add(measuring.left_of(target.inode))
+                change.add(measuring.of_subtree(target.inode), -1)
+            shared = [directory for directory, _ in quotas.bounded(source.parent)]
+            quotas.check(parent, change, shared)
+
+
+def require_parent(found: Resolved) -> None:
+    """Raises PathNotFound or ParentNotDirectory unless the parent is a directory."""
+    parent = found.parent
+    above = paths.parent_of(found.path)
+    if parent is None:
+        raise errors.PathNotFound(f"Parent directory doesn't exist: {above}")
+    if not isinstance(parent, Directory):
+        raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
+
+
+def check_names(core: Core, found: Resolved) -> None:
+    """Every component that does not exist yet must be a legal name, before any is made."""
+    if found.inode is not None:
+        return
+    for depth, name in enumerate(found.components):
+        if found.trail[depth + 1] is None:
+            paths.check_new_name(
+                found.path,
+                name,
+                paths.join(found.components[:depth]),
+                core.settings.max_component_bytes,
+            )
+
+
+def _is_link_to(source: Resolved, target: Resolved) -> bool:
+    """A link with the name of what it stands for would stand for itself."""
+    return isinstance(source.inode, Symlink) and source.inode.target == target.path
+
+
+def _overwrite_refusals(
+    source: Resolved, target: Resolved, *, overwrite: bool
+) -> Iterator[errors.HowdahError]:
+    """Why the thing at the target may not be replaced, if so. A link counts as a file."""
+    old = target.inode
+    if old is None:
+        return
+    if isinstance(source.inode, Directory) is not isinstance(old, Directory):
+        yield errors.RemoteError(
+            f"Source {source.path} and destination {target.path} must both be directories"
+        )
+    if not overwrite:
+        yield errors.PathExists(f"rename destination {target.path} already exists")
+    if isinstance(old, Directory) and old.children:
+        yield errors.RemoteError(f"rename destination directory is not empty: {target.path}")

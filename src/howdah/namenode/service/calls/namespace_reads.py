@@ -1,0 +1,475 @@
+"""Calls that read the tree (pure). The only edit here sets an access time.
+
+Hadoop's `FSDirStatAndListingOp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.formats.edits.edits import StorageKind
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.permissions import Access, Identity
+from howdah.namenode.state.blocks import topology
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.datanodes import Datanode, Storage
+from howdah.namenode.state.blocks.reconstruction import LEAVING_LAST
+from howdah.namenode.state.inodes import paths, storage_policies
+from howdah.namenode.state.inodes.inode_features import Quota
+from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode, Symlink
+from howdah.namenode.state.tree import quotas, reserved
+from howdah.namenode.state.tree.snapshot_views import (
+    DotSnapshot,
+    SnapshotDirectory,
+    SnapshotFile,
+    dead_entries,
+)
+from howdah.protocol.rpc.service import Caller
+
+SLICE_INODES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a directory, in order; `remaining` entries come after it.
+
+    Files in it may be given by their ids. `policy_above` is the directory's storage policy.
+    """
+
+    entries: list[INode | int]
+    names: list[str]
+    remaining: int
+    policy_above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A block, where in the file it begins, and its places, nearest first."""
+
+    block: Block
+    offset_bytes: int
+    places: list[Storage]
+    is_corrupt: bool
+    cached_on: Iterable[object] = ()
+    """Datanodes that have the block in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """What `getBlockLocations` says; `length_bytes` is without a block being written."""
+
+    file: File
+    length_bytes: int
+    blocks: list[Located]
+    last: Located | None
+    is_final: bool = False
+    """Whatever happens to the last block, the length stays."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a subtree."""
+
+    length_bytes: int = 0
+    files: int = 0
+    links: int = 0
+    directories: int = 0
+    consumed_bytes: int = 0
+    by_kind_bytes: dict[StorageKind, int] = field(default_factory=dict)
+    """What files with a storage policy take of each type of storage."""
+
+    def add_kinds(self, policy_id: int, replication: int, length_bytes: int) -> None:
+        """Count a file whose effective policy this is; 0: it has none, and counts for none."""
+        policy = storage_policies.POLICIES.get(policy_id)
+        for kind in policy.wanted(replication) if policy is not None else ():
+            if kind in quotas.COUNTED_KINDS:
+                self.by_kind_bytes[kind] = self.by_kind_bytes.get(kind, 0) + length_bytes
+
+
+class Queries:
+    """Operations that look."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def file_info(self, caller: Caller, path: str, *, follows: bool = True) -> INode | None:
+        try:
+            _, found = self._core.resolve_checked(caller, path, follows=follows)
+        except errors.PathThroughFile:
+            # Here alone the superuser is told that nothing is there, as Hadoop has it.
+            if self._core.identity(caller).is_superuser:
+                return None
+            raise
+        if isinstance(found.inode, DotSnapshot) or (
+            found.inode is None and reserved.is_dot_snapshot_of_root(found.components)
+        ):
+            return reserved.dot_snapshot_directory()
+        if found.inode is None and reserved.is_reserved(found.components):
+            return reserved.reserved_directory()
+        return found.inode
+
+    def block_size(self, caller: Caller, path: str) -> int:
+        """The block size of a file, in bytes."""
+        _, found = self._core.resolve_checked(caller, path, follows=False)
+        self._core.require(found)
+        return self._core.require_file(found).block_size_bytes
+
+    def check_named(self, caller: Caller, path: str) -> None:
+        """Raises what any read of the path raises, where nothing is asked of it."""
+        self._core.resolve_checked(caller, path)
+
+    def is_closed(self, caller: Caller, path: str) -> bool:
+        _, found = self._core.resolve_checked(caller, path)
+        return not self._core.require_file(found).under_construction
+
+    def check_access(self, caller: Caller, path: str, access: Access) -> None:
+        who, found = self._core.resolve_checked(caller, path)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Path not found: {found.path}")
+        self._core.permissions.check(who, found.inode, access)
+
+    def link_target(self, caller: Caller, path: str) -> str:
+        """What the link says; of a path that goes through one, where that leads."""
+        try:
+            inode = self.file_info(caller, path, follows=False)
+        except errors.UnresolvedPath as error:
+            return error.message
+        if inode is None:
+            raise errors.PathNotFound(f"File does not exist: {path}")
+        if not isinstance(inode, Symlink):
+            raise errors.RemoteError(f"Path {path} is not a symbolic link")
+        return inode.target
+
+    def listing(self, caller: Caller, path: str, start_after: str) -> Listing | None:
+        """Up to `dfs.ls.limit` entries behind `start_after`; None if there is no such path.
+
+        `start_after` may be the path of an inode by its id, whose name counts then.
+        """
+        core = self._core
+        who, found = core.resolve_checked(caller, path)
+        inode = found.inode
+        if inode is None and reserved.is_reserved(found.components):
+            entries: list[INode | int] = []
+            entries += reserved.reserved_entries(core.permissions.supergroup, 0)
+            return Listing(entries, [".inodes", "raw"], 0)
+        if inode is None and reserved.is_dot_snapshot_of_root(found.components):
+            return Listing([], [], 0)
+        if inode is None:
+            if found.components[-1] == paths.DOT_SNAPSHOT and found.parent is None:
+                above = paths.parent_of(found.path)
+                raise errors.PathNotFound(f"Directory does not exist: {above}")
+            if found.components[-1] == paths.DOT_SNAPSHOT:
+                assert found.parent is not None, "it was just looked at"
+                raise errors.SnapshotError(
+                    f"Directory is not a snapshottable directory: {found.parent.path}"
+                )
+            return None
+        if not isinstance(inode, Directory):
+            return Listing([inode], [""], 0)
+        core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+        if start_after.startswith(paths.RESERVED + "/"):
+            start_after = self._name_of(start_after)
+        page, remaining = inode.names_after(start_after, core.settings.listing_limit)
+        entries = inode.pick(page)
+        policy = storage_policies.effective_id(inode)
+        return Listing(entries, page, remaining, policy)
+
+    def _name_of(self, reserved: str) -> str:
+        try:
+            components = self._core.resolve(reserved).components
+        except errors.PathNotFound as error:
+            raise errors.RemoteError(
+                f"Can't find startAfter {reserved}",
+                java_class="org.apache.hadoop.fs.DirectoryListingStartAfterNotFoundException",
+            ) from error
+        return components[-1] if components else ""
+
+    def block_locations(
+        self, caller: Caller, path: str, offset_bytes: int, length_bytes: int
+    ) -> Locations:
+        """Blocks that cover the range, each with its replicas nearest to the caller first."""
+        core = self._core
+        if offset_bytes < 0 or length_bytes < 0:
+            raise errors.IllegalArgument(
+                f"Negative offset or length is not supported. File: {path}"
+            )
+        who, found = core.resolve_checked(caller, path)
+        file = core.require_file(found)
+        core.permissions.check_readable(who, file)
+        if isinstance(file, SnapshotFile):
+            then = self._locations_then(file, offset_bytes, length_bytes, caller.machine)
+            self._count_reads(then)
+            return then
+        self._touch(found.path, file)
+        found_blocks = self._locations(file, offset_bytes, length_bytes, caller.machine)
+        if not all(located.places for located in found_blocks.blocks):
+            # Not lost, as far as one can say: their datanodes are still to report.
+            if not core.writable:
+                raise errors.ObserverRetryOnActive(f"Zero blocklocations for {path}")
+            core.safe_mode.check(f"Zero blocklocations for {path}")
+        self._count_reads(found_blocks)
+        return found_blocks
+
+    def _count_reads(self, found: Locations) -> None:
+        core = self._core
+        if core.settings.cache_adaptive and core.writable:
+            core.caching.read(located.block.block_id for located in found.blocks)
+
+    def all_locations(self, file: File, client_ip: str) -> Locations:
+        """Of the whole file, for a listing: that does not count as reading it."""
+        if isinstance(file, SnapshotFile):
+            return self._locations_then(file, 0, file.length_bytes, client_ip)
+        return self._locations(file, 0, file.length_bytes, client_ip)
+
+    def _locations(
+        self, file: File, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
+        last = file.last_block
+        total = file.length_bytes
+        # Of a block that is cut the length is known: nobody has to ask its datanodes,
+        # whose replicas may be longer still.
+        if last is not None and not last.is_readable_to_the_end:
+            total -= last.length_bytes
+        end = offset_bytes + length_bytes
+        located = []
+        position = 0
+        for block in file.blocks:
+            if position >= end:
+                break
+            if position + block.length_bytes > offset_bytes:
+                located.append(self._locate(block, position, client_ip))
+            position += block.length_bytes
+        last_located = None
+        if last is not None and located and located[-1].block == last:
+            last_located = located[-1]
+        elif last is not None:
+            start = total - last.length_bytes if last.is_readable_to_the_end else total
+            last_located = self._locate(last, start, client_ip)
+        return Locations(file, total, located, last_located)
+
+    def _locations_then(
+        self, file: SnapshotFile, offset_bytes: int, length_bytes: int, client_ip: str
+    ) -> Locations:
+        """Of a file in a snapshot: its last block may be longer by now."""
+        end = min(offset_bytes + length_bytes, file.length_bytes)
+        located = []
+        last = None
+        position = 0
+        for block in file.blocks:
+            if position >= file.length_bytes:
+                break
+            last = self._locate(block, position, client_ip)
+            if position < end and position + block.length_bytes > offset_bytes:
+                located.append(last)
+            position += block.length_bytes
+        return Locations(file, file.length_bytes, located, last, is_final=True)
+
+    def _touch(self, path: str, file: File) -> None:
+        """Access times are kept to a precision, not for every read, and not for paths
+        that have become so long that the log may not be able to name them."""
+        core = self._core
+        precision = core.settings.atime_precision_ms
+        now_ms = core.clock.wall_ms()
+        if len(path) > paths.MAX_PATH_CHARACTERS or not core.writable:
+            return
+        if precision and not core.safe_mode.on and now_ms > file.atime_ms + precision:
+            core.commit(edits.TimesOp(path, -1, now_ms))
+
+    def _locate(self, block: Block, offset_bytes: int, client_ip: str) -> Located:
+        places = block.replicas
+        if self._core.blocks.redundancy.out_of_service:
+            places = _in_reach(places)
+        if block.state is not BlockState.COMPLETE:
+            # Where its pipeline is; also replicas under a newer stamp that no edit has named yet.
+            held = {storage.node for storage in places}
+            others = self._core.blocks.holders(block)
+            places += [s for s in others if s.node not in held and s.node.alive]
+        is_corrupt = not places and bool(block.corrupt) and not block.replicas
+        if is_corrupt:
+            places = list(block.corrupt)
+        return Located(
+            block,
+            offset_bytes,
+            self.nearest_first(places, client_ip),
+            is_corrupt,
+            self._core.caching.cached_on(block.block_id),
+        )
+
+    def nearest_first(self, places: list[Storage], client_ip: str) -> list[Storage]:
+        """Sorted by distance from the client, stale nodes last, equals shuffled (FS-089). Behind
+        them all come nodes that are about to leave the service, and those that have left."""
+        core = self._core
+        if len(places) < 2:
+            return places
+        now_ms = core.clock.monotonic_ms()
+        slow: Collection[Datanode] = ()
+        if core.settings.avoid_slow_for_reading:
+            slow = core.slow_peers.slow(now_ms)
+        client = core.datanodes.by_ip(client_ip)
+        name = client.identity.uuid if client is not None else client_ip
+        location = client.location if client is not None else core.racks.client_location(client_ip)
+
+        def rank(storage: Storage) -> tuple[int, bool, int]:
+            node = storage.node
+            far = topology.distance(location, name, node.location, node.identity.uuid)
+            is_last = node in slow or core.datanodes.is_stale(node, now_ms)
+            return LEAVING_LAST[node.admin_state], is_last, far
+
+        by_node = {storage.node: storage for storage in places}
+        nodes = list(by_node)
+        core.dice.shuffle(nodes)
+        return sorted((by_node[node] for node in nodes), key=rank)
+
+    def content_summary(
+        self, caller: Caller, path: str, words: str = "File does not exist: {}"
+    ) -> Generator[None, None, tuple[Summary, Summary]]:
+        """Counts of a subtree, in slices that let others in between: of what is there, and
+        of what only snapshots have of it."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path, follows=False)
+        live, kept = Summary(), Summary()
+        dead: list[INode | int] = []
+        yield from self._sum_up(live, [core.require(found, words)], dead, who)
+        yield from self._sum_up(kept, dead, dead, None)
+        return live, kept
+
+    def _sum_up(
+        self,
+        summary: Summary,
+        stack: list[INode | int],
+        dead: list[INode | int],
+        who: Identity | None,
+    ) -> Generator[None, None, None]:
+        """Count what is on the stack and below; what only snapshots have of it goes to
+        `dead`. `who`, if told, has to be allowed to look into the directories."""
+        namespace = self._core.namespace
+        files, snapshots = namespace.inodes.files, namespace.snapshots
+        measuring = namespace.measuring
+        seen = 0
+        while stack:
+            entry = stack.pop()
+            seen += 1
+            if seen % SLICE_INODES == 0:
+                yield
+            if isinstance(entry, int):
+                measure = None if entry in snapshots.versions else files.measure(entry)
+                if measure is not None:
+                    summary.files += 1
+                    summary.length_bytes += measure[1]
+                    summary.consumed_bytes += measure[0] * measure[1]
+                    continue
+                file = files.get(entry)
+                if file is None:
+                    continue  # It was deleted meanwhile.
+                entry = file
+            inode = entry
+            if isinstance(inode, Directory):
+                if who is not None:
+                    self._core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                summary.directories += 1
+                stack.extend(self._countable(inode))
+                if snapshots.dead_in and not isinstance(inode, SnapshotDirectory | DotSnapshot):
+                    dead.extend(dead_entries(namespace, inode))
+            elif isinstance(inode, SnapshotFile):
+                summary.files += 1
+                summary.length_bytes += inode.length_bytes
+                summary.consumed_bytes += inode.length_bytes * inode.replication
+            elif isinstance(inode, File):
+                summary.files += 1
+                summary.length_bytes += inode.length_bytes
+                # A block that is being written takes a whole one, as for quotas.
+                replication = measuring.replication(inode)
+                summary.consumed_bytes += measuring.file_bytes(inode) * replication
+                policy_id = storage_policies.effective_id(inode)
+                if policy_id:
+                    summary.add_kinds(policy_id, replication, inode.length_bytes)
+            else:
+                summary.links += 1
+
+    def _countable(self, directory: Directory) -> list[INode | int]:
+        """The entries of a directory. Files for which a storage policy counts are files, not
+        ids: each takes of certain types of storage."""
+        contents = directory.contents()
+        if not storage_policies.effective_id(directory):
+            return contents
+        files = self._core.namespace.inodes.files
+        return [files[entry] if isinstance(entry, int) else entry for entry in contents]
+
+    def check_below(self, caller: Caller, path: str) -> Generator[None, None, None]:
+        """Raises AccessDenied unless the caller may look into all directories of a subtree; in
+        slices."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path, follows=False)
+        stack = [core.require(found, "File/Directory does not exist: {}")]
+        seen = 0
+        while stack and not core.permissions.is_exempt(who):
+            inode = stack.pop()
+            if isinstance(inode, Directory):
+                core.permissions.check(who, inode, Access.READ | Access.EXECUTE)
+                entries = inode.contents()
+                stack += [entry for entry in entries if isinstance(entry, Directory)]
+                seen += 1 + len(entries)
+                if seen >= SLICE_INODES:
+                    seen = 0
+                    yield
+
+    def quota(self, path: str) -> Quota | None:
+        """The bounds of a path, if it is a directory that has any."""
+        inode = self._core.resolve(path).inode
+        return inode.quota if isinstance(inode, Directory) else None
+
+    def open_files(
+        self, caller: Caller, after_id: int, path: str, *, blocking: bool = False
+    ) -> tuple[list[File], bool]:
+        """One page of the files that are being written under `path`, by inode id, and
+        whether there are more; with `blocking` only those that keep a datanode from being
+        decommissioned. Only for the superuser."""
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "list open files")
+        top = paths.join(paths.split(path or "/"))
+        found: list[File] = []
+        for inode_id in core.leases.held():
+            inode = core.namespace.inodes.get(inode_id)
+            if inode_id <= after_id or not isinstance(inode, File):
+                continue
+            if not core.namespace.is_attached(inode):
+                continue
+            if blocking and not any(map(core.membership.is_blocking, inode.block_ids)):
+                continue
+            if inode.path != top and not paths.is_under(inode.path, top):
+                continue
+            if len(found) == core.settings.open_files_limit:
+                return found, True
+            found.append(inode)
+        return found, False
+
+    def datanodes(self, kind: str) -> list[Datanode]:
+        """Nodes by state: `all`, `live`, `dead`, `decommissioning`, `entering_maintenance` or
+        `in_maintenance`. Those that may not take part any more are not among them."""
+        is_meant = _KINDS.get(kind)
+        if is_meant is None:
+            return []
+        core = self._core
+        return [n for n in core.datanodes if is_meant(n) and core.hosts.allows(n.identity)]
+
+
+_KINDS: Final[dict[str, Callable[[Datanode], bool]]] = {
+    "all": lambda node: True,
+    "live": lambda node: node.alive,
+    "dead": lambda node: not node.alive,
+    "decommissioning": lambda node: node.admin_state is AdminState.DECOMMISSION_INPROGRESS,
+    "entering_maintenance": lambda node: node.admin_state is AdminState.ENTERING_MAINTENANCE,
+    "in_maintenance": lambda node: node.admin_state is AdminState.IN_MAINTENANCE,
+}
+
+
+def _in_reach(places: list[Storage]) -> list[Storage]:
+    """Without those that are dead in maintenance; with those that are in maintenance and alive
+    only where there is no other."""
+    alive = [storage for storage in places if storage.node.alive]
+    steady = [s for s in alive if s.node.admin_state is not AdminState.IN_MAINTENANCE]
+    return steady or alive

@@ -1,0 +1,248 @@
+"""allowSnapshot, createSnapshot and the calls about them: checks first, then an edit (pure).
+
+Hadoop's `FSDirSnapshotOp` and `SnapshotManager`. A superuser allows snapshots of a
+directory; its owner creates, renames and deletes them. A snapshottable directory has no
+other one below it. A directory with snapshots cannot be deleted or moved, nor can any
+directory above it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.calls.resolved_path import Resolved
+from howdah.namenode.service.calls.snapshots.rules import attached_roots, is_within
+from howdah.namenode.state.inodes import paths
+from howdah.namenode.state.inodes.inodes import Directory
+from howdah.namenode.state.snapshots.snapshots import MAX_SNAPSHOT_ID, Snapshot, Snapshottable
+from howdah.protocol.rpc.service import Caller
+
+
+class SnapshotCalls:
+    """Operations on snapshots as such."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # Which directories may have some.
+
+    def allow(self, caller: Caller, path: str) -> None:
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "allow snapshots")
+        core.safe_mode.check(f"Cannot allow snapshot for {path}")
+        found = self._directory(caller, path)
+        directory = found.inode
+        assert isinstance(directory, Directory), "it was just looked at"
+        for root in attached_roots(core):
+            nested = f"Nested snapshottable directories not allowed: path={found.path}, the "
+            end = "is already a snapshottable directory."
+            if root.directory is directory:
+                continue
+            if is_within(root.directory, directory):
+                raise errors.SnapshotError(f"{nested}subdirectory {root.directory.path} {end}")
+            if is_within(directory, root.directory):
+                raise errors.SnapshotError(f"{nested}ancestor {root.directory.path} {end}")
+        core.commit(edits.AllowSnapshotOp(found.path))
+
+    def disallow(self, caller: Caller, path: str) -> None:
+        core = self._core
+        core.permissions.check_superuser(core.identity(caller), "disallow snapshots")
+        core.safe_mode.check(f"Cannot disallow snapshot for {path}")
+        found = self._directory(caller, path)
+        assert found.inode is not None, "it was just looked at"
+        root = core.namespace.snapshots.roots.get(found.inode.inode_id)
+        if root is not None and root.snapshots:
+            raise errors.SnapshotError(
+                f"The directory {found.path} has snapshot(s). Please redo the operation after "
+                "removing all the snapshots."
+            )
+        core.commit(edits.DisallowSnapshotOp(found.path))
+
+    def _directory(self, caller: Caller, path: str) -> Resolved:
+        _, found = self._core.resolve_to_change(caller, path)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
+        if not isinstance(found.inode, Directory):
+            raise errors.PathIsNotDirectory(f"`{found.path}': Is not a directory")
+        return found
+
+    def _root(self, found: Resolved) -> Snapshottable:
+        assert found.inode is not None, "it was just looked at"
+        root = self._core.namespace.snapshots.roots.get(found.inode.inode_id)
+        if root is None:
+            raise errors.SnapshotError(f"Directory is not a snapshottable directory: {found.path}")
+        return root
+
+    def _own(self, caller: Caller, path: str) -> Resolved:
+        core = self._core
+        who, found = core.resolve_to_change(caller, path)
+        inode = core.require(found, "Directory/File does not exist {}")
+        core.permissions.check_owner(who, inode)
+        return self._directory(caller, path)
+
+    # Snapshots.
+
+    def create(self, caller: Caller, path: str, name: str) -> str:
+        """The path of the new snapshot, which gets a name if it has none."""
+        core = self._core
+        core.safe_mode.check(f"Cannot create snapshot for {path}")
+        found = self._own(caller, path)
+        now_ms = core.clock.wall_ms()
+        name = name or default_name(now_ms)
+        if name in (".", "..", paths.DOT_SNAPSHOT, ".reserved") or ":" in name or "/" in name:
+            raise _invalid(name)
+        self._check_name(found.path, name)
+        snapshots = core.namespace.snapshots
+        if found.inode is core.namespace.root and found.inode.inode_id not in snapshots.roots:
+            raise errors.SnapshotError(
+                "Failed to add snapshot: there are already 0 snapshot(s) and the snapshot quota is "
+                "0: snapshots of / are not allowed"
+            )
+        root = self._root(found)
+        if snapshots.next_id >= MAX_SNAPSHOT_ID:
+            raise errors.SnapshotError(
+                "Failed to create the snapshot. The FileSystem has run out of snapshot IDs and "
+                "ID rollover is not supported and the max snapshot limit is: "
+                f"{core.settings.max_snapshots_per_directory}"
+            )
+        self._check_limit(snapshots.count, core.settings.max_snapshots, "file system")
+        self._check_limit(
+            len(root.snapshots),
+            core.settings.max_snapshots_per_directory,
+            "per directory",
+        )
+        if root.named(name) is not None:
+            raise errors.SnapshotError(
+                f'Failed to add snapshot: there is already a snapshot with the same name "{name}".'
+            )
+        core.commit(
+            edits.CreateSnapshotOp(
+                found.path,
+                name,
+                now_ms,
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        return snapshot_path(found.path, name)
+
+    def created(self, path: str, name: str) -> str:
+        """The answer to `create` once more. Of a snapshot without a name it is the newest; one
+        with a name may be gone by now, and its directory, too."""
+        found = self._core.resolve(path)
+        if name:
+            return snapshot_path(found.path, name)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
+        root = self._root(found)
+        if not root.snapshots:
+            raise errors.SnapshotError(f"The snapshot of {found.path} is gone since")
+        return snapshot_path(found.path, root.snapshots[-1].name)
+
+    def _check_limit(self, count: int, limit: int, of: str) -> None:
+        if count >= limit:
+            raise errors.SnapshotError(
+                f"Failed to create snapshot: there are already {count} snapshot(s) and the {of} "
+                f"snapshot limit is {limit}"
+            )
+
+    def _check_name(self, path: str, name: str) -> None:
+        if "/" in name:
+            raise errors.IllegalArgument('Snapshot name cannot contain "/"')
+        paths.check_new_name(path, name, path, self._core.settings.max_component_bytes)
+
+    def rename(self, caller: Caller, path: str, old: str, new: str) -> None:
+        core = self._core
+        core.safe_mode.check(f"Cannot rename snapshot for {path}")
+        found = self._own(caller, path)
+        if new in ("", ".", ".."):
+            raise _invalid(new)  # No path would lead to it.
+        self._check_name(found.path, new)
+        root = self._root(found)
+        if root.named(old) is None:
+            raise errors.SnapshotError(
+                f"The snapshot {old} does not exist for directory {found.path}"
+            )
+        if new != old and root.named(new) is not None:
+            raise errors.SnapshotError(
+                f"The snapshot {new} already exists for directory {found.path}"
+            )
+        core.commit(
+            edits.RenameSnapshotOp(
+                found.path,
+                old,
+                new,
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+
+    def delete(self, caller: Caller, path: str, name: str) -> None:
+        core = self._core
+        if not name:
+            raise errors.RemoteError("The snapshot name is null or empty.")
+        core.safe_mode.check(f"Cannot delete snapshot for {path}")
+        found = self._own(caller, path)
+        root = self._root(found)
+        if root.named(name) is None:
+            raise errors.SnapshotError(
+                f"Cannot delete snapshot {name} from path {found.path}: "
+                "the snapshot does not exist."
+            )
+        core.commit(
+            edits.DeleteSnapshotOp(
+                found.path,
+                name,
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+
+    # Looking.
+
+    def snapshottable(self, caller: Caller) -> list[Snapshottable] | None:
+        """The caller's snapshottable directories, by path; the superuser's are all. None if
+        there is no such directory at all."""
+        core = self._core
+        who = core.identity(caller)
+        roots = attached_roots(core)
+        if not roots:
+            return None
+        return sorted(
+            (root for root in roots if who.is_superuser or root.directory.owner == who.user),
+            key=lambda root: (paths.parent_of(root.directory.path), root.directory.name),
+        )
+
+    def listing(self, caller: Caller, path: str) -> list[Snapshot]:
+        """A directory's snapshots, by name."""
+        core = self._core
+        who, found = core.resolve_checked(caller, path)
+        if found.inode is None:
+            raise errors.PathNotFound(f"Directory does not exist: {found.path}")
+        core.permissions.check(who, found.inode, Access.READ)
+        directory = self._directory(caller, path)
+        roots = core.namespace.snapshots.roots
+        if found.inode is core.namespace.root and found.inode.inode_id not in roots:
+            return []
+        return self._root(directory).by_name()
+
+
+def _invalid(name: str) -> errors.InvalidPath:
+    return errors.InvalidPath(f"Invalid path name Invalid snapshot name: {name}")
+
+
+def snapshot_path(directory: str, name: str) -> str:
+    """Where the snapshot of that name of the directory is read."""
+    return f"{directory.rstrip('/')}/{paths.DOT_SNAPSHOT}/{name}"
+
+
+def default_name(wall_ms: int) -> str:
+    """As Hadoop names a snapshot without a name, by local time: `s20260102-030405.006`."""
+    now = datetime.fromtimestamp(wall_ms // 1000)
+    return f"s{now:%Y%m%d-%H%M%S}.{wall_ms % 1000:03}"

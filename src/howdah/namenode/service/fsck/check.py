@@ -1,0 +1,345 @@
+"""The check of files: what is wrong with their blocks, in figures and in text (pure).
+
+Hadoop's `NamenodeFsck.check`. Of a file with missing or corrupt blocks these are told apart:
+a block is *corrupt* if all replicas that are left are, and *missing* if none is left at all.
+
+A file that is being written is counted apart, and is checked for lost blocks alone; with
+`-openforwrite` it is checked like the others. (Hadoop does not look at it at all, and finds a
+filesystem healthy that has lost blocks of open files.) Its last block is never judged before it
+is complete, but that no datanode may have it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.calls.permissions import Identity
+from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.service.fsck.replicas import (
+    Counts,
+    Excess,
+    Racks,
+    block_text,
+    count,
+    places_of,
+    replicas_text,
+)
+from howdah.namenode.service.fsck.storage_types import StorageTypes
+from howdah.namenode.service.fsck.summary import Figures
+from howdah.namenode.state.inodes import storage_policies
+from howdah.namenode.state.inodes.inodes import Block, BlockState, Directory, File, INode
+from howdah.namenode.state.tree.snapshot_views import SnapshotFile
+from howdah.protocol.rpc.service import Caller
+
+log = logging.getLogger(__name__)
+
+SLICE_BLOCKS: Final = 250
+"""So many blocks of one file are checked in one slice."""
+_FILES_A_DOT: Final = 100
+_ENTRIES_A_LINE: Final = 1000
+
+
+class _FileReport:
+    """What was found at one file."""
+
+    __slots__ = (
+        "blocks",
+        "corrupt",
+        "corrupt_bytes",
+        "misplaced",
+        "missing",
+        "missing_bytes",
+        "under_replicated",
+    )
+
+    def __init__(self) -> None:
+        self.missing = self.missing_bytes = 0
+        self.corrupt = self.corrupt_bytes = 0
+        self.under_replicated = 0
+        self.misplaced: list[Block] = []
+        self.blocks: list[str] = []
+        """Lines of `-blocks`."""
+
+    @property
+    def is_damaged(self) -> bool:
+        return bool(self.missing or self.corrupt)
+
+
+class Check:
+    """One run's check. `figures` grow with each entry; `take_text` has what was written."""
+
+    def __init__(self, core: Core, caller: Caller, who: Identity, options: Options) -> None:
+        self.figures: Final = Figures()
+        self.storage_types: Final = StorageTypes()
+        self.has_failed = False
+        """Something that was asked for could not be done."""
+        self._core = core
+        self._caller = caller
+        self._who = who
+        self._options = options
+        self._tree = TreeCalls(core)
+        self._out: list[str] = []
+        self.look_around()
+
+    def look_around(self) -> None:
+        """At the start, and when others had their turn: how the cluster is now."""
+        self.racks = Racks.of(self._core)
+        options = self._options
+        wants_all = options.shows_replicas or options.storage_policies
+        self._excess = Excess(self._core) if wants_all else None
+
+    def take_text(self) -> str:
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+    def entry(self, path: str, inode: INode) -> Generator[None, None, None]:
+        """Check one entry of the tree; in slices, if it is a file of many blocks.
+
+        Raises AccessDenied for a file that may not be read.
+        """
+        figures = self.figures
+        if figures.entries % _ENTRIES_A_LINE == 0:
+            self._say("\n")
+        if isinstance(inode, Directory):
+            if self._options.files:
+                self._say(f"{path} <dir>\n")
+            figures.directories += 1
+        elif isinstance(inode, File):
+            self._core.permissions.check_readable(self._who, inode)
+            yield from self._file(path, inode)
+        else:
+            if self._options.files:
+                self._say(f"{path} <symlink>\n")
+            figures.symlinks += 1
+
+    def _say(self, text: str) -> None:
+        self._out.append(text)
+
+    # Files.
+
+    def _file(self, path: str, file: File) -> Generator[None, None, None]:
+        length_bytes = file.length_bytes
+        blocks, last = _located(file, length_bytes)
+        is_open = file.under_construction
+        figures, options = self.figures, self._options
+        if is_open and not options.open_for_write:
+            figures.open_files += 1
+            figures.open_size_bytes += length_bytes
+            figures.open_blocks += len(blocks)
+            self._open_file(path, blocks)
+            return
+        figures.files += 1
+        figures.size_bytes += length_bytes
+        figures.blocks += len(blocks)
+        if is_open or options.files:
+            self._say(
+                f"{path} {length_bytes} bytes, replicated: replication={file.replication}, "
+                f"{len(blocks)} block(s){', OPENFORWRITE' if is_open else ''}: "
+            )
+        elif figures.files % _FILES_A_DOT == 0:
+            self._say(".")
+        report = _FileReport()
+        yield from self._blocks(path, file, blocks, last, report)
+        if last is not None:
+            self._describe_open(last, report)
+        self._conclude(path, report, is_open=is_open)
+
+    def _open_file(self, path: str, blocks: list[Block]) -> None:
+        """Only what is lost of it counts."""
+        report = _FileReport()
+        for block in blocks:
+            if block.length_bytes and not count(self._core, block).total:
+                self._lost(path, block, report)
+        if report.is_damaged:
+            self._conclude(path, report, is_open=True)
+
+    def _conclude(self, path: str, report: _FileReport, *, is_open: bool) -> None:
+        """What the file as a whole is like, and what is to be done about it."""
+        options = self._options
+        missing = f"MISSING {report.missing} blocks of total size {report.missing_bytes} B"
+        corrupt = f"CORRUPT {report.corrupt} blocks of total size {report.corrupt_bytes} B"
+        if report.is_damaged:
+            if not options.files:
+                if report.missing:
+                    self._say(f"\n{path}: {missing}.")
+                if report.corrupt:
+                    self._say(f"\n{path}: {corrupt}.")
+            self.figures.corrupt_files += 1
+            if options.delete and not is_open:
+                self._delete(path)
+        if options.files:
+            if report.missing:
+                self._say(f" {missing}\n")
+            if report.corrupt:
+                self._say(f" {corrupt}\n")
+            if not (report.is_damaged or report.under_replicated or report.misplaced):
+                self._say(" OK\n")
+            if options.blocks:
+                self._say("".join(report.blocks) + "\n")
+        if options.replicate:
+            for block in report.misplaced:
+                self._queue(block)
+
+    def _delete(self, path: str) -> None:
+        try:
+            self._tree.delete(self._caller, path, recursive=True)
+        except errors.HowdahError as error:
+            log.warning("fsck cannot delete the damaged file %s: %s", path, error)
+            self.has_failed = True
+        else:
+            log.info("fsck deleted the damaged file %s for %s", path, self._who.user)
+
+    def _queue(self, block: Block) -> None:
+        """Have the block looked at; it counts if there is any work to do on it."""
+        core = self._core
+        if core.writable and core.namespace.blocks.get(block.block_id) is not None:
+            core.blocks.note_change(block)
+            self.figures.queued += core.blocks.redundancy.sort(block) is not None
+
+    # Blocks.
+
+    def _blocks(
+        self,
+        path: str,
+        file: File,
+        blocks: list[Block],
+        last: Block | None,
+        report: _FileReport,
+    ) -> Generator[None, None, None]:
+        replication = file.replication
+        policy = storage_policies.of(file) if self._options.storage_policies else None
+        has_waited = False
+        for position, block in enumerate(blocks):
+            if position and position % SLICE_BLOCKS == 0:
+                yield
+                has_waited = True
+            if has_waited and self._core.namespace.blocks.get(block.block_id) is None:
+                continue  # It was deleted meanwhile.
+            if block == last:
+                continue
+            self._block(path, block, replication, report)
+            if policy is not None and self._excess is not None:
+                places = [*places_of(self._core, block), *self._excess.of(block)]
+                self.storage_types.add([storage.storage_type for storage in places], policy)
+
+    def _block(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
+        figures = self.figures
+        counts = count(self._core, block)
+        total = counts.total
+        figures.replicas += total
+        figures.expected_replicas += replication
+        figures.decommissioned += counts.decommissioned
+        figures.decommissioning += counts.decommissioning
+        figures.entering_maintenance += counts.entering_maintenance
+        figures.in_maintenance += counts.in_maintenance
+        if total < self._core.settings.min_replication:
+            figures.under_minimum += 1
+        else:
+            figures.minimally_replicated += 1
+        if counts.live > replication:
+            figures.over_replicated += 1
+            figures.excess_replicas += counts.live - replication
+        if total == 0:
+            self._lost(path, block, report)
+        elif total < replication:
+            figures.lacking_replicas += replication - total
+            self._under_replicated(path, block, counts, replication, report)
+        if self.racks.ever_several or self.racks.policy.domains:
+            self._placed(path, block, replication, report)
+        if self._options.blocks:
+            self._describe(block, counts, report)
+
+    def _lost(self, path: str, block: Block, report: _FileReport) -> None:
+        """No good replica is left."""
+        figures = self.figures
+        if not block.corrupt:
+            figures.missing += 1
+            figures.missing_bytes += block.length_bytes
+            report.missing += 1
+            report.missing_bytes += block.length_bytes
+            return
+        figures.corrupt += 1
+        figures.corrupt_bytes += block.length_bytes
+        report.corrupt += 1
+        report.corrupt_bytes += block.length_bytes
+        pool_id = self._core.settings.block_pool_id
+        self._say(f"\n{path}: CORRUPT blockpool {pool_id} block blk_{block.block_id}\n")
+
+    def _under_replicated(
+        self, path: str, block: Block, counts: Counts, replication: int, report: _FileReport
+    ) -> None:
+        self.figures.under_replicated += 1
+        report.under_replicated += 1
+        if not self._options.files:
+            self._say(f"\n{path}: ")
+        # Without a blank, and with the comma behind the number: so Hadoop prints it.
+        in_maintenance = (
+            f"{counts.entering_maintenance}, entering maintenance replica(s) and "
+            f"{counts.in_maintenance} in maintenance replica(s)."
+            if self._options.maintenance
+            else "."
+        )
+        self._say(
+            f" Under replicated {block_text(self._core, block)}. Target Replicas is {replication} "
+            f"but found {counts.live} live replica(s), {counts.decommissioned} decommissioned "
+            f"replica(s), {counts.decommissioning} decommissioning replica(s){in_maintenance}\n"
+        )
+
+    def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
+        """Are its replicas on enough racks, and in enough upgrade domains?"""
+        trouble = self.racks.trouble(places_of(self._core, block), replication)
+        if not trouble:
+            return
+        self.figures.misplaced += 1
+        report.misplaced.append(block)
+        if not self._options.files:
+            if not report.under_replicated:
+                self._say("\n")
+            self._say(f"{path}: ")
+        self._say(
+            f" Replica placement policy is violated for {block_text(self._core, block)}. "
+            f"{trouble}\n"
+        )
+
+    def _describe(self, block: Block, counts: Counts, report: _FileReport) -> None:
+        text = f"{len(report.blocks)}. {block_text(self._core, block)} len={block.length_bytes}"
+        if counts.total == 0 and not block.corrupt:
+            report.blocks.append(f"{text} MISSING!\n")
+        else:
+            where = self._where(block)
+            report.blocks.append(f"{text} Live_repl={counts.live}{where}\n")
+
+    def _describe_open(self, block: Block, report: _FileReport) -> None:
+        """The last block, which is being written."""
+        report.blocks.append(
+            f"\nUnder Construction Block:\n{len(report.blocks)}. {block_text(self._core, block)} "
+            f"len={block.length_bytes} Expected_repl={len(block.expected)}{self._where(block)}"
+        )
+
+    def _where(self, block: Block) -> str:
+        if self._excess is None:
+            return ""
+        return f" {replicas_text(self._core, block, self._options, self._excess)}"
+
+
+def _located(file: File, length_bytes: int) -> tuple[list[Block], Block | None]:
+    """The blocks that `length_bytes` reach, and the last block if that is being written. To
+    a snapshot it never is."""
+    blocks = list(file.blocks)
+    if not blocks:
+        return [], None
+    last = None if isinstance(file, SnapshotFile) else blocks[-1]
+    if last is not None and last.state is BlockState.COMPLETE:
+        last = None
+    position = 0
+    for number, block in enumerate(blocks):
+        if position >= length_bytes:
+            return blocks[:number], last
+        position += block.length_bytes
+    return blocks, last

@@ -1,0 +1,212 @@
+"""One block and its replicas, as fsck sees them (pure).
+
+Hadoop's `NumberReplicas`, `BlockManager.createLocatedBlock` and
+`BlockPlacementPolicyDefault.verifyBlockPlacement`.
+
+A replica that is in excess has an order to be deleted. It counts no more, and fsck shows it
+until its datanode has reported that it is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.fsck.options import Options
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.datanodes import Datanode, Storage
+from howdah.namenode.state.blocks.policies import BY_DEFAULT, ENOUGH_RACKS, Policy, domain_of
+from howdah.namenode.state.inodes.inodes import Block, BlockState
+from howdah.namenode.state.inodes.storage_policies import name_on_the_wire
+
+UNDEFINED: Final = "undefined"
+
+
+@dataclass(slots=True)
+class Counts:
+    """The replicas of one block by the state of their datanodes. Corrupt ones are in none."""
+
+    live: int = 0
+    decommissioned: int = 0
+    decommissioning: int = 0
+    entering_maintenance: int = 0
+    in_maintenance: int = 0
+
+    @property
+    def total(self) -> int:
+        return (
+            self.live
+            + self.decommissioned
+            + self.decommissioning
+            + self.entering_maintenance
+            + self.in_maintenance
+        )
+
+
+def count(core: Core, block: Block) -> Counts:
+    """Its good replicas; of a block that is not complete, also those that datanodes are writing
+    or have yet to report."""
+    is_complete = block.state is BlockState.COMPLETE
+    if is_complete and not core.blocks.redundancy.out_of_service:
+        return Counts(live=block.replica_count)
+    counts = Counts()
+    for node in (
+        [storage.node for storage in block.replicas] if is_complete else _open_at(core, block)
+    ):
+        match node.admin_state:
+            case AdminState.NORMAL:
+                counts.live += 1
+            case AdminState.DECOMMISSIONED:
+                counts.decommissioned += 1
+            case AdminState.DECOMMISSION_INPROGRESS:
+                counts.decommissioning += 1
+            case AdminState.ENTERING_MAINTENANCE if node.alive:
+                counts.entering_maintenance += 1
+            case _:
+                counts.in_maintenance += 1
+    return counts
+
+
+def _open_at(core: Core, block: Block) -> list[Datanode]:
+    """The datanodes that have a replica of a block that is not complete, or may have one."""
+    if block.is_settled:
+        reported = [storage.node for storage in block.replicas]
+        return list(dict.fromkeys([*reported, *core.blocks.awaited_reports(block)]))
+    return [node for node in core.blocks.nodes_that_may_hold(block) if node.alive]
+
+
+def places_of(core: Core, block: Block) -> list[Storage]:
+    """Where a client would be sent: to good replicas, though not to those in maintenance; if
+    there is no good replica, to corrupt ones."""
+    found = block.replicas
+    if not found and block.state is BlockState.COMPLETE:
+        return list(block.corrupt)
+    if not core.blocks.redundancy.out_of_service and block.state is BlockState.COMPLETE:
+        return found
+    places = [s for s in found if not (s.node.admin_state.is_maintenance and _rests(s.node))]
+    if block.state is not BlockState.COMPLETE:
+        held = {storage.node for storage in found}
+        others = core.blocks.holders(block)
+        places += [s for s in others if s.node not in held and s.node.alive]
+    return places
+
+
+def _rests(node: Datanode) -> bool:
+    return not node.alive or node.admin_state is AdminState.IN_MAINTENANCE
+
+
+def out_of_service(node: Datanode, *, with_maintenance: bool) -> str:
+    """The state of a datanode that is not in service, as fsck words it; else empty."""
+    state = node.admin_state
+    return _WORDS[state] if with_maintenance or not state.is_maintenance else ""
+
+
+_WORDS: Final = {
+    AdminState.NORMAL: "",
+    AdminState.DECOMMISSIONED: "DECOMMISSIONED",
+    AdminState.DECOMMISSION_INPROGRESS: "DECOMMISSIONING",
+    AdminState.ENTERING_MAINTENANCE: "ENTERING MAINTENANCE",
+    AdminState.IN_MAINTENANCE: "IN MAINTENANCE",
+}
+
+
+class Excess:
+    """The excess replicas that are still to be deleted, until others have their turn."""
+
+    def __init__(self, core: Core) -> None:
+        self._deleting = [node for node in core.datanodes if node.invalidated]
+
+    def of(self, block: Block) -> list[Storage]:
+        found = []
+        for node in self._deleting:
+            order = node.invalidated.get(block.block_id)
+            if order is not None and order.is_excess and order.storage not in block.replicas:
+                found.append(order.storage)
+        return found
+
+
+def holders_of(block: Block, excess: Excess) -> list[Storage]:
+    """Every storage that has a replica of a block of final length, good or not; of another
+    block, those of its pipeline."""
+    if block.is_settled:
+        return [*block.replicas, *block.corrupt, *excess.of(block)]
+    return list(block.expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Racks:
+    """The racks of the cluster: how many have live datanodes, and whether there ever were
+    several; and the policy that wants replicas on so many."""
+
+    count: int
+    ever_several: bool
+    policy: Policy = BY_DEFAULT
+
+    @classmethod
+    def of(cls, core: Core) -> Racks:
+        live = {node.location for node in core.datanodes if node.alive}
+        several = len({node.location for node in core.datanodes}) > 1
+        return cls(len(live), several, core.placement.policy)
+
+    def lacking(self, places: Sequence[Storage], replication: int) -> int:
+        """On how many more racks a block should be; 0 if it is well placed."""
+        if not self.ever_several:
+            return 0
+        found = len({storage.node.location for storage in places})
+        wanted = replication if self.policy.spreads else min(ENOUGH_RACKS, replication)
+        return 0 if found >= min(wanted, self.count) else wanted - found
+
+    def trouble(self, places: Sequence[Storage], replication: int) -> str:
+        """What the policy has against these places, in Hadoop's words; empty if nothing."""
+        lacking = self.lacking(places, replication)
+        found = []
+        if lacking:
+            found.append(
+                f"Block should be additionally replicated on {lacking} more rack(s). Total number "
+                f"of racks in the cluster: {self.count}"
+            )
+        domains = dict.fromkeys(domain_of(storage.node) for storage in places)
+        if len(domains) < min(self.policy.domains, replication):
+            found.append(
+                f"The block has {replication} replicas. But it only has {len(domains)} upgrade "
+                f"domains [{', '.join(domains)}]."
+            )
+        return " ".join(found)
+
+
+def block_text(core: Core, block: Block) -> str:
+    """`BP-…:blk_1073741825_1001`."""
+    return f"{core.settings.block_pool_id}:{block.name}"
+
+
+def replicas_text(core: Core, block: Block, options: Options, excess: Excess) -> str:
+    """Where the replicas are, as the options say; empty if nobody asks."""
+    if not options.shows_replicas:
+        return ""
+    shown = []
+    for storage in holders_of(block, excess):
+        node = storage.node
+        if options.racks:
+            text = f"{node.location}/{node.name}"
+        else:
+            kind = name_on_the_wire(storage.storage_type)
+            text = f"DatanodeInfoWithStorage[{node.name},{storage.storage_id},{kind}]"
+        if options.upgrade_domains:
+            text += f"(ud={node.upgrade_domain or UNDEFINED})"
+        if options.replica_details:
+            state = out_of_service(node, with_maintenance=options.maintenance)
+            text += f"({state or _state(core, block, storage)})"
+        shown.append(text)
+    return f" [{', '.join(shown)}]"
+
+
+def _state(core: Core, block: Block, storage: Storage) -> str:
+    if storage in block.corrupt:
+        return "CORRUPT"
+    if block.is_settled and storage not in block.replicas:
+        return "EXCESS"
+    if core.datanodes.is_stale(storage.node, core.clock.monotonic_ms()):
+        return "STALE_NODE"
+    return "LIVE" if storage.reported else "STALE_BLOCK_CONTENT"

@@ -1,0 +1,90 @@
+"""What a role does by itself (pure): Hadoop's monitor threads, as turns of one loop.
+
+A duty has a turn at each tick. It does something short at once, or returns a round: long work
+in slices, between which others have their turn. While its round is under way it has no other
+turn. A duty that meets a defect pauses: a second after the first, twice as long after each
+further one in a row, at most a minute (`howdah.runtime.unexpected_errors`, rule 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.namenode.service.incremental_tasks import Round, Rounds
+from howdah.namenode.state.inodes.block_events import NamespaceBroken
+from howdah.runtime import unexpected_errors
+
+FIRST_PAUSE_MS: Final = 1000
+LONGEST_PAUSE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """`turn` is called at each tick. The name is for the log."""
+
+    name: str
+    turn: Callable[[], Round | None]
+
+
+class Duties:
+    """The duties of one role, in the order in which they have their turns."""
+
+    def __init__(
+        self,
+        duties: Sequence[Duty],
+        soon: Callable[[Callable[[], None]], object],
+        after_turn: Callable[[], object],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`soon` calls back when others had their turn; `after_turn` is called for what a
+        turn, or a slice, has committed."""
+        self._duties = tuple(duties)
+        self._after_turn = after_turn
+        self._now_ms = now_ms
+        self._rounds = Rounds(soon, after_turn, self._ended)
+        self._failures: dict[str, int] = {}
+        self._paused_until_ms: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return [duty.name for duty in self._duties]
+
+    def is_running(self, name: str) -> bool:
+        """Whether a round of this duty is under way."""
+        return self._rounds.is_running(name)
+
+    def tick(self) -> None:
+        """A turn for each duty that has no round under way and does not pause."""
+        now_ms = self._now_ms()
+        for duty in self._duties:
+            name = duty.name
+            if self._rounds.is_running(name) or now_ms < self._paused_until_ms.get(name, now_ms):
+                continue
+            try:
+                slices = duty.turn()
+            except NamespaceBroken:
+                return  # The process ends.
+            except Exception as error:  # noqa: BLE001 - the other duties have their turns
+                unexpected_errors.note(name, error, "it has another turn later")
+                self._ended(name, False)
+                continue
+            if slices is None:
+                self._ended(name, True)
+            else:
+                self._rounds.begin(name, slices)
+        self._after_turn()
+
+    def stop(self) -> None:
+        """What is under way ends where it is."""
+        self._rounds.stop()
+
+    def _ended(self, name: str, well: bool) -> None:
+        if well:
+            self._failures.pop(name, None)
+            self._paused_until_ms.pop(name, None)
+            return
+        failures = self._failures[name] = self._failures.get(name, 0) + 1
+        pause_ms = min(FIRST_PAUSE_MS << min(failures - 1, 10), LONGEST_PAUSE_MS)
+        self._paused_until_ms[name] = self._now_ms() + pause_ms

@@ -1,0 +1,1 @@
+"""Say what a namenode reports about itself (pure)."""

@@ -1,0 +1,105 @@
+"""ClientProtocol: the families of its calls, composed to one service (pure).
+
+Mirrors Hadoop's ClientNamenodeProtocolServerSideTranslatorPB before NameNodeRpcServer. Each
+family is a small class in a `client_*` module: protobuf in, operations on the core, protobuf
+out. Its methods are named after the protocol's in snake_case. `howdah.protocol.rpc.service` finds
+them by name, and fails at construction where a method is missing or there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from howdah import errors
+from howdah.namenode.service.calls.administration import Administration, AdministrationFiles
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.storage import Images, NameStorage
+from howdah.namenode.service.protocols import unsupported_calls
+from howdah.namenode.service.protocols.client_acls import AclMethods
+from howdah.namenode.service.protocols.client_administration import NamenodeMethods
+from howdah.namenode.service.protocols.client_attributes import AttributeMethods
+from howdah.namenode.service.protocols.client_blocks import BlockMethods
+from howdah.namenode.service.protocols.client_caching import CacheMethods
+from howdah.namenode.service.protocols.client_datanodes import DatanodeMethods
+from howdah.namenode.service.protocols.client_files import FileMethods
+from howdah.namenode.service.protocols.client_queries import QueryMethods
+from howdah.namenode.service.protocols.client_snapshots import SnapshotMethods
+from howdah.namenode.service.protocols.client_tree import TreeMethods
+from howdah.namenode.service.protocols.client_usage import UsageMethods
+from howdah.namenode.service.protocols.client_xattrs import XAttrMethods
+from howdah.namenode.service.protocols.fast_path import requests
+from howdah.namenode.service.protocols.fast_path.reads import QuickReads
+from howdah.namenode.service.writing.allocation import Writing
+from howdah.namenode.service.writing.block_recovery import BlockRecovery
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.proto import client_namenode_pb2
+from howdah.protocol.rpc.service import Service
+
+PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+
+
+class ClientProtocol:
+    """The namenode as its clients see it."""
+
+    PROTOCOL = PROTOCOL
+
+    def __init__(
+        self,
+        core: Core,
+        leases: LeaseRecovery,
+        recovery: BlockRecovery,
+        *,
+        storage: NameStorage | None = None,
+        images: Images | None = None,
+        files: AdministrationFiles | None = None,
+        ha_state: Callable[[], str] = lambda: "ACTIVE",
+    ) -> None:
+        """`storage`, `images` and `files` are None where there are no files, as in a test
+        of the core. `ha_state` is a name of HAServiceStateProto."""
+        self.administration = Administration(core, files)
+        writing = Writing(core)
+        self._files = FileMethods(core, leases, recovery, writing)
+        self._queries = QueryMethods(core)
+        self.families: Final = (
+            self._queries,
+            UsageMethods(core),
+            TreeMethods(core),
+            self._files,
+            BlockMethods(core, writing),
+            AttributeMethods(core),
+            AclMethods(core),
+            XAttrMethods(core),
+            SnapshotMethods(core),
+            CacheMethods(core),
+            DatanodeMethods(core, self.administration),
+            NamenodeMethods(core, self.administration, storage, images, ha_state),
+            unsupported_calls.AbsentFeatureMethods(core),
+        )
+        self._quick = QuickReads(core)
+
+    def service(self) -> Service:
+        return Service(
+            PROTOCOL,
+            1,
+            client_namenode_pb2.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"],
+            *self.families,
+            refused=unsupported_calls.REFUSED,
+            quick=self._quick.methods,
+            readers=requests.readers(),
+        )
+
+    @property
+    def entries_listed(self) -> int:
+        """In answers of listings, since the start."""
+        return self._queries.entries_listed
+
+    def look_at_waiting(self, inode_ids: list[int] | None = None) -> None:
+        """Datanodes reported, or time passed: answer what can be of `complete` and `append`."""
+        self._files.closes.look(inode_ids)
+        self._files.appends.look(inode_ids)
+
+    def refuse_waiting(self, error: errors.HowdahError) -> None:
+        """Answer all that wait with an error: what they wait for will not happen here."""
+        self._files.closes.refuse_all(error)
+        self._files.appends.refuse_all(error)

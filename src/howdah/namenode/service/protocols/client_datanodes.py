@@ -1,0 +1,160 @@
+"""The cluster's figures and its datanodes (pure).
+
+The part of ClientProtocol that Hadoop's FSNamesystem serves from its DatanodeManager and
+BlockManager.
+"""
+
+from __future__ import annotations
+
+from howdah.namenode.service.calls.administration import Administration, NodeFiles
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.protocols import encoders
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Caller, Deferred, Slices
+
+
+class DatanodeMethods:
+    """Calls about datanodes and blocks as a whole."""
+
+    def __init__(self, core: Core, administration: Administration) -> None:
+        self._core = core
+        self._queries = Queries(core)
+        self._administration = administration
+
+    def get_fs_stats(
+        self, request: pb.GetFsStatusRequestProto, caller: Caller
+    ) -> pb.GetFsStatsResponseProto:
+        nodes = [node for node in self._core.datanodes.live() if node.in_service]
+        counts = self._core.reconstruction.counts()
+        return pb.GetFsStatsResponseProto(
+            capacity=sum(n.capacity_bytes for n in nodes),
+            used=sum(n.used_bytes for n in nodes),
+            remaining=sum(n.remaining_bytes for n in nodes),
+            under_replicated=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=self._core.safe_mode.future_bytes,
+            pending_deletion_blocks=self._core.pending_deletions,
+        )
+
+    def get_fs_replicated_block_stats(
+        self, request: pb.GetFsReplicatedBlockStatsRequestProto, caller: Caller
+    ) -> pb.GetFsReplicatedBlockStatsResponseProto:
+        counts = self._core.reconstruction.counts()
+        return pb.GetFsReplicatedBlockStatsResponseProto(
+            low_redundancy=counts.low_redundancy,
+            corrupt_blocks=counts.corrupt,
+            missing_blocks=counts.missing,
+            missing_repl_one_blocks=counts.missing_single,
+            blocks_in_future=self._core.safe_mode.future_bytes,
+            pending_deletion_blocks=self._core.pending_deletions,
+            highest_prio_low_redundancy_blocks=counts.last_replica,
+            badly_distributed_blocks=counts.misplaced,
+        )
+
+    def get_fs_ecblock_group_stats(
+        self, request: pb.GetFsECBlockGroupStatsRequestProto, caller: Caller
+    ) -> pb.GetFsECBlockGroupStatsResponseProto:
+        """No file is erasure-coded here, so there is no group in any state."""
+        return pb.GetFsECBlockGroupStatsResponseProto(
+            low_redundancy=0,
+            corrupt_blocks=0,
+            missing_blocks=0,
+            blocks_in_future=0,
+            pending_deletion_blocks=0,
+            highest_prio_low_redundancy_blocks=0,
+            badly_distributed_blocks=0,
+        )
+
+    def list_corrupt_file_blocks(
+        self, request: pb.ListCorruptFileBlocksRequestProto, caller: Caller
+    ) -> Slices:
+        files, cookie = yield from self._administration.corrupt_files(
+            caller, request.path, request.cookie
+        )
+        return pb.ListCorruptFileBlocksResponseProto(
+            corrupt=types_pb2.CorruptFileBlocksProto(files=files, cookie=cookie)
+        )
+
+    def get_datanode_report(
+        self, request: pb.GetDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeReportResponseProto:
+        self._administration.check_superuser(caller, "list the datanodes")
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        answer = pb.GetDatanodeReportResponseProto(
+            di=[self._described(node) for node in self._queries.datanodes(kind)]
+        )
+        if kind in ("all", "dead"):
+            known = [node.identity for node in self._core.datanodes]
+            for entry in self._core.hosts.missing(known):
+                excluded = self._core.hosts.excludes(entry)
+                answer.di.append(encoders.unknown_datanode(entry, excluded=excluded))
+        return answer
+
+    def get_datanode_storage_report(
+        self, request: pb.GetDatanodeStorageReportRequestProto, caller: Caller
+    ) -> pb.GetDatanodeStorageReportResponseProto:
+        self._administration.check_superuser(caller, "list the storages of datanodes")
+        kind = pb.DatanodeReportTypeProto.Name(request.type).lower()
+        return pb.GetDatanodeStorageReportResponseProto(
+            datanodeStorageReports=[
+                pb.DatanodeStorageReportProto(
+                    datanodeInfo=self._described(node),
+                    storageReports=[
+                        types_pb2.StorageReportProto(
+                            storageUuid=storage.storage_id,
+                            capacity=storage.capacity_bytes,
+                            dfsUsed=storage.used_bytes,
+                            remaining=storage.remaining_bytes,
+                            blockPoolUsed=storage.pool_used_bytes,
+                            nonDfsUsed=storage.non_dfs_used_bytes,
+                            mount="",
+                            storage=types_pb2.DatanodeStorageProto(
+                                storageUuid=storage.storage_id,
+                                state=types_pb2.DatanodeStorageProto.NORMAL,
+                                # The stub wants the enum; at run time a number is one.
+                                storageType=storage.storage_type,  # type: ignore[arg-type]
+                            ),
+                        )
+                        for storage in node.storages.values()
+                    ],
+                )
+                for node in self._queries.datanodes(kind)
+            ]
+        )
+
+    def get_slow_datanode_report(
+        self, request: pb.GetSlowDatanodeReportRequestProto, caller: Caller
+    ) -> pb.GetSlowDatanodeReportResponseProto:
+        """Those that other datanodes find slow: Hadoop's datanodes measure each other, where
+        that is switched on."""
+        slow = self._core.slow_peers.slow(self._core.clock.monotonic_ms())
+        return pb.GetSlowDatanodeReportResponseProto(
+            datanodeInfoProto=[
+                self._described(node) for node in self._core.datanodes if node in slow
+            ]
+        )
+
+    def refresh_nodes(self, request: pb.RefreshNodesRequestProto, caller: Caller) -> Deferred:
+        def apply(files: NodeFiles) -> pb.RefreshNodesResponseProto:
+            self._administration.apply_hosts(files.hosts)
+            self._administration.apply_racks(files.racks)
+            return pb.RefreshNodesResponseProto()
+
+        answer = Deferred()
+        self._administration.read_node_files(caller, answer.fed_by("refreshNodes", apply))
+        return answer
+
+    def set_balancer_bandwidth(
+        self, request: pb.SetBalancerBandwidthRequestProto, caller: Caller
+    ) -> pb.SetBalancerBandwidthResponseProto:
+        self._administration.set_balancer_bandwidth(caller, request.bandwidth)
+        return pb.SetBalancerBandwidthResponseProto()
+
+    def _described(self, node: Datanode) -> types_pb2.DatanodeInfoProto:
+        clock = self._core.clock
+        return encoders.datanode_description(node, clock.monotonic_ms(), clock.wall_ms())

@@ -1,0 +1,191 @@
+"""Paths: status, listings, block locations, access (pure).
+
+The part of ClientProtocol that Hadoop's FSDirStatAndListingOp serves.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.namenode.service.calls.batched_listing import batched_listing
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_reads import Queries
+from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.protocols import encoders
+from howdah.namenode.state.inodes.inodes import File, INode
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Caller
+
+
+class QueryMethods:
+    """Calls that look at the tree and change nothing."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._queries = Queries(core)
+        self.entries_listed = 0
+        """In answers of listings, since the start."""
+        self._defaults = pb.GetServerDefaultsResponseProto(
+            serverDefaults=encoders.server_defaults(core.settings)
+        )
+
+    def get_server_defaults(
+        self, request: pb.GetServerDefaultsRequestProto, caller: Caller
+    ) -> pb.GetServerDefaultsResponseProto:
+        return self._defaults
+
+    def get_file_info(
+        self, request: pb.GetFileInfoRequestProto, caller: Caller
+    ) -> pb.GetFileInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src)
+        answer = pb.GetFileInfoResponseProto()
+        if inode is not None:
+            encoders.file_status(inode, b"", into=answer.fs)
+            self._mark(inode, answer.fs)
+        return answer
+
+    def get_file_link_info(
+        self, request: pb.GetFileLinkInfoRequestProto, caller: Caller
+    ) -> pb.GetFileLinkInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src, follows=False)
+        answer = pb.GetFileLinkInfoResponseProto()
+        if inode is not None:
+            encoders.file_status(inode, b"", into=answer.fs)
+            self._mark(inode, answer.fs)
+        return answer
+
+    def get_located_file_info(
+        self, request: pb.GetLocatedFileInfoRequestProto, caller: Caller
+    ) -> pb.GetLocatedFileInfoResponseProto:
+        inode = self._queries.file_info(caller, request.src)
+        if inode is None:
+            return pb.GetLocatedFileInfoResponseProto()
+        answer = pb.GetLocatedFileInfoResponseProto(
+            fs=encoders.file_status(inode, b"", self._all_locations(caller, inode))
+        )
+        self._mark(inode, answer.fs)
+        return answer
+
+    def get_listing(
+        self, request: pb.GetListingRequestProto, caller: Caller
+    ) -> pb.GetListingResponseProto:
+        """One page. With locations it ends early, once it names `dfs.ls.limit` of them."""
+        try:
+            start_after = request.startAfter.decode()
+        except UnicodeDecodeError as error:
+            raise errors.IllegalArgument(
+                f"the name to list {request.src} from is not UTF-8: {request.startAfter!r}"
+            ) from error
+        page = self._queries.listing(caller, request.src, start_after)
+        if page is None:
+            return pb.GetListingResponseProto()
+        answer = pb.GetListingResponseProto()
+        entries = answer.dirList.partialListing
+        places_left = self._core.settings.listing_limit
+        files = self._core.namespace.inodes.files
+        for name, entry in zip(page.names, page.entries, strict=True):
+            if isinstance(entry, int) and not request.needLocation:
+                status = entries.add()
+                status.path = name.encode()
+                encoders.show_file(status, entry, files.glance(entry), page.policy_above)
+                continue
+            if places_left <= 0:
+                break
+            inode = files[entry] if isinstance(entry, int) else entry
+            locations = self._all_locations(caller, inode) if request.needLocation else None
+            if locations is not None:
+                places_left -= sum(len(block.locs) for block in locations.blocks)
+            status = encoders.file_status(inode, name.encode(), locations, into=entries.add())
+            self._mark(inode, status)
+        self.entries_listed += len(entries)
+        answer.dirList.remainingEntries = page.remaining + len(page.entries) - len(entries)
+        return answer
+
+    def get_batched_listing(
+        self, request: pb.GetBatchedListingRequestProto, caller: Caller
+    ) -> pb.GetBatchedListingResponseProto:
+        settings = self._core.settings
+        if len(request.paths) > settings.batched_listing_limit:
+            raise errors.IllegalArgument(
+                f"Too many source paths: {len(request.paths)}, and dfs.batched.ls.limit is "
+                f"{settings.batched_listing_limit}"
+            )
+        return batched_listing(
+            request, lambda one: self.get_listing(one, caller), limit=settings.listing_limit
+        )
+
+    def get_block_locations(
+        self, request: pb.GetBlockLocationsRequestProto, caller: Caller
+    ) -> pb.GetBlockLocationsResponseProto:
+        found = self._queries.block_locations(
+            caller, request.src, encoders.signed(request.offset), encoders.signed(request.length)
+        )
+        answer = pb.GetBlockLocationsResponseProto()
+        encoders.located_blocks(self._core.settings, found, into=answer.locations)
+        return answer
+
+    def get_preferred_block_size(
+        self, request: pb.GetPreferredBlockSizeRequestProto, caller: Caller
+    ) -> pb.GetPreferredBlockSizeResponseProto:
+        bsize = self._queries.block_size(caller, request.filename)
+        return pb.GetPreferredBlockSizeResponseProto(bsize=bsize)
+
+    def is_file_closed(
+        self, request: pb.IsFileClosedRequestProto, caller: Caller
+    ) -> pb.IsFileClosedResponseProto:
+        return pb.IsFileClosedResponseProto(result=self._queries.is_closed(caller, request.src))
+
+    def list_open_files(
+        self, request: pb.ListOpenFilesRequestProto, caller: Caller
+    ) -> pb.ListOpenFilesResponseProto:
+        """One page: of them all, or of those that keep a datanode from being decommissioned."""
+        answer = pb.ListOpenFilesResponseProto(hasMore=False)
+        is_all = not request.types or pb.ALL_OPEN_FILES in request.types
+        files, answer.hasMore = self._queries.open_files(
+            caller, request.id, request.path, blocking=not is_all
+        )
+        for file in files:
+            answer.entries.add(
+                id=file.inode_id,
+                path=file.path,
+                clientName=file.writer or "",
+                clientMachine=file.writer_machine,
+            )
+        answer.types.append(pb.ALL_OPEN_FILES if is_all else pb.BLOCKING_DECOMMISSION)
+        return answer
+
+    def get_link_target(
+        self, request: pb.GetLinkTargetRequestProto, caller: Caller
+    ) -> pb.GetLinkTargetResponseProto:
+        return pb.GetLinkTargetResponseProto(
+            targetPath=self._queries.link_target(caller, request.path)
+        )
+
+    def check_access(
+        self, request: pb.CheckAccessRequestProto, caller: Caller
+    ) -> pb.CheckAccessResponseProto:
+        self._queries.check_access(caller, request.path, Access(request.mode))
+        return pb.CheckAccessResponseProto()
+
+    def get_enclosing_root(
+        self, request: pb.GetEnclosingRootRequestProto, caller: Caller
+    ) -> pb.GetEnclosingRootResponseProto:
+        self._queries.check_named(caller, request.filename)
+        return pb.GetEnclosingRootResponseProto(enclosingRootPath="/")
+
+    def _mark(self, inode: INode, status: types_pb2.HdfsFileStatusProto) -> None:
+        """Clients ask a directory's status whether it may have snapshots. The root's always
+        says so, as in Hadoop."""
+        roots = self._core.namespace.snapshots.roots
+        if inode is self._core.namespace.root:
+            status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
+        elif roots:
+            root = roots.get(inode.inode_id)
+            if root is not None and root.directory is inode:
+                status.flags |= types_pb2.HdfsFileStatusProto.SNAPSHOT_ENABLED
+
+    def _all_locations(self, caller: Caller, inode: object) -> types_pb2.LocatedBlocksProto | None:
+        if not isinstance(inode, File):
+            return None
+        found = self._queries.all_locations(inode, caller.machine)
+        return encoders.located_blocks(self._core.settings, found)

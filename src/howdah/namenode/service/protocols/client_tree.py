@@ -1,0 +1,82 @@
+"""Names: directories, renames, deletions, symbolic links (pure).
+
+The part of ClientProtocol that Hadoop's FSDirMkdirOp, FSDirRenameOp, FSDirDeleteOp and
+FSDirSymlinkOp serve.
+"""
+
+from __future__ import annotations
+
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.idempotence import Once
+from howdah.namenode.service.calls.links import LinkCalls
+from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.protocols.fast_path import requests
+from howdah.proto import client_namenode_pb2 as pb
+from howdah.protocol.rpc.service import TRUE, Caller, Encoded
+
+
+class TreeMethods:
+    """Calls that change which names there are."""
+
+    def __init__(self, core: Core) -> None:
+        self._once = Once(core)
+        self._tree = TreeCalls(core)
+        self._links = LinkCalls(core)
+
+    def mkdirs(
+        self, request: pb.MkdirsRequestProto | requests.Mkdirs, caller: Caller
+    ) -> pb.MkdirsResponseProto | Encoded:
+        fields = request if isinstance(request, tuple) else requests.mkdirs_of(request)
+        src, mode, create_parent, unmasked = fields
+        done = self._tree.mkdirs(caller, src, mode, create_parent=create_parent, unmasked=unmasked)
+        return TRUE if done and caller.takes_bytes else pb.MkdirsResponseProto(result=done)
+
+    def rename(
+        self, request: pb.RenameRequestProto | requests.Rename, caller: Caller
+    ) -> pb.RenameResponseProto | Encoded:
+        fields = request if isinstance(request, tuple) else requests.rename_of(request)
+        src, dst = fields
+
+        def run() -> pb.RenameResponseProto | Encoded:
+            done = self._tree.rename(caller, src, dst)
+            return TRUE if done and caller.takes_bytes else pb.RenameResponseProto(result=done)
+
+        return self._once(caller, run, lambda: pb.RenameResponseProto(result=True))
+
+    def rename2(
+        self, request: pb.Rename2RequestProto | requests.Rename2, caller: Caller
+    ) -> pb.Rename2ResponseProto:
+        fields = request if isinstance(request, tuple) else requests.rename2_of(request)
+        src, dst, overwrite, trash = fields
+
+        def run() -> pb.Rename2ResponseProto:
+            self._tree.rename2(caller, src, dst, overwrite=overwrite, trash=trash)
+            return pb.Rename2ResponseProto()
+
+        return self._once(caller, run, pb.Rename2ResponseProto)
+
+    def delete(
+        self, request: pb.DeleteRequestProto | requests.Delete, caller: Caller
+    ) -> pb.DeleteResponseProto | Encoded:
+        fields = request if isinstance(request, tuple) else requests.delete_of(request)
+        src, recursive = fields
+
+        def run() -> pb.DeleteResponseProto | Encoded:
+            done = self._tree.delete(caller, src, recursive=recursive)
+            return TRUE if done and caller.takes_bytes else pb.DeleteResponseProto(result=done)
+
+        return self._once(caller, run, lambda: pb.DeleteResponseProto(result=True))
+
+    def create_symlink(
+        self, request: pb.CreateSymlinkRequestProto, caller: Caller
+    ) -> pb.CreateSymlinkResponseProto:
+        def run() -> pb.CreateSymlinkResponseProto:
+            self._links.create(
+                caller,
+                request.link,
+                request.target,
+                create_parent=request.createParent,
+            )
+            return pb.CreateSymlinkResponseProto()
+
+        return self._once(caller, run, pb.CreateSymlinkResponseProto)

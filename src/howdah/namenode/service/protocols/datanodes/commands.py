@@ -1,0 +1,127 @@
+"""What a datanode is told to do in the answer to its heartbeat (pure)."""
+
+from __future__ import annotations
+
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.protocols import encoders
+from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
+from howdah.namenode.service.writing.block_recovery import BlockRecovery, RecoveryOrder
+from howdah.namenode.state.blocks.datanodes import Datanode, Transfer
+from howdah.namenode.state.inodes.inodes import Block, BlockState
+from howdah.proto import datanode_namenode_pb2 as pb
+
+
+class Orders:
+    """Brings what the parts of the namenode want of a datanode into commands."""
+
+    def __init__(self, core: Core, cluster: ClusterIdentity, recovery: BlockRecovery) -> None:
+        self._core = core
+        self._cluster = cluster
+        self._recovery = recovery
+
+    def take(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
+        orders = self._settings_for(node)
+        pool_id = self._cluster.block_pool_id
+        recoveries = self._recovery.take_orders(node)
+        if recoveries:
+            orders.append(
+                pb.DatanodeCommandProto(
+                    cmdType=pb.DatanodeCommandProto.BlockRecoveryCommand,
+                    recoveryCmd=pb.BlockRecoveryCommandProto(
+                        blocks=[self._recovering(order) for order in recoveries]
+                    ),
+                )
+            )
+        if node.to_transfer:
+            command = pb.BlockCommandProto(
+                action=pb.BlockCommandProto.TRANSFER, blockPoolId=pool_id
+            )
+            streams = self._core.reconstruction.streams
+            room = streams.may_run(node) - node.transfers_running
+            while node.to_transfer and len(command.blocks) < room:
+                order = node.to_transfer.popleft()
+                block = self._core.namespace.blocks.get(order.block_id)
+                if block is None or not block.is_settled:
+                    # Deleted, or open again for an append, since the order was given.
+                    continue
+                _add_transfer(command, block, order)
+            if command.blocks:
+                orders.append(_block_command(command))
+        deletions = self._deletions(node)
+        if deletions:
+            command = pb.BlockCommandProto(
+                action=pb.BlockCommandProto.INVALIDATE, blockPoolId=pool_id
+            )
+            for block_id, stamp in deletions:
+                command.blocks.add(blockId=block_id, genStamp=stamp)
+                command.targets.add()
+            orders.append(_block_command(command))
+        to_cache, to_uncache = self._core.caching.orders(node)
+        for action, block_ids in (
+            (pb.BlockIdCommandProto.CACHE, to_cache),
+            (pb.BlockIdCommandProto.UNCACHE, to_uncache),
+        ):
+            if block_ids:
+                orders.append(
+                    pb.DatanodeCommandProto(
+                        cmdType=pb.DatanodeCommandProto.BlockIdCommand,
+                        blkIdCmd=pb.BlockIdCommandProto(
+                            action=action, blockPoolId=pool_id, blockIds=block_ids
+                        ),
+                    )
+                )
+        return orders
+
+    def _deletions(self, node: Datanode) -> list[tuple[int, int]]:
+        core = self._core
+        if core.safe_mode.on or core.keeps_replicas:
+            return []
+        return core.blocks.invalidation.take(node, core.settings.deletions_per_command)
+
+    @staticmethod
+    def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:
+        bandwidth, node.new_bandwidth = node.new_bandwidth, None
+        if bandwidth is None:
+            return []
+        return [
+            pb.DatanodeCommandProto(
+                cmdType=pb.DatanodeCommandProto.BalancerBandwidthCommand,
+                balancerCmd=pb.BalancerBandwidthCommandProto(bandwidth=bandwidth),
+            )
+        ]
+
+    def _recovering(self, order: RecoveryOrder) -> pb.RecoveringBlockProto:
+        """The block with what is known of its length: the recovery is not to end below.
+        For a cut it is named as it was, and `truncateBlock` is what it is to be: itself,
+        or another block. A committed block is named so, too: its length is final, and Hadoop's
+        datanodes would else cut all its unfinished replicas to the shortest one."""
+        block = order.block
+        recovering = pb.RecoveringBlockProto(
+            newGenStamp=order.recovery_id,
+            block=encoders.located_block(self._core.settings, order.source, 0, list(order.places)),
+        )
+        recovering.block.b.numBytes = order.source.length_bytes
+        if block.truncating or block.state is BlockState.COMMITTED:
+            recovering.truncateBlock.blockId = block.block_id
+            recovering.truncateBlock.genStamp = order.recovery_id
+            recovering.truncateBlock.numBytes = block.length_bytes
+        return recovering
+
+
+def register_command() -> pb.DatanodeCommandProto:
+    return pb.DatanodeCommandProto(
+        cmdType=pb.DatanodeCommandProto.RegisterCommand, registerCmd=pb.RegisterCommandProto()
+    )
+
+
+def _block_command(command: pb.BlockCommandProto) -> pb.DatanodeCommandProto:
+    return pb.DatanodeCommandProto(cmdType=pb.DatanodeCommandProto.BlockCommand, blkCmd=command)
+
+
+def _add_transfer(command: pb.BlockCommandProto, block: Block, order: Transfer) -> None:
+    command.blocks.add(
+        blockId=block.block_id, genStamp=block.generation_stamp, numBytes=block.length_bytes
+    )
+    command.targets.add(datanodes=[encoders.datanode_info(target.node) for target in order.targets])
+    command.targetStorageUuids.add(storageUuids=[t.storage_id for t in order.targets])
+    command.targetStorageTypes.add(storageTypes=[t.storage_type for t in order.targets])

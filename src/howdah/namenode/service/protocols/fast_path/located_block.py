@@ -1,0 +1,51 @@
+"""One block with its places, as bytes (pure).
+
+`LocatedBlockProto` (fields and numbers: hdfs.proto of Hadoop), as protobuf writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from howdah.namenode.state.blocks.datanodes import Storage
+from howdah.protocol.rpc.wire import varint
+
+_NO_TOKEN: Final = b"\x2a\x08\x0a\x00\x12\x00\x1a\x00\x22\x00"
+
+
+def field(tag: bytes, content: bytes) -> bytes:
+    """A field of bytes, a text or a message; `tag` has its number and type."""
+    return tag + varint(len(content)) + content
+
+
+def located_block(
+    pool_id: str,
+    block_id: int,
+    generation_stamp: int,
+    length_bytes: int,
+    offset_bytes: int,
+    places: Sequence[tuple[bytes, Storage]],
+) -> bytes:
+    """LocatedBlockProto of a block that is not corrupt, and cached nowhere: with its places in the
+    order given, each with the bytes that describe its datanode."""
+    named = (
+        field(b"\x0a", pool_id.encode())
+        + b"\x10"
+        + varint(block_id)
+        + b"\x18"
+        + varint(generation_stamp)
+        + b"\x20"
+        + varint(length_bytes)
+    )
+    return b"".join(
+        (
+            field(b"\x0a", named),
+            b"\x10" + varint(offset_bytes),
+            *[field(b"\x1a", info) for info, _ in places],
+            b"\x20\x00" + _NO_TOKEN,  # not corrupt
+            field(b"\x32", bytes(len(places))),  # cached nowhere
+            *[b"\x38" + varint(storage.storage_type) for _, storage in places],
+            *[field(b"\x42", storage.storage_id.encode()) for _, storage in places],
+        )
+    )

@@ -1,0 +1,114 @@
+"""The reads of ClientProtocol that are answered by their bytes (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.protocols import encoders
+from howdah.namenode.service.protocols.fast_path import file_status, locations
+from howdah.namenode.state.blocks import topology
+from howdah.namenode.state.blocks.admin_states import AdminState
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.protocol.rpc.fast_path import Quick
+
+_MOST_LACKING: Final = 400
+"""Of one answer: more than the datanodes and racks that it can name."""
+_MAX_CALLERS: Final = 1000
+"""Places from which callers ask, whose distances are kept."""
+_LONG_AGO_MS: Final = -(1 << 63)
+
+
+class QuickReads:
+    """Of one namenode. `methods` has them by their names."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._tables = file_status.TablesNow(core)
+        self._far: dict[tuple[str, str], dict[str, int]] = {}
+        self.file_info_by = file_status.file_info
+        self.block_locations_by = locations.block_locations
+        """The kernel's, or its twin."""
+        self.methods: Final[Mapping[str, Quick]] = {
+            "getFileInfo": self.file_info,
+            "getBlockLocations": self.block_locations,
+        }
+
+    def file_info(self, request: bytes, user: str, address: str) -> bytes | None:
+        """As `QueryMethods.get_file_info`."""
+        core = self._core
+        who = core.identity_of(user)
+        return self.file_info_by(
+            request,
+            core.namespace.known_ways(),
+            user,
+            who.groups,
+            core.permissions.is_exempt(who),
+            self._tables.now(),
+        )
+
+    def block_locations(self, request: bytes, user: str, address: str) -> bytes | None:
+        """As `QueryMethods.get_block_locations`."""
+        core = self._core
+        settings = core.settings
+        is_plain = core.writable and not (
+            settings.cache_adaptive
+            or settings.avoid_slow_for_reading
+            or core.blocks.redundancy.out_of_service
+        )
+        if not is_plain or not address:
+            return None
+        who = core.identity_of(user)
+        arguments = (
+            request,
+            core.namespace.known_ways(),
+            user,
+            who.groups,
+            core.permissions.is_exempt(who),
+            self._tables.now(),
+            self._view(address),
+        )
+        for _ in range(_MOST_LACKING):
+            found = self.block_locations_by(*arguments)
+            if found is None or isinstance(found, bytes):
+                return found
+            self._supply(found, arguments[-1])
+        return None
+
+    def _view(self, address: str) -> locations.View:
+        core = self._core
+        blocks = core.namespace.inodes.files.blocks
+        client = core.datanodes.by_ip(address)
+        if client is None:
+            name, location = address, core.racks.client_location(address)
+        else:
+            name, location = client.identity.uuid, client.location
+        far = self._far.get((location, name))
+        if far is None:
+            if len(self._far) >= _MAX_CALLERS:
+                self._far.clear()
+            far = self._far[location, name] = {}
+        precision_ms = core.settings.atime_precision_ms
+        keeps_times = precision_ms and not core.safe_mode.on
+        return locations.View(
+            core.settings.block_pool_id,
+            blocks.storages,
+            blocks.extras,
+            core.caching.planner.cached_blocks,
+            location,
+            name,
+            far,
+            core.clock.monotonic_ms(),
+            core.datanodes.stale_ms,
+            AdminState.NORMAL,
+            core.dice.getrandbits(32),
+            core.clock.wall_ms() - precision_ms if keeps_times else _LONG_AGO_MS,
+        )
+
+    @staticmethod
+    def _supply(lacking: Datanode | str, view: locations.View) -> None:
+        if isinstance(lacking, str):
+            view.far[lacking] = topology.distance(view.location, view.name, lacking, "")
+        else:
+            encoders.describe(lacking)

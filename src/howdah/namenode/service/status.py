@@ -1,0 +1,172 @@
+"""What the namenode's web server says of it: figures of the core as plain values (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from howdah import __version__
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.fsck.corrupt_files import some_corrupt
+from howdah.namenode.state.blocks.datanodes import Datanode
+from howdah.protocol.data_transfer.blocks import STORAGE_TYPES
+from howdah.web.status import EditsDirectoryStatus, NamenodeStatus, NodeStatus, SlowPeerStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the core does not know."""
+
+    cluster_id: str
+    block_pool_id: str
+    host_and_port: str
+    started_ms: int
+    durable_txid: int
+    image_txid: int
+    image_ms: int
+    upgrade_finalized: bool
+    edits_directories: tuple[EditsDirectoryStatus, ...]
+    warnings: tuple[str, ...] = ()
+    ha_state: str = "active"
+    last_transition_ms: int = 0
+    rollback_image: bool = False
+    defects: Mapping[str, int] = field(default_factory=dict)
+
+
+def nodes_shown(core: Core, nodes: Iterable[Datanode]) -> list[NodeStatus]:
+    """Some datanodes as of now."""
+    now_ms = core.clock.monotonic_ms()
+    return [_node(core, node, now_ms) for node in nodes]
+
+
+def namenode_status(
+    core: Core, around: Surroundings, nodes: Sequence[NodeStatus] | None = None
+) -> NamenodeStatus:
+    """As of now, with these datanodes, or with all."""
+    counts = core.reconstruction.counts()
+    now_ms = core.clock.monotonic_ms()
+    return NamenodeStatus(
+        version=__version__,
+        cluster_id=around.cluster_id,
+        block_pool_id=around.block_pool_id,
+        safe_mode=core.safe_mode.on,
+        safe_mode_status=core.safe_mode.status() if core.safe_mode.on else "",
+        last_txid=core.last_txid,
+        durable_txid=around.durable_txid,
+        inodes=len(core.namespace.inodes),
+        blocks=len(core.namespace.blocks),
+        under_replicated_blocks=counts.low_redundancy,
+        corrupt_blocks=counts.corrupt,
+        missing_blocks=counts.missing,
+        open_files=core.leases.open_files,
+        edits_directories=around.edits_directories,
+        datanodes=nodes_shown(core, core.datanodes) if nodes is None else nodes,
+        host_and_port=around.host_and_port,
+        started_ms=around.started_ms,
+        image_txid=around.image_txid,
+        image_ms=around.image_ms,
+        future_bytes=core.safe_mode.future_bytes,
+        missing_single_blocks=counts.missing_single,
+        last_replica_blocks=counts.last_replica,
+        very_low_blocks=counts.very_low,
+        misplaced_blocks=counts.misplaced,
+        excess_blocks=counts.excess,
+        postponed_blocks=counts.postponed,
+        timed_out_blocks=core.reconstruction.timed_out,
+        scheduled_blocks=sum(number for _, _, number in core.reconstruction.under_way()),
+        marks_waiting=core.namespace.marks.waiting,
+        pending_blocks=core.reconstruction.pending_count,
+        pending_deletion_blocks=core.pending_deletions,
+        upgrade_finalized=around.upgrade_finalized,
+        rolling_upgrade_start_ms=core.namespace.rolling_upgrade.start_ms,
+        rollback_image=around.rollback_image,
+        snapshots=core.namespace.snapshots.count,
+        snapshottable_directories=len(core.namespace.snapshots.roots),
+        warnings=around.warnings,
+        ha_state=around.ha_state,
+        last_transition_ms=around.last_transition_ms,
+        defects=around.defects,
+        slow_peers=tuple(_slow_peers(core, now_ms)),
+        slow_disks=tuple(
+            (
+                f"{disk.node.identity.ip}:{disk.node.identity.ipc_port}:{disk.path}",
+                disk.latencies_ms,
+            )
+            for disk in core.slow_peers.disks(now_ms)
+        ),
+        safe_mode_blocks=core.safe_mode.safe_blocks,
+        safe_mode_needed_blocks=core.safe_mode.needed_blocks,
+        corrupt_files=some_corrupt(core),
+        expired_datanodes=core.datanodes.expired,
+    )
+
+
+def _slow_peers(core: Core, now_ms: int) -> Iterator[SlowPeerStatus]:
+    for node, latencies in core.slow_peers.latencies(now_ms):
+        for uuid, latency in latencies.items():
+            reporter = core.datanodes.get(uuid)
+            yield SlowPeerStatus(
+                node.name,
+                uuid if reporter is None else reporter.name,
+                latency.mean_ms,
+                latency.median_ms,
+                latency.deviation_ms,
+                latency.limit_ms,
+            )
+
+
+def _node(core: Core, node: Datanode, now_ms: int) -> NodeStatus:
+    identity = node.identity
+    totals = node.totals()
+    return NodeStatus(
+        name=node.name,
+        rack=node.location,
+        live=node.alive,
+        last_heartbeat_s=(now_ms - node.last_heartbeat_ms) / 1000,
+        capacity_bytes=totals.capacity_bytes,
+        used_bytes=totals.used_bytes,
+        remaining_bytes=totals.remaining_bytes,
+        blocks=totals.blocks,
+        uuid=identity.uuid,
+        info_address=f"{identity.ip}:{identity.info_port}",
+        info_secure_address=f"{identity.ip}:{identity.info_secure_port}",
+        version=identity.software_version,
+        stale=core.datanodes.is_stale(node, now_ms),
+        stale_storages=totals.unreported,
+        connections=node.xceivers,
+        non_dfs_used_bytes=totals.non_dfs_used_bytes,
+        pool_used_bytes=totals.pool_used_bytes,
+        failed_volumes=len(node.volume_failures.locations),
+        failed_locations=node.volume_failures.locations,
+        last_volume_failure_ms=node.volume_failures.last_ms,
+        lost_capacity_bytes=node.volume_failures.lost_bytes,
+        admin_state=node.admin_state.name,
+        low_redundancy_blocks=node.leaving.low_redundancy,
+        only_leaving_blocks=node.leaving.only_leaving,
+        open_low_redundancy_blocks=node.leaving.open_files,
+        cache_capacity_bytes=node.cache_capacity_bytes,
+        cache_used_bytes=node.cache_used_bytes,
+        by_storage_type=_by_storage_type(node),
+    )
+
+
+def _by_storage_type(node: Datanode) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for each in node.storages.values():
+        if each.failed:
+            continue
+        figures = {
+            "capacity_bytes": each.capacity_bytes,
+            "used_bytes": each.used_bytes,
+            "remaining_bytes": each.remaining_bytes,
+            "non_dfs_used_bytes": each.non_dfs_used_bytes,
+            "pool_used_bytes": each.pool_used_bytes,
+        }
+        name = STORAGE_TYPES[each.storage_type].name
+        former = found.get(name)
+        found[name] = (
+            figures
+            if former is None
+            else {figure: former[figure] + value for figure, value in figures.items()}
+        )
+    return found

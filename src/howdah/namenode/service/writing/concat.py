@@ -1,0 +1,103 @@
+"""concat: the blocks of some files are moved to the end of another file (pure).
+
+Hadoop's `FSDirConcatOp`. No byte moves, and the sources are gone afterwards. As in
+Hadoop, target and sources are in one directory, none of them is open, each source has
+blocks and is named once, and no source has a larger block size than the target. The
+target, and the sources, may end in the middle of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.state.inodes import paths
+from howdah.namenode.state.inodes.inodes import File
+from howdah.namenode.state.tree import quotas
+from howdah.protocol.rpc.service import Caller
+
+
+class Concat:
+    """The one operation on several files."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def concat(self, caller: Caller, target_path: str, source_paths: Sequence[str]) -> None:
+        """Raises PathNotFound, AccessDenied, IllegalArgument, SafeMode; then nothing changed."""
+        core = self._core
+        _check_paths(target_path, source_paths)
+        core.safe_mode.check(f"Cannot concat {target_path}")
+        who, found = core.resolve_to_change(caller, target_path)
+        # The access first, as in Hadoop: who may not write is not told what is there.
+        if found.inode is not None:
+            core.permissions.check(who, found.inode, Access.WRITE)
+        target = core.require_file(found)
+        if target.under_construction:
+            raise errors.IllegalArgument(f"concat: target file {target_path} is under construction")
+        sources = [self._source(caller, path, target) for path in source_paths]
+        if len(set(sources)) < len(sources):
+            raise errors.IllegalArgument("concat: at least two of the source files are the same")
+        change = quotas.Usage()
+        measuring = core.namespace.measuring
+        for source in sources:
+            count = measuring.file_bytes(source)
+            change.add(measuring.of_bytes(target, count))
+            change.add(measuring.of_bytes(source, count), -1)
+        core.check_quota(target.parent, change)
+        core.commit(
+            edits.ConcatDeleteOp(
+                found.path,
+                tuple(source.path for source in sources),
+                core.clock.wall_ms(),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+
+    def _source(self, caller: Caller, path: str, target: File) -> File:
+        core = self._core
+        who, found = core.resolve_to_change(caller, path)
+        if found.inode is not None:
+            core.permissions.check(who, found.inode, Access.READ)
+        core.check_parent_write(who, found)
+        source = core.require_file(found)
+        if found.parent is not None:
+            core.permissions.check_sticky(who, found.parent, source)
+        if source.parent is not target.parent:
+            raise errors.IllegalArgument(
+                f"Source file {path} is not in the same directory with the target {target.path}"
+            )
+        if source == target:
+            raise errors.IllegalArgument(
+                f"concat: the src file {path} is the same with the target file {target.path}"
+            )
+        if core.namespace.snapshots.shows(source):
+            raise errors.SnapshotError(f"Concat: the source file {path} is in snapshot")
+        if source.under_construction or not source.blocks:
+            raise errors.IllegalArgument(
+                f"concat: source file {path} is invalid or empty or underConstruction"
+            )
+        if source.block_size_bytes > target.block_size_bytes:
+            raise errors.IllegalArgument(
+                f"concat: source file {path} has preferred block size "
+                f"{source.block_size_bytes} which is greater than the target file's "
+                f"preferred block size {target.block_size_bytes}"
+            )
+        return source
+
+
+def _check_paths(target: str, sources: Sequence[str]) -> None:
+    plain = "java.lang.IllegalArgumentException"
+    if not target:
+        raise errors.IllegalArgument("Target file name is empty", java_class=plain)
+    if not sources:
+        raise errors.IllegalArgument("No sources given", java_class=plain)
+    for path in (target, *sources):
+        if path.startswith((paths.RESERVED_INODES, paths.RESERVED_RAW)):
+            raise errors.RemoteError(
+                f"Concat operation doesn't support .reserved relative path : {path}"
+            )

@@ -1,0 +1,190 @@
+"""A file is opened for writing: `create`, and `append` to an existing one (pure).
+
+Hadoop's `FSDirWriteFileOp.startFile` and `FSDirAppendOp`; step 1 in
+docs/how-it-works/write.md. Both give the client the file's lease (FS-005). If another
+client writes the file, the call is refused; if that client has been silent beyond the
+soft limit, `lease_recovery` recovers the file first.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.attributes.owner_mode_times import check_replication
+from howdah.namenode.service.attributes.policies import policy_named
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_changes import check_names, require_parent
+from howdah.namenode.service.calls.permissions import Access
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.state.inodes import paths, storage_policies
+from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_SIZE_BYTES
+from howdah.namenode.state.inodes.inodes import MODE_MASK, Block, BlockState, Directory, File
+from howdah.namenode.state.inodes.storage_policies import UNSPECIFIED
+from howdah.namenode.state.tree.leases import check_client_name
+from howdah.protocol.rpc.service import Caller
+
+
+class Opening:
+    """Operations that make a client a file's writer."""
+
+    def __init__(self, core: Core, leases: LeaseRecovery) -> None:
+        self._core = core
+        self._leases = leases
+
+    def create(
+        self,
+        caller: Caller,
+        path: str,
+        *,
+        mode: int,
+        client_name: str,
+        create: bool,
+        overwrite: bool,
+        create_parent: bool,
+        replication: int,
+        block_size_bytes: int,
+        unmasked: int | None = None,
+        storage_policy: str = "",
+        lazy_persist: bool = False,
+    ) -> File:
+        """A new, empty file under construction by `client_name`.
+
+        It takes the place of an old one with `overwrite`, and has to without `create`.
+        `lazy_persist` (CreateFlag.LAZY_PERSIST) means that policy. `unmasked` is the mode before
+        the client's umask, if it says so.
+        """
+        core = self._core
+        paths.check_length("create", path)
+        check_client_name(client_name)
+        _check_file_name(path)
+        core.safe_mode.check(f"Cannot create file{path}")
+        who, found = core.resolve_to_change(caller, path, creates=True)
+        self._check_sizes(caller, path, replication, block_size_bytes)
+        policy_id = policy_named(storage_policy).policy_id if storage_policy else UNSPECIFIED
+        if lazy_persist:
+            policy_id = storage_policies.LAZY_PERSIST.policy_id
+        core.check_parent_write(who, found)
+        old = found.inode
+        if isinstance(old, Directory):
+            raise errors.PathExists(f"{found.path} already exists as a directory")
+        if old is not None and overwrite:
+            core.permissions.check(who, old, Access.WRITE)
+        if old is not None and not overwrite:
+            if isinstance(old, File):
+                self._leases.require_free(old, client_name, caller, "CREATE_FILE")
+            raise errors.PathExists(f"{found.path} for client {caller.machine} already exists")
+        if old is not None and not isinstance(old, File):
+            raise errors.PathExists(f"{found.path} exists and is no file")
+        if old is None and not create:
+            raise errors.PathNotFound(
+                f"Can't overwrite non-existent {found.path} for client {caller.machine}"
+            )
+        if not create_parent:
+            require_parent(found)
+        core.check_object_limit()
+        check_names(core, found)
+        core.check_new_names(found)
+        now_ms = core.clock.wall_ms()
+        parent = core.ensure_parent(who, found, None, now_ms)
+        if old is None:
+            core.check_room(parent)
+        if not policy_id and storage_policies.of(parent).fixed:
+            policy_id = storage_policies.effective_id(parent)
+        mode, acl = core.initial_acl(parent, mode & MODE_MASK, unmasked, is_directory=False)
+        inode_id = core.new_inode_id()
+        core.commit(
+            edits.AddOp(
+                inode_id,
+                found.path,
+                replication,
+                now_ms,
+                now_ms,
+                block_size_bytes,
+                edits.Permission(who.user, parent.group, mode),
+                client_name,
+                caller.machine,
+                overwrite=overwrite,
+                storage_policy_id=policy_id,
+                acl=acl,
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.leases.renew(client_name, core.clock.monotonic_ms())
+        return core.namespace.inodes.files[inode_id]
+
+    def _check_sizes(
+        self, caller: Caller, path: str, replication: int, block_size_bytes: int
+    ) -> None:
+        settings = self._core.settings
+        check_replication(self._core, path, replication, caller.machine)
+        if block_size_bytes < settings.min_block_size_bytes:
+            raise errors.RemoteError(
+                f"Specified block size {block_size_bytes} is less than configured minimum value "
+                f"dfs.namenode.fs-limits.min-block-size={settings.min_block_size_bytes}"
+            )
+        if block_size_bytes > MAX_BLOCK_SIZE_BYTES:
+            raise errors.IllegalArgument(
+                f"Specified block size {block_size_bytes} of {path} is more than "
+                f"{MAX_BLOCK_SIZE_BYTES}, the most that an image keeps"
+            )
+
+    def append(
+        self, caller: Caller, path: str, *, client_name: str, new_block: bool
+    ) -> tuple[File, Block | None]:
+        """Reopen a complete file. Returns the last block if the client goes on with it:
+        it is open again then, or, with `new_block`, the one that a new one is to follow.
+        None behind a full block; the client then asks for the next one.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot append to file{path}")
+        who, found = core.resolve_to_change(caller, path)
+        if isinstance(found.inode, Directory):
+            raise errors.PathExists(
+                f"Cannot append to directory {found.path}; already exists as a directory."
+            )
+        if found.inode is None:
+            raise errors.PathNotFound(
+                f"Failed to append to non-existent file {found.path} for client {caller.machine}"
+            )
+        file = core.require_file(found)
+        core.permissions.check(who, file, Access.WRITE)
+        check_client_name(client_name)
+        if storage_policies.is_lazy_persist(file):
+            raise errors.UnsupportedOperation(f"Cannot append to lazy persist file {found.path}")
+        self._leases.require_free(file, client_name, caller, "APPEND_FILE")
+        last = file.last_block
+        alive = sum(s.node.alive for s in last.replicas) if last is not None else 0
+        if last is not None and alive < core.settings.min_replication:
+            raise errors.RemoteError(
+                f"append: lastBlock={last.name} of src={found.path} is not sufficiently "
+                "replicated yet."
+            )
+        pinned = last is not None and core.namespace.snapshots.pins(file, last.block_id)
+        if last is not None and not new_block and not pinned:
+            more = file.block_size_bytes - last.length_bytes
+            core.check_quota(file.parent, core.namespace.measuring.of_bytes(file, more))
+        core.commit(
+            edits.AppendOp(
+                found.path,
+                client_name,
+                caller.machine,
+                new_block or pinned,
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.leases.renew(client_name, core.clock.monotonic_ms())
+        if last is None or last.state is not BlockState.UNDER_CONSTRUCTION:
+            return file, last if new_block else None
+        return file, last
+
+
+def _check_file_name(path: str) -> None:
+    """Below `/.reserved` a file is created by its directory's id, or as `raw`."""
+    is_elsewhere = path.startswith(paths.RESERVED + "/") and not path.startswith(
+        (paths.RESERVED_RAW, paths.RESERVED_INODES)
+    )
+    if path == paths.RESERVED or is_elsewhere:
+        raise errors.InvalidPath(f"Invalid path name {path}")
+    paths.check_creatable(path, "")

@@ -1,0 +1,148 @@
+"""What a client asks when a datanode of its pipeline fails (pure; FS-126, FS-127).
+
+Steps 3, 4 and 6 of pipeline recovery in docs/how-it-works/recovery.md; Hadoop's
+`FSNamesystem.getAdditionalDatanode`, `bumpBlockGenerationStamp` and `updatePipeline`.
+
+1. `additional`: another datanode, if the client wants to replace the one that failed.
+2. `new_stamp`: a generation stamp, with which the client sets up its new pipeline.
+3. `update`: these storages have the block with that stamp. Replicas elsewhere are stale
+   from then on, and are invalidated.
+
+An attempt that fails between 2 and 3 leaves nothing but a stamp that is never used. The
+client takes another one.
+"""
+
+from __future__ import annotations
+
+from howdah import errors
+from howdah.formats.edits import edits
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.writing.allocation import Writing
+from howdah.namenode.state.blocks.datanodes import Storage
+from howdah.namenode.state.blocks.reconstruction import left_to_place
+from howdah.namenode.state.inodes import storage_policies
+from howdah.namenode.state.inodes.file_blocks import ClientBlock, check_length, edit_blocks
+from howdah.namenode.state.inodes.inodes import Block, BlockState, File
+from howdah.protocol.rpc.service import Caller
+
+
+class PipelineCalls:
+    """Operations on the pipeline of a block that is being written."""
+
+    def __init__(self, core: Core, writing: Writing) -> None:
+        self._core = core
+        self._writing = writing
+
+    def additional(
+        self,
+        path: str,
+        *,
+        client_name: str,
+        inode_id: int,
+        block: ClientBlock,
+        present: tuple[Storage, ...],
+        excluded: frozenset[str],
+        count: int,
+    ) -> tuple[Block, list[Storage]]:
+        """The pipeline of `present` storages, and up to `count` more on other nodes.
+
+        Where there are none the client gets what it has; what follows from that is its
+        `dfs.client.block.write.replace-datanode-on-failure` policy.
+        """
+        core = self._core
+        core.safe_mode.check(f"Cannot add datanode; src={path}, blk=blk_{block.block_id}")
+        file = self._writing.open_file(core.resolve(path), inode_id, client_name)
+        known = core.namespace.blocks.get(block.block_id)
+        if known is None or known.file_id != file.inode_id or known.state is BlockState.COMPLETE:
+            raise errors.RemoteError(
+                f"blk_{block.block_id} is not a block of {file.path} that is being written"
+            )
+        now_ms = core.clock.monotonic_ms()
+        count = min(count, len(core.placement.network.all))
+        kinds, fallbacks = storage_policies.kinds_on_repair(file, len(present) + count)
+        chosen = core.placement.choose(
+            count,
+            block_size_bytes=file.block_size_bytes,
+            kinds=left_to_place(kinds, present, count),
+            fallbacks=fallbacks,
+            present=[storage.node for storage in present],
+            excluded=excluded,
+            avoid=core.gets_blocks_last(now_ms),
+        )
+        return known, [*present, *chosen]
+
+    def new_stamp(self, *, client_name: str, block: ClientBlock) -> tuple[Block, int]:
+        """A new generation stamp for the open block; it holds once `update` says so."""
+        core = self._core
+        core.safe_mode.check(f"Cannot get a new GS for block blk_{block.block_id}")
+        _, known = self._open_block(client_name, block)
+        stamp = core.namespace.generation_stamp + 1
+        core.commit(edits.SetGenstampV2Op(stamp))
+        return known, stamp
+
+    def update(
+        self,
+        caller: Caller,
+        *,
+        client_name: str,
+        old: ClientBlock,
+        new: ClientBlock,
+        targets: tuple[Storage, ...],
+    ) -> None:
+        """The open block goes on under a new stamp, on these storages alone."""
+        core = self._core
+        core.safe_mode.check("Pipeline not updated")
+        file, block = self._open_block(client_name, old)
+        if not targets:
+            raise errors.RemoteError(f"Update pipeline of {block.name}: it has no datanodes")
+        if new.block_id != block.block_id or not (
+            block.generation_stamp < new.generation_stamp <= core.namespace.generation_stamp
+        ):
+            raise errors.RemoteError(
+                f"Update {block.name} (length = {block.length_bytes}) to an older state: {new}"
+            )
+        check_length(file, block, new.length_bytes)
+        if new.length_bytes < block.length_bytes:
+            raise errors.RemoteError(
+                f"Update {block.name} of {file.path} from {block.length_bytes} bytes "
+                f"to {new.length_bytes}: a replica never shrinks"
+            )
+        changed = list(edit_blocks(file.blocks))
+        changed[-1] = new.as_edit
+        core.commit(
+            edits.UpdateBlocksOp(
+                file.path,
+                tuple(changed),
+                rpc_client_id=caller.client_id,
+                rpc_call_id=caller.call_id,
+            )
+        )
+        core.blocks.new_pipeline(block, targets)
+
+    def _open_block(self, client_name: str, named: ClientBlock) -> tuple[File, Block]:
+        block = self._core.namespace.blocks.get(named.block_id)
+        name = f"blk_{named.block_id}_{named.generation_stamp}"
+        if block is None:
+            raise errors.RemoteError(f"{name} does not exist.")
+        # Whoever asks, as in Hadoop: a block that is complete has no writer.
+        settled = errors.RemoteError(
+            f"Unexpected BlockUCState: {name} is {block.state.name} but not UNDER_CONSTRUCTION"
+        )
+        if block.state is BlockState.COMPLETE:
+            raise settled
+        file = self._core.namespace.file_of(block)
+        if not self._core.namespace.is_attached(file):
+            # A snapshot shows it still.
+            raise errors.RemoteError(
+                f"The file {name} belonged to does not exist or it is not under construction."
+            )
+        if file.writer is not None and file.writer != client_name:
+            raise errors.LeaseExpired(
+                f"Lease mismatch: {name} is accessed by a non lease holder {client_name}"
+            )
+        file = self._writing.open_file(self._core.resolve(file.path), file.inode_id, client_name)
+        if file.blocks[-1] != block:
+            raise errors.RemoteError(f"{block.name} is not the last block of {file.path}")
+        if block.is_settled:
+            raise settled  # The block behind it was abandoned: its length is final.
+        return file, block

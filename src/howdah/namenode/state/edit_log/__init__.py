@@ -1,0 +1,1 @@
+"""Decide which segments are read, and when the log is rolled (pure)."""

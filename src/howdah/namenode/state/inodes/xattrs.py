@@ -1,0 +1,63 @@
+"""Lists of extended attributes of an inode (pure). Each name is in a list once at most.
+
+Hadoop's `XAttrFeature` and `XAttrStorage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from howdah import errors
+from howdah.formats.edits.edits import XAttr, XAttrNamespace
+
+UNREADABLE_BY_SUPERUSER: Final = (XAttrNamespace.SECURITY, "hdfs.unreadable.by.superuser")
+"""On a file: its bytes are not for the superuser, who may do all else with it."""
+SATISFY_STORAGE_POLICY: Final = (XAttrNamespace.USER, "hdfs.sps")
+"""The mark of what a storage policy satisfier is to look at. As in Hadoop it is in the namespace
+of users: the satisfier takes it off by a call like any other."""
+ENCRYPTION_ZONE: Final = (XAttrNamespace.RAW, "hdfs.crypto.encryption.zone")
+ERASURE_CODING: Final = (XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy")
+REPLICATION: Final = b"\0\0\0\x0breplication"
+"""The erasure coding policy that asks for replication: its name behind its length, as Hadoop
+writes it."""
+_UNSUPPORTED: Final = {
+    ENCRYPTION_ZONE: "an encryption zone",
+    ERASURE_CODING: "a directory with an erasure coding policy",
+}
+"""Attributes by which Hadoop's namenode acts on what is written later."""
+
+
+def check_supported(path: str, new: Sequence[XAttr]) -> None:
+    """Raises UnsupportedOperation for an attribute that asks for what is not there: files would
+    silently be written without it."""
+    for xattr in new:
+        what = _UNSUPPORTED.get(name_of(xattr))
+        asks_for_nothing = name_of(xattr) == ERASURE_CODING and xattr.value == REPLICATION
+        if what is not None and not asks_for_nothing:
+            raise errors.UnsupportedOperation(f"{path} is {what}, which is not supported")
+
+
+def with_set(have: Sequence[XAttr], new: Sequence[XAttr]) -> tuple[XAttr, ...]:
+    """The attributes of an inode that is given `new` ones, which come first."""
+    names = {name_of(xattr) for xattr in new}
+    return (*new, *(xattr for xattr in have if name_of(xattr) not in names))
+
+
+def without(have: Sequence[XAttr], unwanted: Sequence[XAttr]) -> tuple[XAttr, ...]:
+    names = {name_of(xattr) for xattr in unwanted}
+    return tuple(xattr for xattr in have if name_of(xattr) not in names)
+
+
+def is_marked(have: Sequence[XAttr]) -> bool:
+    """Whether a satisfier is to look at the inode, or at what is below it."""
+    return any(name_of(xattr) == SATISFY_STORAGE_POLICY for xattr in have)
+
+
+def full_name(xattr: XAttr) -> str:
+    """With its namespace: `user.mark`."""
+    return f"{xattr.namespace.name.lower()}.{xattr.name}"
+
+
+def name_of(xattr: XAttr) -> tuple[XAttrNamespace, str]:
+    return xattr.namespace, xattr.name

@@ -1,0 +1,190 @@
+"""The counts of quotas follow the edits (pure; see `quotas`).
+
+Part of Hadoop's `DirectoryWithQuotaFeature` and `FSDirectory.updateCount`. An edit
+changes what the paths that it names use: their entries, and what snapshots keep of
+entries that the edit removed. When a snapshot is deleted, or inodes are freed that only
+snapshots had, `changing` encloses each inode of which less is kept afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from howdah.formats.edits import edits
+from howdah.namenode.state.inodes.inode_features import Quota
+from howdah.namenode.state.inodes.inodes import Directory, File, INode, Inodes
+from howdah.namenode.state.snapshots.snapshots import DeadLink, Snapshots
+from howdah.namenode.state.tree.quotas import Usage
+from howdah.namenode.state.tree.usage import Measuring
+
+Find = Callable[[str], INode | None]
+
+_BY_PATH: Final = (
+    edits.AddOp,
+    edits.CloseOp,
+    edits.AddBlockOp,
+    edits.UpdateBlocksOp,
+    edits.AppendOp,
+    edits.TruncateOp,
+    edits.MkdirOp,
+    edits.SymlinkOp,
+    edits.DeleteOp,
+    edits.SetReplicationOp,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What a path took before an edit, and how many dead entries had its name."""
+
+    path: str
+    parent: INode
+    usage: Usage
+    dead: int
+
+
+class Tally:
+    """Counts for the directories with bounds, whose inode ids are in `directories`."""
+
+    def __init__(self, find: Find, snapshots: Snapshots, measuring: Measuring) -> None:
+        self._find = find
+        self._snapshots = snapshots
+        self._measuring = measuring
+        self.directories: set[int] = set()
+
+    def before(self, edit: edits.Edit) -> list[Noted]:
+        """What the edit's paths take that lie below a bound."""
+        found = []
+        for path in _paths_of(edit):
+            parent = self._find(path.rpartition("/")[0])
+            if parent is not None and self._is_bounded(parent):
+                dead = len(self._dead(parent, path))
+                found.append(Noted(path, parent, self._usage(path), dead))
+        return found
+
+    def after(self, noted: list[Noted]) -> None:
+        """The edit was applied: bring the counts up to date."""
+        for before in noted:
+            change = self._usage(before.path)
+            for link in self._dead(before.parent, before.path)[before.dead :]:
+                change.add(self._measuring.of_link(link))
+            change.add(before.usage, -1)
+            self._charge(before.parent, change)
+
+    def _usage(self, path: str) -> Usage:
+        inode = self._find(path)
+        return Usage() if inode is None else self._measuring.of_subtree(inode)
+
+    def _dead(self, parent: INode, path: str) -> list[DeadLink]:
+        dead_in = self._snapshots.dead_in
+        if not dead_in:
+            return []
+        return dead_in.get(parent.inode_id, {}).get(path.rpartition("/")[2], [])
+
+    @contextmanager
+    def changing(self, inode: INode, *, goes: bool = False) -> Iterator[None]:
+        """What snapshots keep of the inode becomes less meanwhile; with `goes` it may be
+        taken out of its directory, which only snapshots have."""
+        if not self.directories:
+            yield
+            return
+        before = self._shares(inode, goes)
+        yield
+        for holder, usage in self._shares(inode, goes):
+            self._charge(holder, usage)
+        for holder, usage in before:
+            self._charge(holder, usage, -1)
+
+    @contextmanager
+    def changing_moved(self, links: Sequence[DeadLink]) -> Iterator[None]:
+        """Entries that were moved away show less meanwhile, or are kept no more."""
+        if not self.directories:
+            yield
+            return
+        for link in links:
+            if self._is_bounded(link.parent):
+                self._charge(link.parent, self._measuring.of_link(link), -1)
+        yield
+        for link in links:
+            kept = link in self._snapshots.dead_of.get(link.inode.inode_id, ())
+            if kept and self._is_bounded(link.parent):
+                self._charge(link.parent, self._measuring.of_link(link))
+
+    def _shares(self, inode: INode, goes: bool) -> list[tuple[Directory, Usage]]:
+        """What it takes of which directories. Of a directory that stays in its place it is
+        not asked: nothing below it changes with it."""
+        links = self._snapshots.dead_of.get(inode.inode_id, ())
+        shares = [
+            (link.parent, self._measuring.of_link(link))
+            for link in links
+            if self._is_bounded(link.parent)
+        ]
+        parent = inode.parent
+        if parent is not None and (goes or isinstance(inode, File)) and self._is_bounded(parent):
+            shares.append((parent, self._measuring.of_subtree(inode)))
+        return shares
+
+    def _bounded(self, inode: INode | None) -> Iterator[Quota]:
+        """The bounds of the directory and those above it, also where only snapshots have
+        it."""
+        while inode is not None:
+            if isinstance(inode, Directory) and inode.quota is not None:
+                yield inode.quota
+            inode = self._snapshots.holder(inode)
+
+    def _is_bounded(self, inode: INode) -> bool:
+        return next(self._bounded(inode), None) is not None
+
+    def _charge(self, parent: INode, change: Usage, sign: int = 1) -> None:
+        """Something in `parent` takes so much more (or less)."""
+        for quota in self._bounded(parent):
+            quota.used_names += sign * change.names
+            quota.used_bytes += sign * change.space_bytes
+            used = quota.used_by_kind_bytes
+            for kind, count in change.by_kind_bytes.items():
+                used[kind] = used.get(kind, 0) + sign * count
+
+    def count(self, directory: Directory, quota: Quota) -> None:
+        """Bring what is used of its bounds up to date, by looking at everything below."""
+        usage = self._measuring.of_subtree(directory)
+        quota.used_names = usage.names
+        quota.used_bytes = usage.space_bytes
+        quota.used_by_kind_bytes = usage.by_kind_bytes
+
+    def moved(self, inodes: Inodes, inode: INode, policy_id: int) -> None:
+        """The inode is elsewhere now, and `policy_id` was the policy above it. Under another
+        one its blocks are of other kinds, also for the bounds that went with it."""
+        above = self._snapshots.holder(inode)
+        if above is None or self._measuring.policy_id(above) == policy_id:
+            return
+        for inode_id in self.directories:
+            directory = inodes.directories[inode_id]
+            if directory.quota is not None and self._is_at_or_below(directory, inode):
+                self.count(directory, directory.quota)
+
+    def _is_at_or_below(self, directory: INode, top: INode) -> bool:
+        node: INode | None = directory
+        while node is not None and node is not top:
+            node = self._snapshots.holder(node)
+        return node is top
+
+    def count_all(self, inodes: Inodes) -> None:
+        """Count everything anew, as after a start from an image."""
+        self.directories.clear()
+        for directory in inodes.directories.values():
+            if directory.quota is not None:
+                self.directories.add(directory.inode_id)
+                self.count(directory, directory.quota)
+
+
+def _paths_of(edit: edits.Edit) -> tuple[str, ...]:
+    if isinstance(edit, _BY_PATH):
+        return (edit.path,)
+    if isinstance(edit, edits.RenameOp | edits.RenameOldOp):
+        return edit.src, edit.dst
+    if isinstance(edit, edits.ConcatDeleteOp):
+        return edit.target, *edit.sources
+    return ()

@@ -1,0 +1,101 @@
+"""What a server asks before it serves a call, and before it lets an answer go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from howdah import errors
+from howdah.protocol.rpc.session import Call
+
+if TYPE_CHECKING:
+    from howdah._kernel import Outlet
+
+
+class Barrier(Protocol):
+    """What stands between an answer and the wire."""
+
+    def hold(self, *, early: bool = False) -> bool:
+        """Called after every call: True if its answer has to wait. An `early` one need not wait
+        for what happened so far to be durable."""
+
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        """Call `send` once everything that happened so far is durable; or `give_up`, when the
+        caller does better to ask elsewhere."""
+
+
+class SendingBarrier(Barrier, Protocol):
+    """One that may send answers by itself."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether `leave` may succeed."""
+
+    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        """Send an answer when it may leave. What cannot be sent goes to `back`, on the loop.
+        False if it is not kept."""
+
+
+class Admission(Protocol):
+    """What has to be known of a user before a call is served."""
+
+    def is_known(self, user: str) -> bool: ...
+
+    def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        """Call `go_on` once it is, or with the reason why it cannot be."""
+
+
+class Impersonation(Protocol):
+    """Whether a connection may act for another user (`howdah.runtime.users.impersonation`)."""
+
+    def authorize(
+        self,
+        real_user: str,
+        user: str,
+        address: str,
+        done: Callable[[errors.HowdahError | None], None],
+    ) -> None:
+        """Call `done`, now or later: with the reason why it may not, or None."""
+
+
+class Alignment(Protocol):
+    """What callers have seen, and what this server's answers show.
+
+    A caller tells the last transaction of which it has seen the effect, and learns the last
+    one that its answer may show. A server that lags behind its caller makes the call wait.
+    """
+
+    def state_id(self) -> int:
+        """The last transaction that an answer which is made now may show."""
+
+    def holds_nobody(self) -> bool:
+        """Whether no call has to wait now, whatever its caller has seen."""
+
+    def must_wait(self, call: Call) -> bool:
+        """Whether the call asks for a state that this server has not reached.
+
+        Raises what the caller is told where such a call is not to be served.
+        """
+
+    def when_reached(self, call: Call, go_on: Callable[[errors.HowdahError | None], None]) -> None:
+        """Call `go_on` once the state is reached, or with the reason why the call ends."""
+
+
+class OpenBarrier:
+    """Nothing to wait for."""
+
+    def hold(self, *, early: bool = False) -> bool:
+        return False
+
+    def when_clear(
+        self, send: Callable[[], None], give_up: Callable[[], None] | None = None
+    ) -> None:
+        send()
+
+    sends = False
+    """It keeps nothing."""
+
+    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        return False

@@ -1,0 +1,496 @@
+"""The server's side of one Hadoop RPC connection (pure): bytes in, events out.
+
+    PREAMBLE --7 bytes--> CONTEXT --frame -3--> READY --frames--> READY
+        \\________________________\\_____________________\\--bad input--> CLOSED
+
+Rules: nothing is a call before the context has said who is calling; a frame's
+length is checked before anything is kept for it, and until then it is short; what
+breaks the protocol is answered once, in words that the far end can show, and then the
+connection ends.
+A client that opens with SASL is told that this server is satisfied without it,
+as Hadoop tells it when only SIMPLE is enabled.
+A connection that acts for another user (`ActsFor`) has its calls behind that event: the shell
+finds out whether it may, and otherwise drops them and sends what `refuse` says.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from howdah import errors
+from howdah.proto import rpc_pb2
+from howdah.protocol.rpc import wire
+from howdah.protocol.rpc.caller_context import Told
+from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
+from howdah.runtime.tracing.span import Span
+from howdah.runtime.users.names import MOST_CHARACTERS, check_name
+
+_HTTP_VERBS = (b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI")
+_HTTP_BODY = (
+    b"This port speaks Hadoop RPC, not HTTP. "
+    b"The namenode's web address is the setting dfs.namenode.http-address.\n"
+)
+_HTTP_ANSWER = (
+    b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+    b"Content-Length: " + str(len(_HTTP_BODY)).encode() + b"\r\n\r\n" + _HTTP_BODY
+)
+# Headers repeat from call to call, but for the call's id; each distinct one is parsed
+# once. The bounds keep a client that invents some from filling memory.
+_MAX_CACHED_HEADERS = 512
+_MAX_CACHED_HEADER_BYTES = 512
+
+MAX_FIRST_FRAME_BYTES: Final = 64 * 1024
+"""Before the connection has said who is calling, nobody gets more memory than this."""
+LINGER_S: Final = 2.0
+"""So long a server that has ended a connection takes, and drops, what the client still sends. One
+that is closed before it has read everything is reset, and a client that sends into that never
+reads why it ended."""
+
+
+@dataclass(slots=True, init=False)
+class Call:
+    """One call; `body` is the serialized request.
+
+    Not frozen: that would cost a microsecond a call, a fifteenth of a cheap one. It has an
+    `__init__` of its own since the compiler takes that, and not the one that `dataclass` makes:
+    objects of which each call has one are made in a tenth of the time then.
+    """
+
+    call_id: int
+    client_id: bytes
+    retry_count: int
+    protocol: str
+    protocol_version: int
+    method: str
+    body: bytes
+    user: str
+    state_id: int | None
+    """The last transaction that the caller has seen; None from those who do not say."""
+    context: tuple[str, bytes] | None
+    """What the client says of itself (CallerContext): a text and its signature."""
+    proto: str
+    """By what it came, for the audit log: `rpc` or `webhdfs`."""
+    began_ns: int
+    """When its turn came, by the server's clock; 0 until then."""
+    trace: bytes
+    """The context of the caller's span, as it came."""
+    span: Span | None
+    """The call's own, where it is traced."""
+    federated_state: bytes
+    """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
+    real_user: str | None
+    """Who acts for `user`, if somebody does."""
+    told: Told | None
+    """What its caller says of whom it calls for, if that is to be believed."""
+    is_early: bool
+    """Its handler says that the answer promises nothing about the log (`service.Early`)."""
+    takes_bytes: bool
+    """Its handler may give the answer's message as bytes (`service.Encoded`)."""
+    encoded: bytes | None
+    """Those, if it did."""
+
+    def __init__(
+        self,
+        call_id: int,
+        client_id: bytes,
+        retry_count: int,
+        protocol: str,
+        protocol_version: int,
+        method: str,
+        body: bytes,
+        user: str,
+        state_id: int | None = None,
+        context: tuple[str, bytes] | None = None,
+        *,
+        proto: str = "rpc",
+        real_user: str | None = None,
+    ) -> None:
+        self.call_id = call_id
+        self.client_id = client_id
+        self.retry_count = retry_count
+        self.protocol = protocol
+        self.protocol_version = protocol_version
+        self.method = method
+        self.body = body
+        self.user = user
+        self.state_id = state_id
+        self.context = context
+        self.proto = proto
+        self.began_ns = 0
+        self.trace = b""
+        self.span = None
+        self.federated_state = b""
+        self.real_user = real_user
+        self.told = None
+        self.is_early = False
+        self.takes_bytes = False
+        self.encoded = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActsFor:
+    """The connection is of `real_user`, who wants to act for `user`."""
+
+    real_user: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Bytes that the shell must send as they are."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The connection is over; the shell sends what is queued, then closes."""
+
+    reason: str
+
+
+Event = Call | ActsFor | Reply | Close
+
+_Header = tuple[bytes, int, int | None, tuple[str, bytes] | None, bytes, bytes]
+"""Of a call's header, without the call's id: the client, retries, state, context, trace, and the
+states of nameservices behind a router."""
+
+
+class State(enum.Enum):
+    PREAMBLE = enum.auto()
+    CONTEXT = enum.auto()
+    READY = enum.auto()
+    CLOSED = enum.auto()
+
+
+class ServerSession:
+    """One connection, as the server sees it.
+
+    Example: `events = session.receive(data)`; send each Reply, answer each Call
+    with `wire.encode_answer` or `wire.encode_error`, stop at Close.
+    """
+
+    __slots__ = (
+        "_frames",
+        "_head",
+        "_headers",
+        "_max_frame_bytes",
+        "_methods",
+        "_quick_for",
+        "_quicks",
+        "_tails",
+        "protocol",
+        "real_user",
+        "state",
+        "user",
+    )
+
+    def __init__(
+        self,
+        max_frame_bytes: int = wire.DEFAULT_MAX_FRAME_BYTES,
+        quick_for: Callable[[str, int, str], Quick | None] = lambda protocol, version, method: None,
+    ) -> None:
+        """`quick_for` has what answers a method by its bytes, if there is such."""
+        self.state = State.PREAMBLE
+        self.user = ""
+        self.real_user: str | None = None
+        self.protocol = ""
+        self._head = b""
+        self._max_frame_bytes = max_frame_bytes
+        self._frames = wire.FrameBuffer(min(max_frame_bytes, MAX_FIRST_FRAME_BYTES))
+        self._headers: dict[bytes, _Header] = {}
+        self._methods: dict[bytes, tuple[str, int, str]] = {}
+        # By the same bytes: the ends of the answers' headers, and what answers by its bytes.
+        self._tails: dict[bytes, bytes] = {}
+        self._quick_for = quick_for
+        self._quicks: dict[bytes, tuple[str, Quick]] = {}
+
+    @property
+    def pending_bytes(self) -> int:
+        """Bytes held of a frame that is not whole yet."""
+        return self._frames.pending_bytes
+
+    @property
+    def has_quick_calls(self) -> bool:
+        """Whether a method was called that can be answered by its bytes."""
+        return bool(self._quicks)
+
+    def answer(
+        self, data: bytes, most_calls: int, address: str, states: bytes, clock: Clock, began_ns: int
+    ) -> Answered:
+        """Answer those calls at the beginning of `data` that can be answered by their bytes; the
+        rest is to be received. The arguments are those of `quick.answer_calls`."""
+        if not self._quicks or self._frames.pending_bytes or self.state is not State.READY:
+            return NOTHING_ANSWERED
+        return answer_calls(
+            data,
+            self._frames.max_frame_bytes,
+            most_calls,
+            self._tails,
+            self._quicks,
+            self.user,
+            address,
+            states,
+            clock,
+            began_ns,
+        )
+
+    def receive(self, data: bytes) -> list[Event]:
+        """What the next bytes mean. Never raises on what a client sent."""
+        if self.state is State.CLOSED:
+            return []
+        events: list[Event] = []
+        try:
+            if self.state is State.PREAMBLE:
+                data = self._read_preamble(data, events)
+                if not self._is(State.CONTEXT):
+                    return events
+            elif self._is(State.READY) and not (self._frames.pending_bytes or self.real_user):
+                data = self._read_plain(data, events)
+                if not data:
+                    return events
+            while frames := self._frames.feed(data):
+                for payload in frames:
+                    self._read_frame(payload, events)
+                    if self._is(State.CLOSED):
+                        return events
+                if not self._frames.pending_bytes:
+                    break
+                data = b""
+        except (errors.ProtocolViolation, DecodeError) as error:
+            self._fail(events, wire.CALL_ID_INVALID, errors.ProtocolViolation(str(error)))
+        return events
+
+    def _read_plain(self, data: bytes, events: list[Event]) -> bytes:
+        """Take the calls that look as nearly all do; what is left of `data`."""
+        calls, end = wire.split_calls(data, self._frames.max_frame_bytes)
+        for call_id, rest, raw, body, start, stop in calls:
+            header, method = self._headers.get(rest), self._methods.get(raw)
+            if header is None or method is None:
+                self._read_frame(data[start:stop], events)
+                continue
+            client_id, retry_count, state_id, context, _, _ = header
+            protocol, version, name = method
+            user = self.user
+            events.append(
+                Call(
+                    call_id,
+                    client_id,
+                    retry_count,
+                    protocol,
+                    version,
+                    name,
+                    body,
+                    user,
+                    state_id,
+                    context,
+                )
+            )
+        return data[end:]
+
+    def refuse(self, error: errors.HowdahError) -> list[Event]:
+        """What is sent instead of all answers, where the connection may not act for its user."""
+        events: list[Event] = []
+        self._fail(events, wire.CALL_ID_CONTEXT, error)
+        return events
+
+    def _is(self, state: State) -> bool:
+        return self.state is state
+
+    def _read_preamble(self, data: bytes, events: list[Event]) -> bytes:
+        self._head += data
+        head = self._head
+        if not wire.MAGIC.startswith(head[:4]):
+            if head.startswith(_HTTP_VERBS):
+                events.append(Reply(_HTTP_ANSWER))
+                self._end(events, "an HTTP request came to the RPC port")
+            elif len(head) >= 4 or not any(v.startswith(head) for v in _HTTP_VERBS):
+                self._end(events, f"the connection opened with {head[:4]!r}, not {wire.MAGIC!r}")
+            return b""
+        if len(head) < wire.PREAMBLE_LENGTH:
+            return b""
+        version, auth = head[4], head[6]
+        if version != wire.VERSION:
+            self._fail(
+                events,
+                wire.CALL_ID_INVALID,
+                errors.RemoteError(
+                    f"Server IPC version {wire.VERSION} cannot communicate with "
+                    f"client version {version}",
+                    java_class=wire.VERSION_MISMATCH,
+                ),
+            )
+            return b""
+        if auth not in (wire.AUTH_NONE, wire.AUTH_SASL):
+            self._fail(
+                events,
+                wire.CALL_ID_INVALID,
+                errors.AccessDenied(f"authentication protocol {auth} is not known"),
+            )
+            return b""
+        self.state = State.CONTEXT
+        self._head = b""
+        return head[wire.PREAMBLE_LENGTH :]
+
+    def _read_frame(self, payload: bytes, events: list[Event]) -> None:
+        raw, position = wire.read_delimited(payload, 0)
+        split = wire.split_call_header(raw)
+        if split is not None:
+            known = self._headers.get(split[1])
+            if known is not None:
+                self._read_call(split[0], known, payload, position, events)
+                return
+        header = rpc_pb2.RpcRequestHeaderProto.FromString(raw)
+        if not header.IsInitialized():
+            raise errors.ProtocolViolation("a frame's header lacks its call id or client id")
+        call_id = header.callId
+        if call_id >= 0:
+            if self.state is not State.READY:
+                raise errors.ProtocolViolation("a call came before the connection's context")
+            if header.rpcKind != rpc_pb2.RPC_PROTOCOL_BUFFER or header.rpcOp != 0:
+                raise errors.ProtocolViolation(
+                    f"call {call_id} is of RPC kind {header.rpcKind}, operation {header.rpcOp}; "
+                    "only whole protocol buffer calls are understood"
+                )
+            state_id = header.stateId if header.HasField("stateId") else None
+            trace = header.traceInfo.spanContext if header.HasField("traceInfo") else b""
+            federated = header.routerFederatedState
+            whose = header.clientId, header.retryCount
+            known = (*whose, state_id, _context_of(header), trace, federated)
+            # A state, or a trace, is another one in every call.
+            changes = state_id is not None or bool(trace) or bool(federated)
+            if split is not None and split[0] == call_id and not changes:
+                _remember(self._headers, split[1], known)
+                if split[1] in self._headers:
+                    self._tails[split[1]] = wire.answer_tail(*whose)
+            self._read_call(call_id, known, payload, position, events)
+        elif call_id == wire.CALL_ID_CONTEXT:
+            self._read_context(payload, position, events)
+        elif call_id == wire.CALL_ID_SASL:
+            self._read_sasl(payload, position, events)
+        elif call_id != wire.CALL_ID_PING:
+            raise errors.ProtocolViolation(f"call id {call_id} has no meaning")
+
+    def _read_call(
+        self,
+        call_id: int,
+        header: _Header,
+        payload: bytes,
+        position: int,
+        events: list[Event],
+    ) -> None:
+        raw, position = wire.read_delimited(payload, position)
+        method = self._methods.get(raw)
+        if method is None:
+            said = rpc_pb2.RequestHeaderProto.FromString(raw)
+            method = (said.declaringClassProtocolName, said.clientProtocolVersion, said.methodName)
+            _remember(self._methods, raw, method)
+            quick = self._quick_for(*method)
+            if quick is not None and raw in self._methods:
+                self._quicks[raw] = method[2], quick
+        body, _ = wire.read_delimited(payload, position)
+        client_id, retry_count, state_id, context, trace, federated = header
+        protocol, version, name = method
+        call = Call(
+            call_id,
+            client_id,
+            retry_count,
+            protocol,
+            version,
+            name,
+            body,
+            self.user,
+            state_id,
+            context,
+        )
+        if trace:
+            call.trace = trace
+        if federated:
+            call.federated_state = federated
+        if self.real_user is not None:
+            call.real_user = self.real_user
+        events.append(call)
+
+    def _read_context(self, payload: bytes, position: int, events: list[Event]) -> None:
+        if self.state is not State.CONTEXT:
+            raise errors.ProtocolViolation("a second connection context")
+        raw, _ = wire.read_delimited(payload, position)
+        # Its texts are bytes where they are no UTF-8, whatever the types of messages say.
+        context: Any = rpc_pb2.IpcConnectionContextProto.FromString(raw)
+        user = context.userInfo.effectiveUser
+        real = context.userInfo.realUser
+        if not isinstance(user, str) or not isinstance(real, str):
+            raise errors.ProtocolViolation("the connection's context names a user in no UTF-8")
+        for name in (user, real):
+            if len(name) > MOST_CHARACTERS:
+                raise errors.ProtocolViolation(
+                    f"a user name of {len(name)} characters; at most {MOST_CHARACTERS} are allowed"
+                )
+        if not user:
+            self._fail(
+                events,
+                wire.CALL_ID_CONTEXT,
+                errors.AccessDenied("the connection's context names no user"),
+            )
+            return
+        if real:
+            try:
+                check_name(user)
+            except errors.IllegalArgument as error:
+                self._fail(events, wire.CALL_ID_CONTEXT, error)
+                return
+            self.real_user = real
+            events.append(ActsFor(real, user))
+        self.user = user
+        self.protocol = context.protocol
+        self.state = State.READY
+        self._frames.max_frame_bytes = self._max_frame_bytes
+
+    def _read_sasl(self, payload: bytes, position: int, events: list[Event]) -> None:
+        raw, _ = wire.read_delimited(payload, position)
+        message = rpc_pb2.RpcSaslProto.FromString(raw)
+        if self.state is not State.CONTEXT or message.state != rpc_pb2.RpcSaslProto.NEGOTIATE:
+            raise errors.ProtocolViolation(
+                f"SASL state {message.state} has no place here: only SIMPLE is enabled"
+            )
+        events.append(
+            Reply(
+                wire.encode_answer(
+                    wire.CALL_ID_SASL,
+                    b"",
+                    -1,
+                    rpc_pb2.RpcSaslProto(state=rpc_pb2.RpcSaslProto.SUCCESS),
+                )
+            )
+        )
+
+    def _fail(self, events: list[Event], call_id: int, error: errors.HowdahError) -> None:
+        events.append(Reply(wire.encode_error(call_id, b"", -1, error, fatal=True)))
+        self._end(events, error.message)
+
+    def _end(self, events: list[Event], reason: str) -> None:
+        self.state = State.CLOSED
+        events.append(Close(reason))
+
+
+def _context_of(header: rpc_pb2.RpcRequestHeaderProto) -> tuple[str, bytes] | None:
+    if not header.HasField("callerContext"):
+        return None
+    # What is no UTF-8 comes out of the parser as bytes, whatever the types of messages say.
+    context: Any = header.callerContext
+    text: str | bytes = context.context
+    shown = text if isinstance(text, str) else text.decode("utf-8", "replace")
+    return shown, context.signature
+
+
+V = TypeVar("V")
+
+
+def _remember(cache: dict[bytes, V], header: bytes, meaning: V) -> None:
+    if len(header) <= _MAX_CACHED_HEADER_BYTES and len(cache) < _MAX_CACHED_HEADERS:
+        cache[header] = meaning

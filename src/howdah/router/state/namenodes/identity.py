@@ -1,0 +1,66 @@
+"""Under which client and call id a call is passed on (pure).
+
+A namenode's retry cache knows a call by its client id and call id. The router passes on those
+of its client, so that a call which the client sends once more, by this router or another one,
+is not executed twice. One call of a client may become several at one namenode. So those at the
+second and later destinations of a mount point get a client id of their own, which is the same
+whenever the client repeats the call. A call without an identity gets one of the router's, which
+no other call has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from howdah.protocol.rpc.service import Caller
+from howdah.runtime.users.names import ProxyUser
+
+MOST_CONTEXT_CHARACTERS: Final = 128
+"""hadoop.caller.context.max.size: what namenodes keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who calls, under which ids, and what the client says of itself."""
+
+    user: str
+    """A `ProxyUser` where somebody acts for him."""
+    client_id: bytes
+    call_id: int
+    retry_count: int = -1
+    context: tuple[str, bytes] | None = None
+
+
+def user_of(caller: Caller) -> str:
+    """Whose calls the router passes on. Who acts for him does so at the namenode, too, which is
+    to allow it from the router's machine: as with a router of Hadoop's without Kerberos."""
+    if caller.real_user is None:
+        return caller.user
+    return ProxyUser(caller.user, caller.real_user)
+
+
+def identity_of(caller: Caller, part: str = "") -> Identity:
+    """That of a client's call, or of a part of it which another part must not be taken for."""
+    assert caller.is_identified, "a router gives each call an identity that has none"
+    client_id = caller.client_id
+    if part:
+        seed = client_id + part.encode("utf-8", "surrogateescape")
+        client_id = hashlib.md5(seed, usedforsecurity=False).digest()
+    own, signature = caller.context or ("", b"")
+    context = _context(own, signature, caller.address, caller.port)
+    return Identity(user_of(caller), client_id, caller.call_id, caller.retry_count, context)
+
+
+@lru_cache(4096)
+def _context(own: str, signature: bytes, address: str, port: int) -> tuple[str, bytes]:
+    """The client's own context, and where the client is: namenodes see the router's address.
+    Hadoop: CallerContext with clientIp and clientPort."""
+    place = f"clientIp:{address},clientPort:{port}"
+    room = MOST_CONTEXT_CHARACTERS - len(place) - 1
+    kept = ",".join(
+        part for part in own.split(",") if not part.startswith(("clientIp:", "clientPort:"))
+    )[: max(room, 0)]
+    return (f"{kept},{place}" if kept else place), signature

@@ -1,0 +1,47 @@
+"""What a router is asked to read anew beside its mount table (pure).
+
+Hadoop: RefreshCallQueueProtocol, GenericRefreshProtocol. A router of howdah has neither a queue
+of calls nor anything that has registered for a generic refresh, and says so.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from howdah import errors
+from howdah.proto import refresh_pb2 as pb
+from howdah.protocol.rpc.service import Caller, Service
+
+CALL_QUEUE: Final = "org.apache.hadoop.ipc.RefreshCallQueueProtocol"
+GENERIC: Final = "org.apache.hadoop.ipc.GenericRefreshProtocol"
+
+
+class Refreshing:
+    """The methods of both protocols."""
+
+    def refresh_call_queue(
+        self, request: pb.RefreshCallQueueRequestProto, caller: Caller
+    ) -> pb.RefreshCallQueueResponseProto:
+        raise errors.UnsupportedOperation(
+            "calls are passed on in the order in which they come: this router has no call queue "
+            "to refresh"
+        )
+
+    def refresh(
+        self, request: pb.GenericRefreshRequestProto, caller: Caller
+    ) -> pb.GenericRefreshResponseCollectionProto:
+        # As RefreshRegistry of Hadoop of an identifier that nothing has registered for.
+        raise errors.IllegalArgument(
+            f"Identifier '{request.identifier}' does not exist in RefreshRegistry. "
+            f"Valid options are: "
+        )
+
+
+def refresh_services() -> list[Service]:
+    """Both protocols, as a router's port for administrators offers them."""
+    services = pb.DESCRIPTOR.services_by_name
+    refreshing = Refreshing()
+    return [
+        Service(CALL_QUEUE, 1, services["RefreshCallQueueProtocolService"], refreshing),
+        Service(GENERIC, 1, services["GenericRefreshProtocolService"], refreshing),
+    ]

@@ -1,0 +1,140 @@
+"""What Hadoop's logs have that ours have not: they open, or are refused by name."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from howdah import errors
+from howdah.formats.edits import edits as ed
+from howdah.formats.edits.codec import (
+    LAYOUT_VERSION,
+    OLDEST_READABLE_LAYOUT_VERSION,
+    decode_record,
+    encode_record,
+)
+from howdah.formats.edits.segment_scan import SegmentReader, encode_header
+from howdah.formats.image import records as rec
+from howdah.formats.image.fsimage import ImageWriter
+from howdah.namenode.state.images.image import read_image, write_image
+from howdah.namenode.state.tree.namespace import Namespace
+
+OWNED = ed.Permission("alice", "staff", 0o755)
+MADE: list[ed.Edit] = [
+    ed.MkdirOp(16386, "/d", 4, OWNED),
+    ed.AllowSnapshotOp("/d"),
+    ed.CreateSnapshotOp("/d", "s1", 5),
+    ed.CreateSnapshotOp("/d", "s2", 6),
+]
+ZONE = ed.XAttr(ed.XAttrNamespace.RAW, "hdfs.crypto.encryption.zone", b"key")
+REPLICATED = ed.XAttr(
+    ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"\0\0\0\x0breplication"
+)
+CODED = ed.XAttr(ed.XAttrNamespace.SYSTEM, "hdfs.erasurecoding.policy", b"RS-6-3-1024k")
+
+
+def replayed(log: list[ed.Edit]) -> Namespace:
+    namespace = Namespace()
+    for txid, edit in enumerate(log, 1):
+        namespace.apply(decode_record(encode_record(txid, edit)).edit)
+    return namespace
+
+
+def names(namespace: Namespace) -> list[str]:
+    return [snapshot.name for snapshot in namespace.snapshots.all()]
+
+
+@pytest.mark.req("FS-022")
+@pytest.mark.parametrize("again", ["s2", "s2#1"], ids=["by its name", "by the name of the deleted"])
+@pytest.mark.parametrize("imaged", [False, True], ids=["log", "image between"])
+def test_snapshot_that_hadoop_deletes_in_order_goes_with_the_first_of_two_edits(
+    again: str, imaged: bool
+) -> None:
+    namespace = replayed([*MADE, ed.DeleteSnapshotOp("/d", "s2", 7)])
+    assert names(namespace) == ["s1"]
+    if imaged:
+        out = io.BytesIO()
+        write_image(namespace, 77, 9, out)
+        namespace, _ = read_image(io.BytesIO(out.getvalue()), "fsimage")
+    directory = namespace.find("/d")
+    assert directory is not None
+    for edit in (ed.DeleteSnapshotOp("/d", "s1", 8), ed.DeleteSnapshotOp("/d", again, 9)):
+        namespace.apply(edit)
+    assert names(namespace) == []
+    assert (namespace.snapshots.count, directory.mtime_ms) == (0, 8)
+    namespace.apply(ed.DisallowSnapshotOp("/d"))
+
+
+def test_a_new_snapshot_may_have_the_name_of_one_that_is_to_be_deleted() -> None:
+    log = [
+        *MADE,
+        ed.DeleteSnapshotOp("/d", "s2", 7),
+        ed.CreateSnapshotOp("/d", "s2", 8),
+        ed.DeleteSnapshotOp("/d", "s1", 9),
+        ed.DeleteSnapshotOp("/d", "s2#1", 10),
+    ]
+    assert names(replayed(log)) == ["s2"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "what"),
+    [
+        (
+            ed.AddOp(
+                16390,
+                "/d/f",
+                1,
+                5,
+                5,
+                1024,
+                OWNED,
+                "writer",
+                "10.0.0.1",
+                erasure_coding_policy_id=1,
+            ),
+            "/d/f: it is erasure coded",
+        ),
+        (ed.SetXAttrOp("/d", (ZONE,)), "/d is an encryption zone"),
+        (ed.SetXAttrOp("/d", (CODED,)), "/d is a directory with an erasure coding policy"),
+    ],
+)
+def test_what_would_be_written_without_its_protection_is_refused(edit: ed.Edit, what: str) -> None:
+    with pytest.raises(errors.UnsupportedOperation, match=f"{what}, which is not supported"):
+        replayed([*MADE, edit])
+
+
+def test_directory_whose_policy_is_replication_is_as_others() -> None:
+    """`hdfs ec -setPolicy -replicate` leaves that."""
+    directory = replayed([*MADE, ed.SetXAttrOp("/d", (REPLICATED,))]).find("/d")
+    assert directory is not None
+    assert directory.xattrs == (REPLICATED,)
+
+
+@pytest.mark.parametrize("xattr", [ZONE, CODED])
+def test_directory_of_an_image_is_refused_as_in_a_log(xattr: ed.XAttr) -> None:
+    root = rec.DirectoryRecord(16385, "", "root", "staff", 0o755, 1)
+    root.xattrs = (xattr,)
+    out = io.BytesIO()
+    writer = ImageWriter(out)
+    writer.namesystem(rec.NamesystemRecord(77, 1000, 1000, 0, 1073741824, 9))
+    writer.erasure_coding(())
+    writer.inodes(16386, 1, [root])
+    writer.children([])
+    writer.open_files([])
+    writer.snapshots(rec.SnapshotsRecord())
+    writer.secrets(rec.SecretsRecord())
+    writer.cache(rec.CacheRecord())
+    writer.finish()
+    with pytest.raises(errors.UnsupportedOperation, match="cannot be loaded: its directory"):
+        read_image(io.BytesIO(out.getvalue()), "fsimage")
+
+
+@pytest.mark.req("FS-022")
+@pytest.mark.parametrize("version", range(LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION + 1))
+def test_logs_of_all_layouts_since_hadoop_2_7_are_read(version: int) -> None:
+    """3.0 and 3.1 have -64, 3.2 -65, 3.3 -66, 3.4 and 3.5 -67."""
+    log = [*MADE[:2], ed.SetQuotaOp("/d", 5, -1), ed.DeleteOp("/d", 6)]
+    records = b"".join(encode_record(txid, edit) for txid, edit in enumerate(log, 1))
+    source = io.BytesIO(encode_header(version) + records)
+    assert [placed.logged.edit for placed in SegmentReader(source, "log", first_txid=1)] == log
