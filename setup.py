@@ -28,40 +28,11 @@ SOURCE = Path("src")
 # As in howdah.native.compiled, which is not to be imported here.
 DIRECTORY, SOURCES, GROUP = "_compiled", "sources.txt", "howdah"
 
+KERNEL_SOURCES = SOURCE / "howdah" / "native" / "kernel"
 KERNEL = Extension(
-    "howdah._kernel",
-    sources=[
-        "src/howdah/_kernel.c",
-        "src/howdah/_kernel_rows.c",
-        "src/howdah/_kernel_segments.c",
-        "src/howdah/_kernel_calls.c",
-        "src/howdah/_kernel_answers.c",
-        "src/howdah/_kernel_reads.c",
-        "src/howdah/_kernel_client.c",
-        "src/howdah/_kernel_entries.c",
-        "src/howdah/_kernel_exchange.c",
-        "src/howdah/_kernel_journal.c",
-        "src/howdah/_kernel_journal_answers.c",
-        "src/howdah/_kernel_locations.c",
-        "src/howdah/_kernel_moment.c",
-        "src/howdah/_kernel_outlets.c",
-        "src/howdah/_kernel_relay.c",
-        "src/howdah/_kernel_relay_type.c",
-        "src/howdah/_kernel_reports.c",
-        "src/howdah/_kernel_requests.c",
-        "src/howdah/_kernel_sync.c",
-    ],
-    depends=[
-        "src/howdah/_kernel_calls.h",
-        "src/howdah/_kernel_journal.h",
-        "src/howdah/_kernel_line.h",
-        "src/howdah/_kernel_messages.h",
-        "src/howdah/_kernel_outlets.h",
-        "src/howdah/_kernel_packets.h",
-        "src/howdah/_kernel_reads.h",
-        "src/howdah/_kernel_relay.h",
-        "src/howdah/_kernel_segments.h",
-    ],
+    "howdah.native._kernel",
+    sources=sorted(map(str, KERNEL_SOURCES.glob("*.c"))),
+    depends=sorted(map(str, KERNEL_SOURCES.glob("*.h"))),
     extra_compile_args=["-O3"],
     # Python 3.11's, the first with buffers: one wheel serves all that come later.
     define_macros=[("Py_LIMITED_API", "0x030B0000")],

@@ -58,7 +58,7 @@ def measure(options: Options) -> Results:
         ),
     }
     try:
-        from howdah import _kernel
+        from howdah.native import _kernel
     except ImportError as error:
         kernel = ""
         yield Skipped("checksum kernel", f"it is not built here ({error})")

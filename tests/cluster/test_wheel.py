@@ -62,7 +62,7 @@ def test_the_wheel_has_the_kernel_for_every_later_python(wheel: Path) -> None:
         pytest.skip("a C compiler is not installed")
     assert "-cp311-abi3-" in wheel.name
     names = zipfile.ZipFile(wheel).namelist()
-    assert "howdah/_kernel.abi3.so" in names
+    assert "howdah/native/_kernel.abi3.so" in names
     assert "howdah/py.typed" in names
     assert not [name for name in names if name.startswith("tests/")]
 
@@ -72,8 +72,10 @@ def test_a_cluster_runs_from_what_was_installed(wheel: Path, tmp_path: Path) -> 
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(site)
     found = {"PYTHONPATH": str(site)}
-    where = run("-P", "-c", "import howdah._kernel as k; print(k.__file__)", cwd=tmp_path, **found)
-    assert Path(where.strip()).parent == site / "howdah"
+    where = run(
+        "-P", "-c", "import howdah.native._kernel as k; print(k.__file__)", cwd=tmp_path, **found
+    )
+    assert Path(where.strip()).parent == site / "howdah" / "native"
     howdah = ("-P", "-m", "howdah")
     up = run(*howdah, "up", "--dir", tmp_path / "c", "--json", cwd=tmp_path, **found)
     try:

@@ -25,7 +25,7 @@ from howdah.formats.viewers.web import PREFIX, ImageTree, answer
 
 pytestmark = pytest.mark.timeout(700)
 
-GOLDEN = Path(__file__).parents[1] / "unit" / "storage" / "golden"
+GOLDEN = Path(__file__).parents[1] / "unit" / "formats" / "golden"
 GZIP = "org.apache.hadoop.io.compress.GzipCodec"
 ODD = 'a\nb,"c"\\d<&>\'\x01\x7f\x85\u2028\ufffe\U0001f600 '
 EACH = tuple(range(8))

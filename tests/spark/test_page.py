@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(240)
 
 HERE = Path(__file__).parents[1]
 PAGE = HERE.parent / "docs" / "spark.md"
-IMAGE = HERE / "unit" / "storage" / "golden" / "fsimage_rich"
+IMAGE = HERE / "unit" / "formats" / "golden" / "fsimage_rich"
 
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTION: Final = re.compile(r"^## (.*)$", re.MULTILINE)

@@ -25,7 +25,7 @@ from howdah.spark.sessions import ship
 
 pytestmark = pytest.mark.timeout(240)
 
-IMAGE = Path(__file__).parents[1] / "unit" / "storage" / "golden" / "fsimage_rich"
+IMAGE = Path(__file__).parents[1] / "unit" / "formats" / "golden" / "fsimage_rich"
 
 
 @pytest.fixture

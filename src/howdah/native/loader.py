@@ -9,14 +9,14 @@ from typing import Final
 
 from howdah.native import zip_loader
 
-REVISION: Final = 21
+REVISION: Final = 22
 """What a kernel has to be; one that was built from earlier sources is left alone."""
 SWITCHED_OFF: Final = "HOWDAH_KERNEL=off is set"
 
 
 @functools.cache
 def kernel() -> ModuleType | None:
-    """`howdah._kernel`; None where it could not be built, or `HOWDAH_KERNEL=off` is set."""
+    """`howdah.native._kernel`; None where it could not be built, or `HOWDAH_KERNEL=off` is set."""
     if _is_off():
         return None
     found = _built()
@@ -56,7 +56,7 @@ def _is_off() -> bool:
 @functools.cache
 def _built() -> ModuleType | None:
     try:
-        from howdah import _kernel
+        from howdah.native import _kernel
     except ImportError:
         # Not built on this machine, or it is in a zip.
         return zip_loader.load()

@@ -1,7 +1,7 @@
 """A socket that is waited for, as the kernel's functions that ask and hear have it.
 
 What `howdah.rpc.round_trip` and `howdah.client.reading.short_read` have in common: the twin of what
-_kernel_exchange.c begins with. Every wait has an end. A signal's handlers run meanwhile, and
+kernel/round_trip.c begins with. Every wait has an end. A signal's handlers run meanwhile, and
 what they raise ends it.
 """
 
@@ -17,7 +17,7 @@ FOR_EVER = 0
 
 
 class Outcome(enum.IntEnum):
-    """Why it is over; _kernel_exchange.c has the same."""
+    """Why it is over; kernel/round_trip.c has the same."""
 
     WHOLE = 0
     ODD = 1

@@ -16,7 +16,7 @@ from zipimport import zipimporter
 
 import howdah
 
-NAME = "howdah._kernel"
+NAME = "howdah.native._kernel"
 
 
 def load() -> ModuleType | None:
@@ -27,7 +27,7 @@ def load() -> ModuleType | None:
     home = os.path.dirname(howdah.__file__)
     for suffix in EXTENSION_SUFFIXES:
         try:
-            data = loader.get_data(os.path.join(home, f"_kernel{suffix}"))
+            data = loader.get_data(os.path.join(home, "native", f"_kernel{suffix}"))
         except OSError:
             continue  # that is how it says that there is none
         return _loaded(data, suffix)

@@ -1,10 +1,11 @@
 """How the answers of a connection leave (shell).
 
 A connection writes through its transport, until an answer of it waits for a log that sends by
-itself. From then on it has an *outlet* as well (`_kernel_outlets.c`), by which the log's thread and
-the loop send in turn, each an answer as a whole. What an outlet cannot send at once, because the
-client reads slowly or not at all, is the transport's: it waits for room and for the connection's
-end. Meanwhile the outlet is closed, and opened again when the transport has sent everything.
+itself. From then on it has an *outlet* as well (`kernel/response_writer.c`), by which the log's
+thread and the loop send in turn, each an answer as a whole. What an outlet cannot send at once,
+because the client reads slowly or not at all, is the transport's: it waits for room and for the
+connection's end. Meanwhile the outlet is closed, and opened again when the transport has sent
+everything.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from howdah.native.loader import kernel
 from howdah.protocol.rpc.server_hooks import SendingBarrier
 
 if TYPE_CHECKING:
-    from howdah._kernel import Outlet
+    from howdah.native._kernel import Outlet
 
 log = logging.getLogger(__name__)
 

@@ -135,6 +135,6 @@ def _archive() -> Path:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     archive = Path(scratch) / "howdah.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for path in sorted([*home.rglob("*.py"), *home.glob("_kernel.*.so")]):
+        for path in sorted([*home.rglob("*.py"), *home.glob("native/_kernel.*.so")]):
             out.write(path, str(path.relative_to(home.parent)))
     return archive

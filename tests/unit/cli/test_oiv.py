@@ -17,7 +17,7 @@ from howdah.cli.oiv import serve
 from howdah.formats.image.fsimage import ImageReader
 from howdah.formats.viewers.web import ImageTree
 
-GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
+GOLDEN = Path(__file__).parents[1] / "formats" / "golden"
 IMAGE = GOLDEN / "fsimage_rich"
 
 

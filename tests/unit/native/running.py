@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from howdah._kernel import DirectWriter
+    from howdah.native._kernel import DirectWriter
 
 REFUSED, QUEUED, DURABLE = 0, 1, 2
 ALLOCATING, WRITING, SYNCING = 0, 1, 2

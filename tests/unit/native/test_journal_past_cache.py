@@ -23,7 +23,7 @@ from howdah.testing.waiting import wait_until
 from .running import DURABLE, STEP_BYTES, SYNCING, WRITING, Running
 
 if TYPE_CHECKING:
-    from howdah._kernel import DirectWriter
+    from howdah.native._kernel import DirectWriter
 
 BLOCKS_BYTES = 1 << 16
 FILL = b"\xff"

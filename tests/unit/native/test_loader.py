@@ -20,7 +20,7 @@ def asked_anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def built(revision: int | None) -> ModuleType:
-    module = ModuleType("howdah._kernel")
+    module = ModuleType("howdah.native._kernel")
     if revision is not None:
         module.__dict__["REVISION"] = revision
     return module

@@ -16,7 +16,7 @@ from howdah.native.loader import kernel
 from howdah.testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from howdah._kernel import DirectWriter, Outlet
+    from howdah.native._kernel import DirectWriter, Outlet
 
 WAIT_S = 60.0
 

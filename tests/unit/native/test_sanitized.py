@@ -13,7 +13,7 @@ import pytest
 
 import howdah
 
-SOURCES = sorted(Path(howdah.__file__).parent.glob("_kernel*.c"))
+SOURCES = sorted(Path(howdah.__file__).parent.glob("native/kernel/*.c"))
 HERE = Path(__file__).parent
 TESTS = [
     HERE / "test_rows.py",
@@ -47,12 +47,12 @@ WITH_THREADS = [
 """Those in which two threads are in the kernel at a time, on the same objects."""
 RUN = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("howdah._kernel", sys.argv[1])
+spec = importlib.util.spec_from_file_location("howdah.native._kernel", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-sys.modules["howdah._kernel"] = module
-import howdah
-howdah._kernel = module
+sys.modules["howdah.native._kernel"] = module
+import howdah.native
+howdah.native._kernel = module
 import pytest
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[2:]]))
 """

@@ -39,7 +39,7 @@ def run(archive: Path, *, without_package: bool) -> str:
 
 
 def test_kernel_in_a_zip_is_used() -> None:
-    if not list(Path(howdah.__file__).parent.glob("_kernel.*.so")):
+    if not list(Path(howdah.__file__).parent.glob("native/_kernel.*.so")):
         pytest.skip("the kernel could not be built here")
     told = run(_archive(), without_package=True)
     assert "google" not in told

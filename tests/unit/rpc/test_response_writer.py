@@ -25,7 +25,7 @@ from howdah.rpc.server import RpcServer
 from howdah.testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from howdah._kernel import Outlet
+    from howdah.native._kernel import Outlet
 
 T = TypeVar("T")
 Left = tuple["Outlet", bytes, Callable[[bytes], object]]

@@ -3,7 +3,7 @@
 The middle of BlockReceiver and of its PacketResponder in Hadoop, for ordinary packets: those that
 are not the last one, and for acks that say that all went well. Nearly all of a block is that, also
 where it is flushed in the middle of a chunk, or synced, or idle. The kernel's `PacketRelay`
-(`_kernel_relay.c`) receives, verifies or passes on, writes, and acknowledges them, in the order of
+(`kernel/relay.c`) receives, verifies or passes on, writes, and acknowledges them, in the order of
 `receiver`; it has the two sockets and the two files to itself meanwhile, and the replica follows
 it. Whatever is not ordinary ends that, once a block: what has come and what is due goes back to
 `receiver` and `responder`, which go on as they do where there is no kernel.
@@ -33,7 +33,7 @@ from howdah.protocol.data_transfer.status import Status
 from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 
 if TYPE_CHECKING:
-    from howdah._kernel import PacketRelay
+    from howdah.native._kernel import PacketRelay
 
 log = logging.getLogger(__name__)
 

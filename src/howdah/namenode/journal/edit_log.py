@@ -36,7 +36,7 @@ from howdah.runtime.background_threads import NoThread
 from howdah.runtime.metrics.histogram import Times
 
 if TYPE_CHECKING:
-    from howdah._kernel import Outlet
+    from howdah.native._kernel import Outlet
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 """Edits that become durable without the interpreter (shell).
 
-The journal's thread writes and syncs in the kernel (`_kernel_journal.c`), and never waits for
+The journal's thread writes and syncs in the kernel (`kernel/journal.c`), and never waits for
 the interpreter, which the loop has nearly always; nor does the loop ever wait for it. A thread
 of Python, woken for each batch, takes the interpreter from the loop twice a sync.
 
@@ -11,7 +11,7 @@ Rules:
 2. A file that cannot be written or synced is told its error when it is taken back, and never
    synced again. The batch, which may be in some files, is written again to those that work.
 3. An answer that waits for a transaction may be left here: the thread sends it as soon as that
-   is durable (`_kernel_outlets.c`), and the loop has one thing less to wake up for.
+   is durable (`kernel/response_writer.c`), and the loop has one thing less to wake up for.
 4. Who else waits for a transaction *wants* it, and is told by a *bell*, a descriptor that the
    loop watches. What could not be sent comes back with the bell, too.
 
@@ -31,7 +31,7 @@ from howdah.runtime import disk
 from howdah.runtime.metrics.histogram import Times
 
 if TYPE_CHECKING:
-    from howdah._kernel import DirectWriter
+    from howdah.native._kernel import DirectWriter
 
 REFUSED: Final = 0
 QUEUED: Final = 1

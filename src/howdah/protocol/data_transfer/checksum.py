@@ -7,7 +7,7 @@ stand one after the other. The type NULL has no checksums at all.
 CRCs can be joined without their data: `combine` gives the CRC of a
 concatenation, `compose` that of a whole run of chunks (COMPOSITE_CRC).
 
-The work is done by `howdah._kernel`, one C call for all chunks of a packet, or
+The work is done by `howdah.native._kernel`, one C call for all chunks of a packet, or
 by `checksum_fallback` where that isn't built or HOWDAH_KERNEL=off says so
 (HOWDAH_KERNEL=tables keeps the kernel, but off the CPU's CRC instructions).
 

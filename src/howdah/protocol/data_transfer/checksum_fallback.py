@@ -1,4 +1,4 @@
-"""What `howdah._kernel` does, in Python, for where it could not be built.
+"""What `howdah.native._kernel` does, in Python, for where it could not be built.
 
 The same functions with the same arguments and errors; the same tests run over
 both. It is ten times slower a packet: a call per chunk. google-crc32c takes `bytes`

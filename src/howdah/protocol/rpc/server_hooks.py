@@ -9,7 +9,7 @@ from howdah import errors
 from howdah.protocol.rpc.session import Call
 
 if TYPE_CHECKING:
-    from howdah._kernel import Outlet
+    from howdah.native._kernel import Outlet
 
 
 class Barrier(Protocol):

@@ -27,7 +27,8 @@ shared_fixture = settings(suppress_health_check=[HealthCheck.function_scoped_fix
 
 
 @pytest.fixture(
-    params=["howdah._kernel", "howdah.protocol.data_transfer.checksum_fallback"], autouse=True
+    params=["howdah.native._kernel", "howdah.protocol.data_transfer.checksum_fallback"],
+    autouse=True,
 )
 def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     try:
@@ -291,7 +292,7 @@ _PRINT_METHOD = (
 )
 
 
-kernel_only = pytest.mark.parametrize("implementation", ["howdah._kernel"], indirect=True)
+kernel_only = pytest.mark.parametrize("implementation", ["howdah.native._kernel"], indirect=True)
 
 
 @kernel_only

@@ -40,7 +40,7 @@ from howdah.namenode.service.calls.core import Core
 from howdah.runtime import unexpected_errors
 
 if TYPE_CHECKING:
-    from howdah._kernel import Outlet
+    from howdah.native._kernel import Outlet
 
 
 class WrittenLog(Protocol):

@@ -24,7 +24,7 @@ from howdah.namenode.state.inodes.inodes import BlockState, Directory, File, Sym
 from howdah.namenode.state.tree.namespace import Namespace
 from tests.support.namespaces.fingerprint import fingerprint
 
-GOLDEN = Path(__file__).parents[2] / "storage" / "golden"
+GOLDEN = Path(__file__).parents[3] / "formats" / "golden"
 ACL = (
     ed.AclEntry(ed.AclScope.ACCESS, ed.AclKind.USER, 7),
     ed.AclEntry(ed.AclScope.ACCESS, ed.AclKind.USER, 5, "bob"),

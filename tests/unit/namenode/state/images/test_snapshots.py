@@ -17,7 +17,7 @@ from howdah.namenode.state.inodes.inodes import Directory, File, INode
 from howdah.namenode.state.tree.namespace import Namespace
 from howdah.namenode.state.tree.snapshot_views import DotSnapshot
 
-GOLDEN = Path(__file__).parents[2] / "storage" / "golden"
+GOLDEN = Path(__file__).parents[3] / "formats" / "golden"
 
 
 def hadoops_image() -> bytes:

@@ -1,7 +1,7 @@
 """Requests of those who write, read without messages of protobuf's (pure).
 
 To parse a request and to ask the message for its fields is a tenth of a cheap call. The kernel
-reads those that are plain (`_kernel_requests.c`): each field once, in order, and no others. Of
+reads those that are plain (`kernel/requests.c`): each field once, in order, and no others. Of
 any other request, and without the kernel, the handler gets the message as ever; what is not
 UTF-8, lacks a field or cannot be parsed is refused there. Handlers take both: `..._of` gives the
 fields of a message.

@@ -1,6 +1,5 @@
 /*
- * howdah._kernel: checksums over all chunks of a packet in one call. What it has
- * for tables of rows is in _kernel_rows.c.
+ * Checksums over all chunks of a packet in one call.
  *
  * HDFS guards every `bytes_per_checksum` (512) bytes with a 4-byte big-endian
  * CRC, so a 64 KiB packet carries 128 of them. A call from Python for each
@@ -17,9 +16,8 @@
  * same tests run over both. What is at home in Python (types, error classes for
  * the wire) stays there: this file knows numbers and buffers only.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <string.h>
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -40,9 +38,6 @@
 enum { TYPE_NULL = 0, TYPE_CRC32 = 1, TYPE_CRC32C = 2 };
 
 enum { SUM_BYTES = 4, LANES = 4, SLICES = 16 };
-
-/* Of what Python finds here; howdah/native/loader.py names the one that it needs. */
-enum { REVISION = 21 };
 
 /* A raw step: no preset, no final xor; `state` goes in and comes out. */
 typedef uint32_t (*crc_fn)(uint32_t state, const uint8_t *data, size_t length);
@@ -414,15 +409,6 @@ compose_sums(const algorithm *a, const uint8_t *sums, size_t count, uint64_t chu
 
 /* ---- the Python side ---------------------------------------------------------- */
 
-static int
-check_count(const char *name, Py_ssize_t given, Py_ssize_t wanted)
-{
-    if (given == wanted)
-        return 0;
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments (%zd given)", name, wanted, given);
-    return -1;
-}
-
 static algorithm *
 as_algorithm(PyObject *number)
 {
@@ -470,13 +456,13 @@ count_chunks(Py_ssize_t length, Py_ssize_t chunk)
 }
 
 /* checksum_chunks(type, bytes_per_checksum, data, out, out_offset) -> bytes written */
-static PyObject *
-checksum_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+PyObject *
+howdah_checksum_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Py_ssize_t chunk, offset;
     Py_buffer data, out;
-    if (check_count("checksum_chunks", nargs, 5) < 0)
+    if (howdah_check_arity("checksum_chunks", 5, nargs) < 0)
         return NULL;
     algorithm *a = as_algorithm(args[0]);
     if (a == NULL || as_length(args[1], "bytes_per_checksum", 1, &chunk) < 0 ||
@@ -512,13 +498,13 @@ checksum_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* verify_chunks(type, bytes_per_checksum, data, sums) -> first bad chunk, or -1 */
-static PyObject *
-verify_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+PyObject *
+howdah_verify_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Py_ssize_t chunk;
     Py_buffer data, sums;
-    if (check_count("verify_chunks", nargs, 4) < 0)
+    if (howdah_check_arity("verify_chunks", 4, nargs) < 0)
         return NULL;
     algorithm *a = as_algorithm(args[0]);
     if (a == NULL || as_length(args[1], "bytes_per_checksum", 1, &chunk) < 0)
@@ -551,13 +537,13 @@ verify_chunks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* crc(type, data, seed) -> the CRC of what `seed` is the CRC of, and `data` after it */
-static PyObject *
-crc(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+PyObject *
+howdah_crc(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     uint32_t value;
     Py_buffer data;
-    if (check_count("crc", nargs, 3) < 0)
+    if (howdah_check_arity("crc", 3, nargs) < 0)
         return NULL;
     algorithm *a = as_algorithm(args[0]);
     if (a == NULL || as_crc(args[2], &value) < 0)
@@ -576,13 +562,13 @@ crc(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* combine(type, crc_a, crc_b, length_b) -> the CRC of a followed by b */
-static PyObject *
-combine(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+PyObject *
+howdah_combine(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     uint32_t first, second;
     Py_ssize_t length;
-    if (check_count("combine", nargs, 4) < 0)
+    if (howdah_check_arity("combine", 4, nargs) < 0)
         return NULL;
     algorithm *a = as_algorithm(args[0]);
     if (a == NULL || as_crc(args[1], &first) < 0 || as_crc(args[2], &second) < 0 ||
@@ -593,13 +579,13 @@ combine(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* compose(type, sums, chunk_bytes, last_chunk_bytes) -> the CRC of all chunks as one */
-static PyObject *
-compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+PyObject *
+howdah_compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
     Py_ssize_t chunk, last;
     Py_buffer sums;
-    if (check_count("compose", nargs, 4) < 0)
+    if (howdah_check_arity("compose", 4, nargs) < 0)
         return NULL;
     algorithm *a = as_algorithm(args[0]);
     if (a == NULL || as_length(args[2], "chunk_bytes", 1, &chunk) < 0 ||
@@ -625,57 +611,6 @@ compose(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
-/* In _kernel_rows.c. */
-PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_answers.c. */
-PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_reads.c. */
-PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_client.c. */
-PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_moment.c. */
-PyObject *howdah_await_bytes(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_exchange.c. */
-PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_entries.c. */
-PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
-PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
-
-/* In _kernel_sync.c. */
-PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_locations.c. */
-PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel_calls.c. */
-PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_request_fields(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-uint32_t howdah_crc32(const void *data, size_t length);
-
-/* In _kernel_journal.c. */
-PyObject *howdah_direct_writer(PyObject *module);
-PyObject *howdah_outlet_type(PyObject *module);
-
-/* In _kernel_relay_type.c. */
-PyObject *howdah_packet_relay(PyObject *module);
-/* For _kernel_relay.c and _kernel_exchange.c. */
-Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
-                                  const void *sums);
-
 /* -1 if there is none. Without the interpreter's lock. */
 Py_ssize_t
 howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk, const void *sums)
@@ -691,64 +626,6 @@ howdah_crc32(const void *data, size_t length)
     return ~crc32_algorithm.update(~0u, data, length);
 }
 
-static PyMethodDef methods[] = {
-    {"checksum_chunks", (PyCFunction)(void (*)(void))checksum_chunks, METH_FASTCALL,
-     "checksum_chunks(type, bytes_per_checksum, data, out, out_offset) -> int"},
-    {"verify_chunks", (PyCFunction)(void (*)(void))verify_chunks, METH_FASTCALL,
-     "verify_chunks(type, bytes_per_checksum, data, sums) -> int"},
-    {"crc", (PyCFunction)(void (*)(void))crc, METH_FASTCALL, "crc(type, data, seed) -> int"},
-    {"combine", (PyCFunction)(void (*)(void))combine, METH_FASTCALL,
-     "combine(type, crc_a, crc_b, length_b) -> int"},
-    {"compose", (PyCFunction)(void (*)(void))compose, METH_FASTCALL,
-     "compose(type, sums, chunk_bytes, last_chunk_bytes) -> int"},
-    {"take_rows", (PyCFunction)(void (*)(void))howdah_take_rows, METH_FASTCALL,
-     "take_rows(pages, ids, shift, width) -> bytes"},
-    {"shift_right", (PyCFunction)(void (*)(void))howdah_shift_right, METH_FASTCALL,
-     "shift_right(numbers, bits) -> bytes"},
-    {"file_ids", howdah_file_ids, METH_O, "file_ids(entries) -> bytes | None"},
-    {"ids_in_order", howdah_ids_in_order, METH_O, "ids_in_order(entries) -> bytes | None"},
-    {"frame_files", (PyCFunction)(void (*)(void))howdah_frame_files, METH_FASTCALL,
-     "frame_files(ids, names, mtimes, atimes, looks, block_ids, stamps, lengths, counts) -> bytes"},
-    {"split_calls", (PyCFunction)(void (*)(void))howdah_split_calls, METH_FASTCALL,
-     "split_calls(data, max_frame_bytes) -> (list of calls, where they end)"},
-    {"request_fields", (PyCFunction)(void (*)(void))howdah_request_fields, METH_FASTCALL,
-     "request_fields(request, codes) -> tuple of values | None"},
-    {"pack_record", (PyCFunction)(void (*)(void))howdah_pack_record, METH_FASTCALL,
-     "pack_record(opcode, txid, codes, values) -> bytes"},
-    {"answer_calls", (PyCFunction)(void (*)(void))howdah_answer_calls, METH_FASTCALL,
-     "answer_calls(data, max_frame_bytes, most_calls, tails, quicks, user, address, states, clock, "
-     "began_ns) -> (what was answered, frames, where they end)"},
-    {"file_info", (PyCFunction)(void (*)(void))howdah_file_info, METH_FASTCALL,
-     "file_info(request, ways, user, groups, is_exempt, tables) -> bytes | None"},
-    {"file_status", (PyCFunction)(void (*)(void))howdah_file_status, METH_FASTCALL,
-     "file_status(inode_id, tables) -> bytes | None"},
-    {"block_locations", (PyCFunction)(void (*)(void))howdah_block_locations, METH_FASTCALL,
-     "block_locations(request, ways, user, groups, is_exempt, tables, view) -> bytes | None | what "
-     "is lacking"},
-    {"take_reported", (PyCFunction)(void (*)(void))howdah_take_reported, METH_FASTCALL,
-     "take_reported(report, position, most, pages, number, siblings, exceptions, touched, parts, "
-     "last_orphaned) -> (position, how many, ids, counts, orphaned)"},
-    {"read_request", (PyCFunction)(void (*)(void))howdah_read_request, METH_FASTCALL,
-     "read_request(start, pool, token, client, rest, id, stamp, length, offset, count) -> bytes"},
-    {"located", (PyCFunction)(void (*)(void))howdah_located, METH_FASTCALL,
-     "located(answer, known, kinds) -> (length, blocks, under construction, last, complete) | "
-     "None"},
-    {"await_bytes", (PyCFunction)(void (*)(void))howdah_await_bytes, METH_FASTCALL,
-     "await_bytes(descriptor, nanoseconds) -> bool"},
-    {"exchange", (PyCFunction)(void (*)(void))howdah_exchange, METH_FASTCALL,
-     "exchange(socket, request, wait_ns, limit) -> bytes | (outcome, errno, what has come)"},
-    {"send_now", (PyCFunction)(void (*)(void))howdah_send_now, METH_FASTCALL,
-     "send_now(socket, packet, found): found gets (bytes sent, errno)"},
-    {"hear_acks", (PyCFunction)(void (*)(void))howdah_hear_acks, METH_FASTCALL,
-     "hear_acks(socket, acks, first, wait_ns, found, line, request, call_wait_ns): found gets (how "
-     "many were heard, outcome, errno, what has come behind) of the acks, and of the answer to the "
-     "request, which goes out behind the first ack"},
-    {"read_short", (PyCFunction)(void (*)(void))howdah_read_short, METH_FASTCALL,
-     "read_short(socket, request, start, end, room, silence_ns, status) -> (outcome, errno, bytes, "
-     "where the range begins, whether the status was sent)"},
-    {NULL, NULL, 0, NULL},
-};
-
 /*
  * Up to release_bytes a call is over in some 30 us by instruction and 100 us by
  * table, and giving the interpreter away would cost more than it gives: a thread
@@ -763,16 +640,9 @@ prepare(algorithm *a, crc_fn by_table)
     a->method = "table";
 }
 
-static int
-add_type(PyObject *module, const char *name, PyObject *type)
-{
-    const int added = type == NULL ? -1 : PyModule_AddObjectRef(module, name, type);
-    Py_XDECREF(type);
-    return added;
-}
-
-static int
-exec_module(PyObject *module)
+/* Choose how sums are computed here, and say so in the module. -1 with an error. */
+int
+howdah_init_crc32(PyObject *module)
 {
     prepare(&crc32_algorithm, crc32_by_table);
     prepare(&crc32c_algorithm, crc32c_by_table);
@@ -785,31 +655,5 @@ exec_module(PyObject *module)
         all[i]->release_bytes = strcmp(all[i]->method, "table") == 0 ? 128u << 10 : 1u << 20;
     if (PyModule_AddStringConstant(module, "CRC32_METHOD", crc32_algorithm.method) < 0)
         return -1;
-    if (PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
-        return -1;
-    if (add_type(module, "DirectWriter", howdah_direct_writer(module)) < 0 ||
-        add_type(module, "Outlet", howdah_outlet_type(module)) < 0 ||
-        add_type(module, "PacketRelay", howdah_packet_relay(module)) < 0)
-        return -1;
     return PyModule_AddStringConstant(module, "CRC32C_METHOD", crc32c_algorithm.method);
-}
-
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, exec_module},
-    {0, NULL},
-};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "howdah._kernel",
-    .m_doc = "Checksums over all chunks of a packet, rows by the thousand, and calls of a namenode.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
-};
-
-PyMODINIT_FUNC
-PyInit__kernel(void)
-{
-    return PyModuleDef_Init(&definition);
 }

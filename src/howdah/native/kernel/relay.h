@@ -1,11 +1,11 @@
 /*
- * What _kernel_relay.c, which relays packets, and _kernel_relay_type.c, which is the Python side of
+ * What relay.c, which relays packets, and relay_type.c, which is the Python side of
  * that, have in common.
  */
 #ifndef HOWDAH_KERNEL_RELAY_H
 #define HOWDAH_KERNEL_RELAY_H
 
-#include "_kernel_packets.h"
+#include "packets.h"
 
 #include <pthread.h>
 

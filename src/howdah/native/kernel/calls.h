@@ -1,4 +1,4 @@
-/* Of _kernel_calls.c, for _kernel_reads.c. */
+/* Of calls.c, for reads.c. */
 #ifndef HOWDAH_KERNEL_CALLS_H
 #define HOWDAH_KERNEL_CALLS_H
 
@@ -15,8 +15,5 @@ typedef struct {
 /* Whether a whole frame at `position`, no longer than that, is a call as most are. */
 int howdah_next_call(const uint8_t *data, Py_ssize_t position, Py_ssize_t end,
                      long long most_bytes, howdah_call *found);
-
-/* Whether there are too many arguments, or too few: then with an error. */
-int howdah_wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found);
 
 #endif

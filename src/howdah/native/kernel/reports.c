@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: replicas of a block report that hold no surprise.
+ * Part of howdah.native._kernel: replicas of a block report that hold no surprise.
  *
  * Nearly all replicas of nearly all reports are good replicas of complete blocks:
  * counted already, or to be counted now. Others are of blocks that were deleted, by the
@@ -10,12 +10,10 @@
  * Its twin is `BlockMap.reported` with `Remaining.cross_out`, one replica after the
  * other, which also takes whatever this leaves alone; the same tests run over both.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
+#include "kernel.h"
+#include "protobuf.h"
 
-PyObject *howdah_take_reported(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include <string.h>
 
 /* Those of howdah.namenode.state.inodes.row_table and block_table. */
 enum { SHIFT = 6, WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3 };
@@ -35,24 +33,6 @@ typedef struct {
     int64_t block_id;
     uint64_t length, stamp, state;
 } replica;
-
-/* Where the varint ends, or NULL where it has no end or over 64 bits. */
-static const uint8_t *
-get_varint(const uint8_t *from, const uint8_t *end, uint64_t *number)
-{
-    uint64_t result = 0;
-    for (int shift = 0; shift < 64 && from < end; shift += 7) {
-        const uint8_t byte = *from++;
-        if (shift == 63 && byte > 1)
-            return NULL;
-        result |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) {
-            *number = result;
-            return from;
-        }
-    }
-    return NULL;
-}
 
 static const uint8_t *
 get_replica(const uint8_t *from, const uint8_t *end, replica *to)

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: what a reading client writes and reads for every file.
+ * Part of howdah.native._kernel: what a reading client writes and reads for every file.
  *
  *     read_request   the bytes that ask for a range of a block (twin: `howdah.protocol.data_transfer.op_requests`)
  *     located        the blocks in an answer of getBlockLocations (twin: `howdah.client.located_blocks_decoder`)
@@ -9,19 +9,13 @@
  * no token, no encryption, and datanodes that were seen before. Of all else it says None, and
  * protobuf decodes it.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <string.h>
 
-#include "_kernel_calls.h"
-#include "_kernel_messages.h"
-
-PyObject *howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include "protobuf.h"
 
 enum {
-    MOST_VARINT = 10,
     MOST_KEY = 1024, /* of what is known of a datanode */
     KINDS = 7,       /* of storages, with one of number 0 */
 };
@@ -44,7 +38,7 @@ howdah_read_request(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     char *part[PARTS];
     Py_ssize_t bytes[PARTS];
     uint64_t number[NUMBERS];
-    if (howdah_wrong_count("read_request", PARTS + NUMBERS, nargs))
+    if (howdah_check_arity("read_request", PARTS + NUMBERS, nargs) < 0)
         return NULL;
     for (int i = 0; i < PARTS; i++) {
         if (PyBytes_AsStringAndSize(args[i], &part[i], &bytes[i]) < 0)
@@ -95,16 +89,11 @@ typedef struct {
 static int
 take_varint(piece *from, uint64_t *value)
 {
-    *value = 0;
-    for (int i = 0; i < MOST_VARINT && from->at < from->end; i++) {
-        const uint8_t byte = *from->at++;
-        if (i == MOST_VARINT - 1 && byte > 1)
-            return 0;
-        *value |= (uint64_t)(byte & 0x7f) << (7 * i);
-        if (byte < 0x80)
-            return 1;
-    }
-    return 0;
+    const uint8_t *end = get_varint(from->at, from->end, value);
+    if (end == NULL)
+        return 0;
+    from->at = end;
+    return 1;
 }
 
 static int
@@ -377,7 +366,7 @@ howdah_located(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     (void)module;
     char *answer;
     Py_ssize_t bytes;
-    if (howdah_wrong_count("located", 3, nargs) ||
+    if (howdah_check_arity("located", 3, nargs) < 0 ||
         PyBytes_AsStringAndSize(args[0], &answer, &bytes) < 0)
         return NULL;
     if (!PyDict_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_Size(args[2]) != KINDS) {

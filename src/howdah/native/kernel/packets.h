@@ -1,11 +1,10 @@
-/* What the parts of howdah._kernel that wait for sockets have in common: packets of a block, as
+/* What the parts of howdah.native._kernel that wait for sockets have in common: packets of a block, as
  * `howdah.protocol.data_transfer.packets` lays them out, and a clock. */
 #ifndef HOWDAH_KERNEL_PACKETS_H
 #define HOWDAH_KERNEL_PACKETS_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <sys/socket.h>
 #include <time.h>
 
@@ -18,10 +17,6 @@ enum {
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* Python ignores SIGPIPE */
 #endif
-
-/* In _kernel.c: the index of the first chunk that its checksum does not fit, or -1. */
-Py_ssize_t howdah_first_bad_chunk(int type, const void *data, size_t length, size_t chunk,
-                                  const void *sums);
 
 static inline int64_t
 howdah_now_ns(void)

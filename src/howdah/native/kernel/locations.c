@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: where the blocks of a file are, from a request's bytes to an answer's.
+ * Part of howdah.native._kernel: where the blocks of a file are, from a request's bytes to an answer's.
  *
  *     block_locations   `getBlockLocations` from a namespace's tables and its datanodes
  *                       (twin: `howdah.namenode.service.protocols.fast_path.locations`)
@@ -7,16 +7,13 @@
  * It returns None for whatever is rare, and what it lacks where its caller can supply that. The
  * same tests run over both.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <string.h>
 
-#include "_kernel_calls.h"
-#include "_kernel_messages.h"
-#include "_kernel_reads.h"
-
-PyObject *howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include "buffer.h"
+#include "protobuf.h"
+#include "reads.h"
 
 /* The parts of a `View`. */
 enum {
@@ -60,28 +57,6 @@ make_names(void)
 
 /* ---- what grows ------------------------------------------------------------- */
 
-typedef struct {
-    uint8_t *bytes;
-    size_t used, room;
-} buffer;
-
-/* Where so many bytes can be put; NULL with an error. */
-static uint8_t *
-reserve(buffer *in, size_t more)
-{
-    if (more > in->room - in->used) {
-        const size_t room = 2 * in->room + more;
-        uint8_t *bytes = PyMem_Realloc(in->bytes, room);
-        if (bytes == NULL) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        in->bytes = bytes;
-        in->room = room;
-    }
-    return in->bytes + in->used;
-}
-
 /* ---- places ----------------------------------------------------------------- */
 
 /* A replica's place; it owns its objects. */
@@ -99,7 +74,7 @@ typedef struct {
     Py_ssize_t pool_bytes;
     long long now_ms, stale_ms;
     uint64_t dice;
-    buffer block, blocks;
+    output block, blocks;
     /* What the caller has to supply: a datanode that is to be described, or a rack to which the
      * distance is to be measured. */
     PyObject *lacking;
@@ -248,7 +223,7 @@ put_block(locating *with, int64_t id, const int64_t *row, uint64_t offset, const
     for (size_t i = 0; i < count; i++)
         room += 48 + (size_t)places[i].info_bytes + (size_t)places[i].id_bytes;
     with->block.used = 0;
-    uint8_t *to = reserve(&with->block, room);
+    uint8_t *to = make_room(&with->block, room);
     if (to == NULL)
         return -1;
     to = put_field(to, 0x0a,
@@ -319,7 +294,7 @@ locate(locating *with, int64_t id, const int64_t *row, uint64_t offset)
 static int
 keep_block(locating *with, uint8_t tag)
 {
-    uint8_t *to = reserve(&with->blocks, with->block.used + 12);
+    uint8_t *to = make_room(&with->blocks, with->block.used + 12);
     if (to == NULL)
         return -1;
     to = put_text(to, tag, (const char *)with->block.bytes, (Py_ssize_t)with->block.used);
@@ -363,7 +338,7 @@ locate_all(locating *with, range *of)
     int result = is_last ? 1 : locate(with, id, row, of->length - (uint64_t)row[LENGTH]);
     if (result == 1) {
         static const uint8_t CLOSED[] = {0x18, 0}; /* underConstruction */
-        uint8_t *to = reserve(&with->blocks, sizeof CLOSED);
+        uint8_t *to = make_room(&with->blocks, sizeof CLOSED);
         if (to == NULL)
             return -1;
         put_bytes(to, CLOSED, sizeof CLOSED);
@@ -375,30 +350,17 @@ locate_all(locating *with, range *of)
 
 /* ---- the request ------------------------------------------------------------ */
 
-static Py_ssize_t
-read_varint(const uint8_t *data, Py_ssize_t at, Py_ssize_t end, uint64_t *number)
-{
-    *number = 0;
-    for (int shift = 0; at < end && shift < 63; shift += 7) {
-        const uint8_t byte = data[at++];
-        *number |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return at;
-    }
-    return -1; /* Cut off, or of 64 bits: below zero. */
-}
-
 /* Offset and length, which follow the path: fields 2 and 3. */
 static int
-read_range(const uint8_t *data, Py_ssize_t at, Py_ssize_t end, range *of)
+read_range(const uint8_t *at, const uint8_t *end, range *of)
 {
     uint64_t length = 0;
-    if (at >= end || data[at] != 0x10)
+    if (at >= end || *at != 0x10 || (at = get_varint(at + 1, end, &of->offset)) == NULL ||
+        of->offset > INT64_MAX)
         return 0;
-    at = read_varint(data, at + 1, end, &of->offset);
-    if (at < 0 || at >= end || data[at] != 0x18)
+    if (at >= end || *at != 0x18 || (at = get_varint(at + 1, end, &length)) == NULL ||
+        length > INT64_MAX)
         return 0;
-    at = read_varint(data, at + 1, end, &length);
     of->end = of->offset + length;
     return at == end;
 }
@@ -454,7 +416,7 @@ answer_file(locating *with, int64_t inode_id, range *of)
             return result;
     }
     if (row[BLOCK] == 0) {
-        uint8_t *to = reserve(&with->blocks, 2);
+        uint8_t *to = make_room(&with->blocks, 2);
         if (to == NULL)
             return -1;
         put_field(to, 0x18, 0); /* underConstruction */
@@ -531,7 +493,7 @@ PyObject *
 howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("block_locations", READ_ARGS + 1, nargs) || make_names() < 0)
+    if (howdah_check_arity("block_locations", READ_ARGS + 1, nargs) < 0 || make_names() < 0)
         return NULL;
     char *request;
     Py_ssize_t end, bytes, behind;
@@ -550,7 +512,7 @@ howdah_block_locations(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     int64_t inode_id = 0;
     int result = howdah_read_path(data, end, &path, &bytes, &behind);
     if (result == 1)
-        result = read_range(data, behind, end, &of);
+        result = read_range(data + behind, data + end, &of);
     if (result == 1)
         result = howdah_find_file(path, bytes, args, &inode_id, NULL);
     if (result == 1)

@@ -1,20 +1,18 @@
 /*
- * Part of howdah._kernel, the Python side of _kernel_relay.c.
+ * Part of howdah.native._kernel, the Python side of relay.c.
  *
  *     PacketRelay   relays packets between sockets that the caller has set up
  *
  * One thread runs it, once it is made, until `run` says why it has ended; then `rest` has what came
  * and was not taken. Meanwhile others may ask `tail` and `acked_bytes`, or interrupt it.
  */
-#include "_kernel_calls.h"
-#include "_kernel_relay.h"
+#include "kernel.h"
+#include "relay.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-PyObject *howdah_packet_relay(PyObject *module);
 
 static void
 dealloc(relay *self)
@@ -100,7 +98,7 @@ static PyObject *
 run(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (howdah_wrong_count("run", 0, nargs))
+    if (howdah_check_arity("run", 0, nargs) < 0)
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs already");
@@ -125,7 +123,7 @@ static PyObject *
 interrupt(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (howdah_wrong_count("interrupt", 0, nargs))
+    if (howdah_check_arity("interrupt", 0, nargs) < 0)
         return NULL;
     __atomic_store_n(&self->interrupted, 1, __ATOMIC_RELEASE);
     const uint64_t one = 1;
@@ -140,7 +138,7 @@ interrupt(relay *self, PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 synced(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (howdah_wrong_count("synced", 1, nargs))
+    if (howdah_check_arity("synced", 1, nargs) < 0)
         return NULL;
     const int others = PyObject_IsTrue(args[0]);
     if (others < 0)
@@ -161,7 +159,7 @@ static PyObject *
 figures(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (howdah_wrong_count("figures", 0, nargs))
+    if (howdah_check_arity("figures", 0, nargs) < 0)
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs");
@@ -184,7 +182,7 @@ static PyObject *
 rest(relay *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (howdah_wrong_count("rest", 0, nargs))
+    if (howdah_check_arity("rest", 0, nargs) < 0)
         return NULL;
     if (self->running) {
         PyErr_SetString(PyExc_RuntimeError, "it runs");
@@ -280,7 +278,7 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    .name = "howdah._kernel.PacketRelay",
+    .name = "howdah.native._kernel.PacketRelay",
     .basicsize = sizeof(relay),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: who hears that a transaction is durable, of a DirectWriter.
+ * Part of howdah.native._kernel: who hears that a transaction is durable, of a DirectWriter.
  *
  * An answer that waits for it is sent by whoever made it durable, which is the journal's thread
  * as a rule; what that cannot send goes back to the loop (`returned`). A bell, a descriptor that
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "_kernel_journal.h"
+#include "journal.h"
 
 /* ---- without the interpreter --------------------------------------------------- */
 
@@ -71,7 +71,7 @@ free_spent(howdah_writer *self)
 PyObject *
 howdah_writer_answer(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!howdah_has_count("answer", 4, nargs))
+    if (howdah_check_arity("answer", 4, nargs) < 0)
         return NULL;
     const int64_t txid = PyLong_AsLongLong(args[2]);
     if (txid == -1 && PyErr_Occurred())
@@ -104,7 +104,7 @@ howdah_writer_answer(howdah_writer *self, PyObject *const *args, Py_ssize_t narg
 PyObject *
 howdah_writer_returned(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!howdah_has_count("returned", 1, nargs))
+    if (howdah_check_arity("returned", 1, nargs) < 0)
         return NULL;
     const int64_t txid = PyLong_AsLongLong(args[0]);
     if (txid == -1 && PyErr_Occurred())
@@ -132,7 +132,7 @@ howdah_writer_returned(howdah_writer *self, PyObject *const *args, Py_ssize_t na
 PyObject *
 howdah_writer_want(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!howdah_has_count("want", 1, nargs))
+    if (howdah_check_arity("want", 1, nargs) < 0)
         return NULL;
     const int64_t txid = PyLong_AsLongLong(args[0]);
     if (txid == -1 && PyErr_Occurred())
@@ -150,7 +150,7 @@ PyObject *
 howdah_writer_look(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("look", 0, nargs))
+    if (howdah_check_arity("look", 0, nargs) < 0)
         return NULL;
     pthread_mutex_lock(&self->mutex);
     const int64_t txid = self->durable_txid;
@@ -163,7 +163,7 @@ PyObject *
 howdah_writer_durable(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("durable", 0, nargs))
+    if (howdah_check_arity("durable", 0, nargs) < 0)
         return NULL;
     pthread_mutex_lock(&self->mutex);
     if (self->rung) {

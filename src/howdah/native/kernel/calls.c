@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: what nearly every call of a namenode passes through.
+ * Part of howdah.native._kernel: what nearly every call of a namenode passes through.
  *
  *     split_calls   frames of a connection to calls (twin: `howdah.protocol.rpc.wire.split_calls`)
  *     pack_record   an edit's values to its record (twin: `howdah.formats.edits.codec`)
@@ -7,27 +7,12 @@
  * Both leave what is rare to their twins: split_calls ends before it, pack_record
  * raises ValueError. The same tests run over both.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "buffer.h"
+#include "calls.h"
+#include "kernel.h"
+#include "protobuf.h"
+
 #include <string.h>
-
-#include "_kernel_calls.h"
-
-PyObject *howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-
-/* In _kernel.c. */
-uint32_t howdah_crc32(const void *data, size_t length);
-
-int
-howdah_wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
-{
-    if (found == wanted)
-        return 0;
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", function, wanted, found);
-    return 1;
-}
 
 /* ---- split_calls ------------------------------------------------------------ */
 
@@ -46,15 +31,11 @@ read_call(const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, howdah_call *f
         memcmp(data + at, CALL_START, sizeof CALL_START) != 0)
         return 0;
     at += sizeof CALL_START;
-    uint64_t zigzag = 0;
-    for (int shift = 0;; shift += 7) {
-        if (at >= header_end || shift > 28)
-            return 0;
-        const uint8_t byte = data[at++];
-        zigzag |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
+    uint64_t zigzag;
+    const uint8_t *id_end = get_varint(data + at, data + header_end, &zigzag);
+    if (id_end == NULL || id_end - (data + at) > 5)
+        return 0;
+    at = id_end - data;
     if (zigzag & 1 || zigzag >> 32 || data[header_end] >= 0x80)
         return 0;
     found->id = (uint32_t)(zigzag >> 1);
@@ -120,7 +101,7 @@ PyObject *
 howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("split_calls", 2, nargs))
+    if (howdah_check_arity("split_calls", 2, nargs) < 0)
         return NULL;
     char *text;
     Py_ssize_t end;
@@ -148,29 +129,6 @@ howdah_split_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* ---- pack_record ------------------------------------------------------------ */
-
-typedef struct {
-    uint8_t *bytes;
-    size_t used, room;
-} output;
-
-static uint8_t *
-make_room(output *out, size_t more)
-{
-    if (more > out->room - out->used) {
-        size_t room = out->room * 2;
-        if (room < out->used + more)
-            room = out->used + more;
-        uint8_t *bytes = room > PY_SSIZE_T_MAX ? NULL : PyMem_Realloc(out->bytes, room);
-        if (bytes == NULL) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        out->bytes = bytes;
-        out->room = room;
-    }
-    return out->bytes + out->used;
-}
 
 static int
 put_raw(output *out, const void *from, size_t count)
@@ -236,7 +194,7 @@ put_string(output *out, PyObject *from)
 
 /* UTF-8 with a vint of its length, where that takes one byte. */
 static int
-put_text(output *out, PyObject *from)
+put_short_text(output *out, PyObject *from)
 {
     Py_ssize_t bytes;
     const char *text = PyUnicode_AsUTF8AndSize(from, &bytes);
@@ -293,7 +251,7 @@ put_value(output *out, char code, PyObject *value)
     case 's':
         return put_string(out, value);
     case 't':
-        return put_text(out, value);
+        return put_short_text(out, value);
     case 'c':
         return put_client_id(out, value);
     case 'y':
@@ -312,7 +270,7 @@ PyObject *
 howdah_pack_record(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("pack_record", 4, nargs))
+    if (howdah_check_arity("pack_record", 4, nargs) < 0)
         return NULL;
     const long opcode = PyLong_AsLong(args[0]);
     if (opcode == -1 && PyErr_Occurred())

@@ -1,29 +1,27 @@
 /*
- * Part of howdah._kernel: records become durable in an edit log without the interpreter.
+ * Part of howdah.native._kernel: records become durable in an edit log without the interpreter.
  *
  *     DirectWriter   what `howdah.namenode.journal.edit_log` hands it becomes durable
  *
  * Two threads use one. The loop of a namenode puts records; the journal's thread stays in
- * `run`, and writes all that was put since the last time to each segment (_kernel_segments.c). It
+ * `run`, and writes all that was put since the last time to each segment (segments.c). It
  * never holds the interpreter's lock meanwhile. What is rare (a failure, the end of a segment) it
  * leaves to its caller: `run` returns, and `close` says how far each file was brought.
  *
- * Who hears that it is durable, and which answers leave then, is in _kernel_journal_answers.c.
+ * Who hears that it is durable, and which answers leave then, is in journal_answers.c.
  *
  * What both threads touch is touched under `mutex`, which nobody holds while a disk or the
  * interpreter is waited for. The files belong to whoever has set `busy`.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "kernel.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "_kernel_journal.h"
-
-PyObject *howdah_direct_writer(PyObject *module);
+#include "journal.h"
 
 enum { SLOW_NS = 2000000 };  /* a sync that no loop waits for */
 enum { REFUSED = 0, QUEUED = 1, DURABLE = 2 };
@@ -112,15 +110,6 @@ write_until_interrupted(writer *self)
 
 /* ---- with it ------------------------------------------------------------------- */
 
-int
-howdah_has_count(const char *name, Py_ssize_t wanted, Py_ssize_t found)
-{
-    if (found == wanted)
-        return 1;
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", name, wanted, found);
-    return 0;
-}
-
 static PyObject *
 new_writer(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -182,7 +171,7 @@ wrong_state(const char *what)
 static PyObject *
 open_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!howdah_has_count("open", 2, nargs))
+    if (howdah_check_arity("open", 2, nargs) < 0)
         return NULL;
     howdah_segments given;
     if (howdah_parse_segments(args[0], &given) < 0)
@@ -211,7 +200,7 @@ open_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
 static PyObject *
 put(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    if (!howdah_has_count("put", 3, nargs))
+    if (howdah_check_arity("put", 3, nargs) < 0)
         return NULL;
     if (!PyList_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "the records are a list");
@@ -284,7 +273,7 @@ static PyObject *
 run(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("run", 0, nargs))
+    if (howdah_check_arity("run", 0, nargs) < 0)
         return NULL;
     pthread_mutex_lock(&self->mutex);
     const int may_run = self->is_open && !self->running;
@@ -304,7 +293,7 @@ static PyObject *
 interrupt(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("interrupt", 0, nargs))
+    if (howdah_check_arity("interrupt", 0, nargs) < 0)
         return NULL;
     pthread_mutex_lock(&self->mutex);
     self->interrupted = 1;
@@ -320,7 +309,7 @@ static PyObject *
 close_files(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("close", 0, nargs))
+    if (howdah_check_arity("close", 0, nargs) < 0)
         return NULL;
     pthread_mutex_lock(&self->mutex);
     const int may_close = self->is_open && !self->running && !self->busy;
@@ -358,7 +347,7 @@ static PyObject *
 figures(writer *self, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)args;
-    if (!howdah_has_count("figures", 0, nargs))
+    if (howdah_check_arity("figures", 0, nargs) < 0)
         return NULL;
     uint64_t buckets[HOWDAH_BUCKETS];
     pthread_mutex_lock(&self->mutex);
@@ -407,7 +396,7 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    .name = "howdah._kernel.DirectWriter",
+    .name = "howdah.native._kernel.DirectWriter",
     .basicsize = sizeof(writer),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: packets of a block pass through a datanode without the interpreter. What
+ * Part of howdah.native._kernel: packets of a block pass through a datanode without the interpreter. What
  * comes in front goes to the mirror and into the replica's two files; what the mirror acknowledges
  * is acknowledged in front.
  *
@@ -19,8 +19,8 @@
  * the rest of the block. Other threads may read how far it is, and interrupt it; both are atomic.
  * Nothing is waited for but by `poll`, which has a bound, and the disk.
  */
-#include "_kernel_relay.h"
-#include "_kernel_segments.h"
+#include "relay.h"
+#include "segments.h"
 
 #include <errno.h>
 #include <poll.h>

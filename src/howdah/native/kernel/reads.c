@@ -1,21 +1,17 @@
 /*
- * Part of howdah._kernel: what a namenode is asked most, from a request's bytes to an answer's.
+ * Part of howdah.native._kernel: what a namenode is asked most, from a request's bytes to an answer's.
  *
  *     file_info   `getFileInfo` from a namespace's tables
  *                 (twin: `howdah.namenode.service.protocols.fast_path.file_status`)
  *
  * It returns None for whatever is rare. The same tests run over both.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <string.h>
 
-#include "_kernel_calls.h"
-#include "_kernel_messages.h"
-#include "_kernel_reads.h"
-
-PyObject *howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include "protobuf.h"
+#include "reads.h"
 
 /* ---- tables ----------------------------------------------------------------- */
 
@@ -508,7 +504,7 @@ PyObject *
 howdah_file_status(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("file_status", 2, nargs))
+    if (howdah_check_arity("file_status", 2, nargs) < 0)
         return NULL;
     const int64_t inode_id = PyLong_AsLongLong(args[0]);
     if (inode_id == -1 && PyErr_Occurred())
@@ -525,7 +521,7 @@ PyObject *
 howdah_file_info(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("file_info", READ_ARGS, nargs))
+    if (howdah_check_arity("file_info", READ_ARGS, nargs) < 0)
         return NULL;
     char *request;
     Py_ssize_t end, bytes, behind;

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: waiting for a moment, awake.
+ * Part of howdah.native._kernel: waiting for a moment, awake.
  *
  *     await_bytes    whether something comes at a socket within so many nanoseconds
  *
@@ -7,13 +7,11 @@
  * ask again (`howdah.protocol.rpc.busy_poll` says when that is worth while). The interpreter's lock is given
  * away meanwhile.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "kernel.h"
+
 #include <poll.h>
 #include <stdint.h>
 #include <time.h>
-
-PyObject *howdah_await_bytes(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 enum { MOST_NS = 1000000 };
 

@@ -1,4 +1,4 @@
-/* Of _kernel_journal.c, for _kernel_journal_answers.c: what both threads of a DirectWriter share.
+/* Of journal.c, for journal_answers.c: what both threads of a DirectWriter share.
  * What takes no interpreter says so; all else is called with it. */
 #ifndef HOWDAH_KERNEL_JOURNAL_H
 #define HOWDAH_KERNEL_JOURNAL_H
@@ -8,8 +8,9 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "_kernel_outlets.h"
-#include "_kernel_segments.h"
+#include "kernel.h"
+#include "response_writer.h"
+#include "segments.h"
 
 enum { HOWDAH_BUCKETS = 64 };  /* as howdah.runtime.metrics.histogram */
 
@@ -40,8 +41,5 @@ PyObject *howdah_writer_returned(howdah_writer *self, PyObject *const *args, Py_
 PyObject *howdah_writer_want(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_writer_look(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs);
 PyObject *howdah_writer_durable(howdah_writer *self, PyObject *const *args, Py_ssize_t nargs);
-
-/* 1 if a method has the arguments that it takes; 0 with an error. */
-int howdah_has_count(const char *name, Py_ssize_t wanted, Py_ssize_t found);
 
 #endif

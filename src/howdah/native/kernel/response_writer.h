@@ -1,7 +1,7 @@
-/* Of _kernel_outlets.c, for _kernel_journal_answers.c: answers that wait for the log, and leave
+/* Of response_writer.c, for journal_answers.c: answers that wait for the log, and leave
  * by themselves. What takes no interpreter says so; all else is called with it. */
-#ifndef HOWDAH_KERNEL_OUTLETS_H
-#define HOWDAH_KERNEL_OUTLETS_H
+#ifndef HOWDAH_KERNEL_RESPONSE_WRITER_H
+#define HOWDAH_KERNEL_RESPONSE_WRITER_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

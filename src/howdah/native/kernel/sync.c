@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: a writer that syncs sends its packet and hears the ack itself.
+ * Part of howdah.native._kernel: a writer that syncs sends its packet and hears the ack itself.
  *
  *     send_now   what a socket takes of a packet at once
  *     hear_acks  the ack that is due, then the call that tells the namenode the length, and then
@@ -11,13 +11,10 @@
  * and the stream's threads go on from there (`howdah.client.writing.inline_sync`). `hear_acks` waits without
  * the interpreter's lock. Every wait has an end.
  */
-#include "_kernel_calls.h"
-#include "_kernel_line.h"
+#include "kernel.h"
+#include "socket_wait.h"
 
 #include <string.h>
-
-PyObject *howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 enum { ROOM = 4096, FRAME_LENGTH = 4 };
 
@@ -50,7 +47,7 @@ howdah_send_now(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     line self;
     char *packet;
     Py_ssize_t bytes;
-    if (howdah_wrong_count("send_now", 3, nargs) || !as_socket(args[0], &self) ||
+    if (howdah_check_arity("send_now", 3, nargs) < 0 || !as_socket(args[0], &self) ||
         PyBytes_AsStringAndSize(args[1], &packet, &bytes) < 0 || !is_list(args[2]))
         return NULL;
     ssize_t sent;
@@ -123,7 +120,7 @@ howdah_hear_acks(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     char *due, *request;
     Py_ssize_t due_bytes, request_bytes;
     int64_t first, wait_ns, call_wait_ns;
-    if (howdah_wrong_count("hear_acks", 8, nargs) || !as_socket(args[0], &acks) ||
+    if (howdah_check_arity("hear_acks", 8, nargs) < 0 || !as_socket(args[0], &acks) ||
         PyBytes_AsStringAndSize(args[1], &due, &due_bytes) < 0)
         return NULL;
     if (due_bytes < 1 || due_bytes > ROOM) {

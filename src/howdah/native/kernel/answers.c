@@ -1,19 +1,16 @@
 /*
- * Part of howdah._kernel: calls that are answered by their bytes.
+ * Part of howdah.native._kernel: calls that are answered by their bytes.
  *
  *     answer_calls   frames of calls to frames of answers (twin: `howdah.protocol.rpc.fast_path`)
  *
  * It ends before whatever is rare. The same tests run over both.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <string.h>
 
-#include "_kernel_calls.h"
-#include "_kernel_messages.h"
-
-PyObject *howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include "calls.h"
+#include "protobuf.h"
 
 /* Bytes that grow. */
 typedef struct {
@@ -141,7 +138,7 @@ PyObject *
 howdah_answer_calls(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("answer_calls", 10, nargs))
+    if (howdah_check_arity("answer_calls", 10, nargs) < 0)
         return NULL;
     char *text, *states;
     Py_ssize_t end, states_bytes;

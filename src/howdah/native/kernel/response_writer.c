@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: answers go to their connections without the interpreter.
+ * Part of howdah.native._kernel: answers go to their connections without the interpreter.
  *
  *     Outlet   a connection's way out, for the loop that has the connection and for the
  *              journal's thread, which sends what has waited for it
@@ -13,8 +13,8 @@
  * The descriptor is the outlet's own, a copy: the connection may be closed, and its number given
  * to another one, while an answer is on its way.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "kernel.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "_kernel_outlets.h"
+#include "response_writer.h"
 
 enum { TOGETHER = 64 };  /* answers in one system call */
 
@@ -358,7 +358,7 @@ static PyType_Slot slots[] = {
 };
 
 static PyType_Spec spec = {
-    .name = "howdah._kernel.Outlet",
+    .name = "howdah.native._kernel.Outlet",
     .basicsize = sizeof(outlet),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,

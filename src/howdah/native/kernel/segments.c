@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: the segments of an edit log, as files.
+ * Part of howdah.native._kernel: the segments of an edit log, as files.
  *
  * Each gets the same records behind its last one, and is synced. Space is taken ahead, in steps
  * and full of 0xff, as `howdah.formats.edits` does it: a sync of records has no new length to
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "_kernel_segments.h"
+#include "segments.h"
 
 enum {
     STEP_BYTES = 1 << 20,    /* of space that is taken ahead, as SegmentWriter does */

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: what is in a directory, for an image (`howdah.namenode.state.images.rows`, which
+ * Part of howdah.native._kernel: what is in a directory, for an image (`howdah.namenode.state.images.rows`, which
  * has the twins).
  *
  *     file_ids      the ids of the entries, if all of them are files
@@ -8,14 +8,10 @@
  * An image is written by a forked child, where memory is shared until it is written to: so names and
  * ids are looked at where they are, without a reference more of each.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-PyObject *howdah_file_ids(PyObject *module, PyObject *entries);
-PyObject *howdah_ids_in_order(PyObject *module, PyObject *entries);
 
 typedef struct {
     const char *name;

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: a client asks and hears the whole answer, without the interpreter.
+ * Part of howdah.native._kernel: a client asks and hears the whole answer, without the interpreter.
  *
  *     exchange     a call and the frame that answers it (twin: `howdah.rpc.round_trip`)
  *     read_short   a range of a block that comes in few packets (twin: `howdah.client.reading.short_read`)
@@ -9,15 +9,13 @@
  * signal's handlers run as they would in Python, and what they raise ends the call; nobody knows
  * then what was sent, so the connection is of no use any more. Every wait has an end.
  */
-#include "_kernel_calls.h"
-#include "_kernel_line.h"
-#include "_kernel_packets.h"
+#include "kernel.h"
+#include "socket_wait.h"
+#include "packets.h"
+#include "protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-PyObject *howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 
 enum {
     FRAME_LENGTH = 4,
@@ -67,7 +65,7 @@ howdah_exchange(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     char *request;
     Py_ssize_t request_bytes;
     int64_t wait_ns, limit;
-    if (howdah_wrong_count("exchange", 4, nargs) || !as_socket(args[0], &self) ||
+    if (howdah_check_arity("exchange", 4, nargs) < 0 || !as_socket(args[0], &self) ||
         PyBytes_AsStringAndSize(args[1], &request, &request_bytes) < 0 ||
         !as_number(args[2], 1, INT64_MAX / 4, "a wait", &wait_ns) ||
         !as_number(args[3], 0, INT64_MAX, "a limit", &limit))
@@ -107,16 +105,11 @@ enum { IN_PART = RAISED + 1 };
 static int
 read_varint(const uint8_t *data, size_t *at, size_t end, uint64_t *value)
 {
-    *value = 0;
-    for (int shift = 0; shift < 63; shift += 7) {
-        if (*at >= end)
-            return IN_PART;
-        const uint8_t byte = data[(*at)++];
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return WHOLE;
-    }
-    return ODD;
+    const uint8_t *next = get_varint(data + *at, data + end, value);
+    if (next == NULL)
+        return end - *at < MOST_VARINT_BYTES ? IN_PART : ODD;
+    *at = (size_t)(next - data);
+    return *value <= INT64_MAX ? WHOLE : ODD;
 }
 
 /* The status, and how the packets are summed; they begin at `*at`. */
@@ -236,7 +229,7 @@ howdah_read_short(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     Py_ssize_t request_bytes, status_bytes;
     int64_t room, silence_ns;
     heard found = {.data = NULL};
-    if (howdah_wrong_count("read_short", 7, nargs) || !as_socket(args[0], &self) ||
+    if (howdah_check_arity("read_short", 7, nargs) < 0 || !as_socket(args[0], &self) ||
         PyBytes_AsStringAndSize(args[1], &request, &request_bytes) < 0 ||
         !as_number(args[2], 0, INT64_MAX / 4, "a start", &found.start) ||
         !as_number(args[3], found.start + 1, INT64_MAX / 4, "an end", &found.end) ||

@@ -1,18 +1,14 @@
 /*
- * Part of howdah._kernel: requests of those who write, without a message of protobuf's.
+ * Part of howdah.native._kernel: requests of those who write, without a message of protobuf's.
  *
  *     request_fields   the bytes of a request to the values of its fields
  *
  * It takes what clients send in nearly all calls: each field once, in the order of the numbers,
  * and none that is not asked for. Of everything else it says None, and protobuf reads it.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
+#include "kernel.h"
 
-#include "_kernel_calls.h"
-
-PyObject *howdah_request_fields(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include "protobuf.h"
 
 enum { VARINT = 0, BYTES = 2, MOST_FIELDS = 15 };
 
@@ -27,16 +23,11 @@ typedef struct {
 static int
 take_number(message *from, uint64_t most, uint64_t *number)
 {
-    *number = 0;
-    for (unsigned shift = 0; shift < 64 && from->at < from->end; shift += 7) {
-        const uint8_t byte = *from->at++;
-        if (shift == 63 && byte > 1)
-            return 0;
-        *number |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return *number <= most;
-    }
-    return 0;
+    const uint8_t *end = get_varint(from->at, from->end, number);
+    if (end == NULL)
+        return 0;
+    from->at = end;
+    return *number <= most;
 }
 
 static int
@@ -168,7 +159,7 @@ PyObject *
 howdah_request_fields(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (howdah_wrong_count("request_fields", 2, nargs))
+    if (howdah_check_arity("request_fields", 2, nargs) < 0)
         return NULL;
     char *data, *codes;
     Py_ssize_t bytes, count;

@@ -1,4 +1,4 @@
-/* Of _kernel_segments.c, for _kernel_journal.c: the files of an edit log that is being written,
+/* Of segments.c, for journal.c: the files of an edit log that is being written,
  * and what is to go there. What takes no interpreter says so; all else is called with it. */
 #ifndef HOWDAH_KERNEL_SEGMENTS_H
 #define HOWDAH_KERNEL_SEGMENTS_H

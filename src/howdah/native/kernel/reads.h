@@ -1,4 +1,4 @@
-/* Of _kernel_reads.c, for _kernel_locations.c: a namespace's tables, and how a file is found. All
+/* Of reads.c, for locations.c: a namespace's tables, and how a file is found. All
  * functions return 1 for yes, 0 for what is left to others, and -1 with an error. */
 #ifndef HOWDAH_KERNEL_READS_H
 #define HOWDAH_KERNEL_READS_H

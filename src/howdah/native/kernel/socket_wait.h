@@ -1,9 +1,9 @@
 /* A socket that is waited for by who has given the interpreter's lock away: what
- * _kernel_exchange.c and _kernel_sync.c have in common (twin: `howdah.native.socket_io`). */
-#ifndef HOWDAH_KERNEL_LINE_H
-#define HOWDAH_KERNEL_LINE_H
+ * round_trip.c and sync.c have in common (twin: `howdah.native.socket_io`). */
+#ifndef HOWDAH_KERNEL_SOCKET_WAIT_H
+#define HOWDAH_KERNEL_SOCKET_WAIT_H
 
-#include "_kernel_packets.h"
+#include "packets.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /*
- * Part of howdah._kernel: rows of a namespace's tables, thousands in one call.
+ * Part of howdah.native._kernel: rows of a namespace's tables, thousands in one call.
  *
  * Saving an image asks a million files for ten numbers each and writes them as
  * protobuf messages. In Python that is four microseconds a file.
@@ -12,14 +12,11 @@
  * written by a forked child, where memory is shared until it is written to: so names are looked at
  * where they are, without a reference more of each.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <stdint.h>
-#include <string.h>
+#include "buffer.h"
+#include "kernel.h"
+#include "protobuf.h"
 
-PyObject *howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-PyObject *howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
+#include <string.h>
 
 /* ---- arguments -------------------------------------------------------------- */
 
@@ -44,15 +41,6 @@ open_numbers(PyObject *from, const char *name, numbers *to)
     to->at = to->view.buf;
     to->count = to->view.len / 8;
     return 0;
-}
-
-static int
-wrong_count(const char *function, Py_ssize_t wanted, Py_ssize_t found)
-{
-    if (found == wanted)
-        return 0;
-    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, not %zd", function, wanted, found);
-    return 1;
 }
 
 /* ---- take_rows -------------------------------------------------------------- */
@@ -84,7 +72,7 @@ PyObject *
 howdah_take_rows(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (wrong_count("take_rows", 4, nargs))
+    if (howdah_check_arity("take_rows", 4, nargs) < 0)
         return NULL;
     if (!PyDict_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError, "pages have to be a dict");
@@ -147,7 +135,7 @@ PyObject *
 howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
     (void)module;
-    if (wrong_count("shift_right", 2, nargs))
+    if (howdah_check_arity("shift_right", 2, nargs) < 0)
         return NULL;
     const Py_ssize_t bits = PyLong_AsSsize_t(args[1]);
     if (bits == -1 && PyErr_Occurred())
@@ -172,58 +160,6 @@ howdah_shift_right(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 /* ---- frame_files ------------------------------------------------------------ */
-
-static inline size_t
-varint_bytes(uint64_t number)
-{
-    size_t bytes = 1;
-    while (number >= 0x80) {
-        number >>= 7;
-        bytes++;
-    }
-    return bytes;
-}
-
-static inline uint8_t *
-put_varint(uint8_t *to, uint64_t number)
-{
-    while (number >= 0x80) {
-        *to++ = (uint8_t)number | 0x80;
-        number >>= 7;
-    }
-    *to++ = (uint8_t)number;
-    return to;
-}
-
-static inline uint8_t *
-put_bytes(uint8_t *to, const void *from, size_t count)
-{
-    memcpy(to, from, count);
-    return to + count;
-}
-
-typedef struct {
-    uint8_t *bytes;
-    size_t used, room;
-} output;
-
-static uint8_t *
-make_room(output *out, size_t more)
-{
-    if (more > out->room - out->used) {
-        size_t room = out->room * 2;
-        if (room < out->used + more)
-            room = out->used + more;
-        uint8_t *bytes = room > PY_SSIZE_T_MAX ? NULL : PyMem_Realloc(out->bytes, room);
-        if (bytes == NULL) {
-            PyErr_NoMemory();
-            return NULL;
-        }
-        out->bytes = bytes;
-        out->room = room;
-    }
-    return out->bytes + out->used;
-}
 
 typedef struct {
     const char *at;
@@ -445,7 +381,7 @@ howdah_frame_files(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
                                            "lengths", "counts"};
     enum { IDS, MTIMES, ATIMES, BLOCK_IDS, STAMPS, LENGTHS, COUNTS };
     static const int argument_of[] = {0, 2, 3, 5, 6, 7, 8};
-    if (wrong_count("frame_files", 9, nargs))
+    if (howdah_check_arity("frame_files", 9, nargs) < 0)
         return NULL;
     PyObject *looks = args[4];
     names names = {.list = NULL};
