@@ -5,6 +5,7 @@ from typing import Any, Final, Protocol
 from typing_extensions import Buffer
 
 REVISION: Final[int]
+LAYOUT: Final[Mapping[str, int]]
 CRC32_METHOD: Final[str]
 CRC32C_METHOD: Final[str]
 

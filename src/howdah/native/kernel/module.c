@@ -5,9 +5,10 @@
  * howdah; it never knows another file but by a header.
  */
 #include "kernel.h"
+#include "tables.h"
 
 /* Of what Python finds here; howdah/native/loader.py names the one that it needs. */
-enum { REVISION = 22 };
+enum { REVISION = 23 };
 
 static PyMethodDef methods[] = {
     {"checksum_chunks", (PyCFunction)(void (*)(void))howdah_checksum_chunks, METH_FASTCALL,
@@ -75,10 +76,25 @@ add_type(PyObject *module, const char *name, PyObject *type)
     return added;
 }
 
+/* The numbers of tables.h by the names that Python's tables have for them. */
+static int
+add_layout(PyObject *module)
+{
+    PyObject *layout = Py_BuildValue(
+        "{si si si si si si si si si si si si si}", "ROW_SHIFT", SHIFT, "SET_SHIFT", SET_SHIFT,
+        "FILE_WIDTH", FILE_WIDTH, "FILE_TRAITS", TRAITS, "FILE_MTIME", MTIME, "FILE_ATIME", ATIME,
+        "FILE_BLOCK", BLOCK, "BLOCK_WIDTH", BLOCK_WIDTH, "BLOCK_LENGTH", LENGTH, "BLOCK_STAMP",
+        STAMP, "BLOCK_REPLICAS", REPLICAS, "STORAGE_BITS", STORAGE_BITS, "BLOCK_COMPLETE",
+        COMPLETE);
+    const int added = layout == NULL ? -1 : PyModule_AddObjectRef(module, "LAYOUT", layout);
+    Py_XDECREF(layout);
+    return added;
+}
+
 static int
 exec_module(PyObject *module)
 {
-    if (howdah_init_crc32(module) < 0 ||
+    if (howdah_init_crc32(module) < 0 || add_layout(module) < 0 ||
         PyModule_AddIntConstant(module, "REVISION", REVISION) < 0)
         return -1;
     if (add_type(module, "DirectWriter", howdah_direct_writer(module)) < 0 ||

@@ -7,10 +7,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-/* Of `howdah.namenode.state.inodes`: columns, files and block_table. */
-enum { SHIFT = 6, MASK = 63 };
-enum { FILE_WIDTH = 5, TRAITS = 1, MTIME = 2, ATIME = 3, BLOCK = 4 };
-enum { BLOCK_WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3, STORAGE_BITS = 21, COMPLETE = 5 };
+#include "tables.h"
 
 /* What `tables_of` returns. */
 enum { FILES, TRAITS_LIST, FEATURES, BLOCK_LISTS, BLOCKS, SNAPSHOT_ROOTS, NO_FEATURES, TABLES };

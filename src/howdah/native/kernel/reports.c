@@ -12,19 +12,16 @@
  */
 #include "kernel.h"
 #include "protobuf.h"
+#include "tables.h"
 
 #include <string.h>
 
-/* Those of howdah.namenode.state.inodes.row_table and block_table. */
-enum { SHIFT = 6, WIDTH = 4, LENGTH = 1, STAMP = 2, REPLICAS = 3 };
-enum { STORAGE_BITS = 21, MOST_INLINE = 3, SET_SHIFT = 12 };
+enum { MOST_INLINE = 3 };
 #define STORAGE_MASK (((int64_t)1 << STORAGE_BITS) - 1)
 #define ROWS (1 << SHIFT)
 #define SET_SIZE (1 << SET_SHIFT)
 #define FINALIZED 0
 #define LAST_STATE 4
-/* What is below the generation stamp of a complete block that is there. */
-#define COMPLETE 5
 #define MOST_STAMP ((uint64_t)1 << 60)
 enum { MOST_SIBLINGS = 64, MOST_EXCEPTIONS = 8 };
 enum { IS_THERE = 1 };
@@ -138,13 +135,13 @@ row_of(block_rows *rows, int64_t block_id)
             return NULL;
         }
         rows->number = number;
-        if (rows->page.len != ROWS * WIDTH * 8) {
+        if (rows->page.len != ROWS * BLOCK_WIDTH * 8) {
             PyErr_Format(PyExc_ValueError, "page %lld has %zd bytes", (long long)number,
                          rows->page.len);
             return NULL;
         }
     }
-    return (int64_t *)rows->page.buf + (block_id & (ROWS - 1)) * WIDTH;
+    return (int64_t *)rows->page.buf + (block_id & (ROWS - 1)) * BLOCK_WIDTH;
 }
 
 /*

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT, Table
+from howdah.native.layout import check_layout
 
 if TYPE_CHECKING:
     from howdah.namenode.state.blocks.datanodes import Storage
@@ -48,6 +49,14 @@ class BlockState(enum.IntEnum):
 
 _STATES: Final = tuple(BlockState)
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
+check_layout(
+    BLOCK_WIDTH=WIDTH,
+    BLOCK_LENGTH=LENGTH,
+    BLOCK_STAMP=STAMP,
+    BLOCK_REPLICAS=REPLICAS,
+    STORAGE_BITS=STORAGE_BITS,
+    BLOCK_COMPLETE=_COMPLETE,
+)
 """What is below the stamp of a complete block that is there."""
 
 

@@ -21,6 +21,7 @@ from howdah.namenode.state.inodes.directory import Directory
 from howdah.namenode.state.inodes.inode_features import NO_FEATURES, Features
 from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT, Table
+from howdah.native.layout import check_layout
 
 # The numbers of a row.
 WIDTH: Final = 5
@@ -34,6 +35,9 @@ BLOCK: Final = 4
 """0, the id of the only block, or `SEVERAL`."""
 
 SEVERAL: Final = -1
+check_layout(
+    FILE_WIDTH=WIDTH, FILE_TRAITS=TRAITS, FILE_MTIME=MTIME, FILE_ATIME=ATIME, FILE_BLOCK=BLOCK
+)
 
 
 class Traits(NamedTuple):

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from howdah.namenode.state.inodes.row_page import Page
+from howdah.native.layout import check_layout
 from howdah.native.loader import kernel
 
 SHIFT: Final = 6
@@ -32,6 +33,7 @@ MASK: Final = ROWS - 1
 _SET_SHIFT: Final = 12
 _SET_MASK: Final = (1 << _SET_SHIFT) - 1
 _PART_NUMBERS: Final = 1024
+check_layout(ROW_SHIFT=SHIFT, SET_SHIFT=_SET_SHIFT)
 """Numbers in one piece of a `PairQueue`."""
 
 
