@@ -11,13 +11,17 @@ mode. A namespace none of whose namenodes runs is not waited for.
 
 from __future__ import annotations
 
+import getpass
 import json
+import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
-from howdah.config.value_types import parse_address
+from howdah.config import keys
+from howdah.config.value_types import Address, parse_address
 from howdah.errors import (
     HowdahError,
     InvalidConfiguration,
@@ -25,8 +29,7 @@ from howdah.errors import (
     StandbyError,
     Unreachable,
 )
-from howdah.local.admin_client import NamenodeQuestions
-from howdah.local.formatting import format_election, format_new, is_formatted
+from howdah.formats.version import NamenodeVersion
 from howdah.local.layout import Layout, role_of
 from howdah.local.processes import (
     POLL_S,
@@ -37,6 +40,166 @@ from howdah.local.processes import (
     wait_until_ended,
 )
 from howdah.local.servers import Server, ServerFailed, Spawner, tail
+from howdah.storage.layout import StorageDirectory
+
+# What a local cluster asks of its namenodes, and the one thing that it tells them.
+#
+# Each question goes to one namenode, whatever its role: standbys answer all of these.
+
+CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+HA_PROTOCOL = "org.apache.hadoop.ha.HAServiceProtocol"
+LEAST_TIMEOUT_S = 0.5
+
+
+class NamenodeQuestions:
+    """Questions to the namenode at `address`, each answered before `deadline`
+    (`time.monotonic()`) or soon after.
+
+    Raises what `RpcClient` does: `Unreachable` where nobody answers.
+    """
+
+    def __init__(self, address: Address, deadline: float) -> None:
+        # Imported here, as the launcher is at work meanwhile.
+        from howdah.rpc.client import RpcClient
+
+        self._deadline = deadline
+        # The superuser, whatever user the tests' clients are.
+        user = getpass.getuser()
+        self._client = RpcClient(address, CLIENT_PROTOCOL, user=user)
+        self._ha = RpcClient(address, HA_PROTOCOL, user=user)
+
+    def reported_datanodes(self) -> set[str]:
+        """The data addresses, `ip:port`, of live datanodes that have said what they hold."""
+        from howdah.proto import client_namenode_pb2 as pb
+
+        answer = self._client.call(
+            "getDatanodeReport",
+            pb.GetDatanodeReportRequestProto(type=pb.LIVE),
+            pb.GetDatanodeReportResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+        return {
+            f"{node.id.ipAddr}:{node.id.xferPort}" for node in answer.di if node.lastBlockReportTime
+        }
+
+    def in_safe_mode(self) -> bool:
+        from howdah.proto import client_namenode_pb2 as pb
+
+        answer = self._client.call(
+            "setSafeMode",
+            pb.SetSafeModeRequestProto(action=pb.SAFEMODE_GET, checked=False),
+            pb.SetSafeModeResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+        return bool(answer.result)
+
+    def ha_state(self) -> str:
+        """`active`, `standby`, `observer` or `initializing`."""
+        from howdah.proto import ha_pb2 as pb
+
+        answer = self._ha.call(
+            "getServiceStatus",
+            pb.GetServiceStatusRequestProto(),
+            pb.GetServiceStatusResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+        return pb.HAServiceStateProto.Name(answer.state).lower()
+
+    def become_active(self) -> None:
+        """Tell it to; for clusters without failover controllers."""
+        from howdah.proto import ha_pb2 as pb
+
+        source = pb.HAStateChangeRequestInfoProto(reqSource=pb.REQUEST_BY_USER)
+        self._ha.call(
+            "transitionToActive",
+            pb.TransitionToActiveRequestProto(reqInfo=source),
+            pb.TransitionToActiveResponseProto,
+            timeout_s=self._timeout_s(),
+        )
+
+    def _timeout_s(self) -> float:
+        return max(LEAST_TIMEOUT_S, self._deadline - time.monotonic())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+        self._ha.close()
+
+
+# The first start of a layout: an empty filesystem in the directories of its namenodes.
+#
+# One namenode of each namespace is formatted, and with it the journal that it shares with
+# others, if it does. The others get a copy of its image, which is what `namenode
+# -bootstrapStandby` brings. What was there before is kept, so a start that was interrupted goes
+# on where it ended.
+
+_COPIED = ("fsimage_*", "seen_txid", "VERSION")
+"""VERSION comes last: a directory without it counts as new."""
+
+
+def is_formatted(layout: Layout) -> bool:
+    """Whether every namenode has a filesystem."""
+    return all(_version_of(layout, node.name) is not None for node in layout.namenodes)
+
+
+def format_new(layout: Layout) -> None:
+    """Give every namenode that has none a filesystem; journal nodes have to run.
+
+    Several nameservices are one cluster: they get the same cluster id.
+    """
+    found = [_version_of(layout, node.name) for node in layout.namenodes]
+    cluster_id = next((_cluster_id(version) for version in found if version is not None), None)
+    groups = [each.namenodes for each in layout.nameservices] or [layout.namenodes]
+    for group in groups:
+        cluster_id = _format_group(layout, [node.name for node in group], cluster_id)
+
+
+def _format_group(layout: Layout, names: Sequence[str], cluster_id: str | None) -> str:
+    """The namenodes of one namespace; the id of the cluster."""
+    from howdah.namenode.server.process.format import format_namenode
+
+    found = [_version_of(layout, name) for name in names]
+    version = next((version for version in found if version is not None), None)
+    if version is None:
+        format_namenode(layout.server_conf(names[0]), cluster_id=cluster_id)
+        version = _version_of(layout, names[0])
+        assert version is not None, "formatted just now"
+    for name in names:
+        if _version_of(layout, name) is None:
+            for directory in layout.server_conf(name).get(keys.DFS_NAMENODE_NAME_DIR):
+                _copy(version.parent, directory / "current")
+    return _cluster_id(version)
+
+
+def _cluster_id(version_file: Path) -> str:
+    storage = StorageDirectory(version_file.parent.parent)
+    return storage.read_version(NamenodeVersion).cluster_id
+
+
+def format_election(layout: Layout) -> None:
+    """Make what failover controllers want in ZooKeeper, which has to run."""
+    from howdah.failover.server import format_zookeeper
+
+    for each in layout.nameservices:
+        format_zookeeper(layout.server_conf(each.namenodes[0].name))
+
+
+def _version_of(layout: Layout, name: str) -> Path | None:
+    """The VERSION file of a namenode, None where it is not formatted."""
+    for directory in layout.server_conf(name).get(keys.DFS_NAMENODE_NAME_DIR):
+        if (directory / "current" / "VERSION").exists():
+            return directory / "current" / "VERSION"
+    return None
+
+
+def _copy(current: Path, to: Path) -> None:
+    to.mkdir(parents=True, exist_ok=True)
+    for pattern in _COPIED:
+        for path in current.glob(pattern):
+            shutil.copy2(path, to)
+
 
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15.0

@@ -1,6 +1,6 @@
 """A socket that is waited for, as the kernel's functions that ask and hear have it.
 
-What `howdah.rpc.round_trip` and `howdah.client.reading.short_read` have in common: the twin of what
+What `howdah.rpc.connection` and `howdah.client.reading.short_read` have in common: the twin of what
 kernel/round_trip.c begins with. Every wait has an end. A signal's handlers run meanwhile, and
 what they raise ends it.
 """

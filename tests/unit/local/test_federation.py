@@ -11,7 +11,7 @@ from howdah.config import Configuration, keys
 from howdah.config.nameservices import datanode_nameservices, this_namenode
 from howdah.errors import InvalidConfiguration
 from howdah.formats.version import NamenodeVersion
-from howdah.local.formatting import format_new, is_formatted
+from howdah.local.cluster import format_new, is_formatted
 from howdah.local.layout import Layout
 from howdah.local.nameservice import parse_nameservices
 from howdah.storage.layout import StorageDirectory

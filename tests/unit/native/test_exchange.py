@@ -23,7 +23,7 @@ from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, c
 from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet
 from howdah.protocol.data_transfer.responses import BlockOpResponse, encode_read_answer
 from howdah.protocol.data_transfer.status import Status
-from howdah.rpc.round_trip import MOST_FRAME, exchange_here
+from howdah.rpc.connection import MOST_FRAME, exchange_here
 
 MS = 1_000_000
 LONG = 60_000 * MS

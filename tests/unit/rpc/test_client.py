@@ -20,9 +20,8 @@ from howdah.protocol.rpc import wire
 from howdah.rpc import client as rpc_client
 from howdah.rpc import connection as rpc_connection
 from howdah.rpc.client import RpcClient
-from howdah.rpc.connection import Meanwhile, PreparedCall
+from howdah.rpc.connection import Exchanged, Meanwhile, PreparedCall, exchange_here
 from howdah.rpc.identity import SeenState
-from howdah.rpc.round_trip import Exchanged, exchange_here
 from howdah.runtime.users import current
 from howdah.runtime.users.names import real_user_of
 

@@ -16,7 +16,7 @@ from howdah.cli.namespace import PageNotWritten, write_page
 from howdah.copy.commit_tasks import TrackTask
 from howdah.copy.common.task_progress import Gauge
 from howdah.copy.options import Options
-from howdah.copy.task_log import TaskLog
+from howdah.copy.tasks import TaskLog
 from howdah.fs.api import FileSystem
 from howdah.spark.compaction.concat import join
 

@@ -6,17 +6,21 @@ is being written can be read. What is for the keeper is passed on to it.
 
 from __future__ import annotations
 
+import logging
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from howdah import errors
 from howdah.datanode.disk_balancer.worker import DiskBalancer
-from howdah.datanode.process.pool_removal import remove_pool
 from howdah.datanode.process.reconfiguration import NamenodesRefresh, ReconfigurationTask
+from howdah.datanode.replicas.startup_scan import pools_on
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.settings import RECONFIGURABLE
 from howdah.datanode.state.disk_balancer.checks import Submitted
 from howdah.datanode.state.messages import Event, ReportAsked, ShutdownAsked
+from howdah.datanode.volumes.volumes import Volume
 from howdah.diskbalancer.plan_files import VERSION
 from howdah.diskbalancer.status import state_text
 from howdah.formats.version import SHOWN_VERSION
@@ -24,6 +28,42 @@ from howdah.proto import client_datanode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.protocol.rpc.service import Caller, Service
+from howdah.storage.dir_walk import all_below
+
+# `dfsadmin -deleteBlockPool`: the directories of a pool that this datanode serves no more.
+#
+# They are left over from a namenode whose datanode this was once, or one that was taken
+# out of the configuration. Only an empty pool goes without being forced.
+
+log = logging.getLogger(__name__)
+
+
+def remove_pool(volumes: Iterable[Volume], pool_id: str, *, force: bool) -> None:
+    """Raises IllegalArgument for a pool that is on no volume, RemoteError if it has replicas
+    and is not forced, and OSError."""
+    holding = [volume for volume in volumes if pool_id in pools_on(volume)]
+    if not holding:
+        raise errors.IllegalArgument(f"there is no block pool {pool_id} on this datanode")
+    if not force:
+        for volume in holding:
+            first = _first_block(volume.pool_path(pool_id))
+            if first is not None:
+                raise errors.RemoteError(
+                    f"Cannot delete block pool, it contains some block files: {first}"
+                )
+    for volume in holding:
+        path = volume.pool_path(pool_id)
+        log.warning("deleting block pool %s in %s", pool_id, path)
+        shutil.rmtree(path)
+
+
+def _first_block(path: str) -> Path | None:
+    for directory, _, names in all_below(path):
+        for name in names:
+            if name.startswith("blk_"):
+                return Path(directory, name)
+    return None
+
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
 _UNSIGNED = (1 << 64) - 1

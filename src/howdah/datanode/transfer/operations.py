@@ -14,6 +14,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from howdah import errors
@@ -33,13 +34,13 @@ from howdah.datanode.transfer.short_circuit import (
     release_slot,
     serve_segment,
 )
-from howdah.datanode.transfer.tracing import served
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 from howdah.protocol.data_transfer.op_request_decoder import decode_op_header, decode_request
 from howdah.protocol.data_transfer.op_requests import (
     OP_HEADER_BYTES,
     BlockChecksum,
     CopyBlock,
+    Op,
     OtherRequest,
     ReadBlock,
     ReplaceBlock,
@@ -61,7 +62,46 @@ from howdah.protocol.data_transfer.status import Status
 from howdah.protocol.data_transfer.varint import read_delimited
 from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 from howdah.runtime.tracing import spans
-from howdah.runtime.tracing.span import NOTHING
+from howdah.runtime.tracing.span import NOTHING, Span
+
+# Operations in a trace: their spans at a datanode.
+#
+# The span of an operation is below that of whoever asked: the client's, or the one of the datanode
+# in front in the pipeline. What is sent on, to the next datanode or to the proxy of a move, bears
+# the context of this node's span; where traces are off here, that of the sender, so that a node
+# without traces is only missing from a trace and does not end it.
+
+Traced = ReadBlock | WriteBlock | BlockChecksum | TransferBlock | CopyBlock | ReplaceBlock
+_NAMES: Final[dict[type[Traced], str]] = {
+    ReadBlock: Op.READ_BLOCK.name,
+    WriteBlock: Op.WRITE_BLOCK.name,
+    BlockChecksum: Op.BLOCK_CHECKSUM.name,
+    TransferBlock: Op.TRANSFER_BLOCK.name,
+    CopyBlock: Op.COPY_BLOCK.name,
+    ReplaceBlock: Op.REPLACE_BLOCK.name,
+}
+
+
+def served(request: Request, here: str, peer: str) -> tuple[Request, Span]:
+    """The span of what `peer` asked for at `here`, and the request as it is served below it."""
+    if spans.tracer is None or not isinstance(request, Traced) or not request.trace:
+        return request, NOTHING
+    attributes: dict[str, str | int | float | bool] = {
+        "howdah.block": request.block.name,
+        "howdah.block_pool": request.block.pool_id,
+        "howdah.datanode": here,
+        "client.address": peer,
+    }
+    if isinstance(request, ReadBlock):
+        attributes["howdah.offset"] = request.offset
+        attributes["howdah.bytes"] = request.length_bytes
+    elif isinstance(request, WriteBlock):
+        attributes["howdah.stage"] = request.stage.name
+        attributes["howdah.targets"] = ",".join(each.transfer_address for each in request.targets)
+    span = spans.serve(_NAMES[type(request)], attributes, request.trace)
+    context = span.wire()
+    return (replace(request, trace=context) if context else request), span
+
 
 log = logging.getLogger(__name__)
 

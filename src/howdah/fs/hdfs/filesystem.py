@@ -41,6 +41,36 @@ if TYPE_CHECKING:
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
+from typing import TYPE_CHECKING
+
+from howdah.fs.hdfs.status import file_status, name_of
+
+if TYPE_CHECKING:
+    from howdah.client.namenode import NamenodeProxy
+
+
+# Which files of a directory somebody is writing: said by a listing with locations.
+#
+# Names, lengths and times of a file don't change at the namenode while it is written to. That
+# it is open is told with the locations of its blocks, for a page of a directory in one call;
+# so everybody who may list the directory may know.
+
+
+def list_with_writers(namenode: NamenodeProxy, directory: str) -> Iterator[tuple[FileStatus, bool]]:
+    """What is in a directory, and whether it is a file that is open for writing.
+
+    Raises `PathNotFound`.
+    """
+    last = b""
+    while page := namenode.get_listing(directory, last, need_location=True):
+        for proto in page.partialListing:
+            status = file_status(proto, paths.join(directory, name_of(proto.path)))
+            yield status, status.is_file and proto.locations.underConstruction
+        if not page.remainingEntries or not page.partialListing:
+            return
+        last = page.partialListing[-1].path
+    raise errors.PathNotFound(f"File does not exist: {directory}").about(directory)
+
 
 # Below it every file has its inode's number for a name, wherever it lies.
 _INODES = "/.reserved/.inodes"
@@ -235,7 +265,6 @@ class HdfsFileSystem(HdfsCaching):
 
     def list_with_writers(self, path: PathLike) -> Iterator[tuple[FileStatus, bool]]:
         """What is in a directory, and whether it is a file that is open for writing."""
-        from howdah.fs.hdfs.open_files import list_with_writers
 
         return list_with_writers(self._namenode, self.resolve(path))
 

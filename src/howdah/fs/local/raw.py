@@ -12,18 +12,19 @@ see it happen at once: a file is created or refused, a rename replaces or refuse
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import shutil
 import stat
-from collections.abc import Collection, Iterator, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from typing import Any, ClassVar
 
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
-from howdah.fs.local.directories import make_directories, make_directory, remove_tree
-from howdah.fs.local.rename import rename_new
 from howdah.fs.local.status import (
     BLOCK_SIZE_BYTES,
     from_os_error,
@@ -39,6 +40,101 @@ from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileStatus, FsStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.options import CreateFlag, check_mode
+
+# Making directories and removing trees where others do the same at the same time.
+
+
+def make_directory(path: str, mode: int) -> None:
+    """Make one, with this mode whatever the umask of the process is."""
+    with translated(path):
+        os.mkdir(path, mode & 0o777)
+        os.chmod(path, mode)
+
+
+def make_directories(path: str, mode: int, mode_above: int) -> list[str]:
+    """Make what is missing of a path, from the top down; what was made.
+
+    `mode` is that of the last one. It is no failure if another makes them first.
+    Raises `PathExists` for a path that is something else, `ParentNotDirectory` for
+    one below that.
+    """
+    missing: list[str] = []
+    above: str | None = path
+    while above is not None and not os.path.isdir(above):
+        if os.path.lexists(above):
+            if above == path:
+                raise errors.PathExists(f"Path is not a directory: {above}")
+            raise errors.ParentNotDirectory(f"Parent path is not a directory: {above}")
+        missing.append(above)
+        above = paths.parent_of(above)
+    made: list[str] = []
+    for directory in reversed(missing):
+        try:
+            make_directory(directory, mode if directory == path else mode_above)
+            made.append(directory)
+        except errors.PathExists:
+            if not os.path.isdir(directory):
+                raise
+    return made
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory and everything below it, whoever else removes things there."""
+    with translated(path):
+        shutil.rmtree(path, onerror=_unless_gone)
+
+
+def _unless_gone(function: object, path: str, raised: tuple[Any, BaseException, Any]) -> None:
+    if not isinstance(raised[1], FileNotFoundError):
+        raise raised[1]
+
+
+# Giving a file a name that nothing has yet, in one step.
+#
+# POSIX's rename replaces what is there; a look before it leaves a moment in which
+# somebody else's file can come to be, and be lost. Linux has a call that refuses
+# instead (`renameat2`). Where the system, or the filesystem that the files are on,
+# doesn't have it, looking first is the best there is.
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+# What kernels and filesystems without the call, or without the flag, answer.
+_NOT_OFFERED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+@cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    call.restype = ctypes.c_int
+    found: Callable[[int, bytes, int, bytes, int], int] = call
+    return found
+
+
+def rename_new(source: str, target: str) -> None:
+    """Rename; `FileExistsError` if something has the name `target`, which is kept."""
+    call = _renameat2()
+    if call is None:
+        _rename_after_a_look(source, target)
+        return
+    ends = (_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target))
+    if call(*ends, _RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno()
+    if number in _NOT_OFFERED:
+        _rename_after_a_look(source, target)
+    else:
+        raise OSError(number, os.strerror(number), source, None, target)
+
+
+def _rename_after_a_look(source: str, target: str) -> None:
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    os.rename(source, target)
+
 
 FILE_MODE = 0o666
 DIRECTORY_MODE = 0o777

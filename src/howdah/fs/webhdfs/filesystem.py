@@ -16,6 +16,13 @@ from howdah import errors
 from howdah.client.namenode import NamenodeProxy
 from howdah.client.statistics import Tally
 from howdah.config import Configuration, keys
+from howdah.config.nameservices import (
+    http_addresses,
+    https_addresses,
+    namenode_ids,
+    nameservices,
+    value_of,
+)
 from howdah.fs import capabilities, paths
 from howdah.fs.api import Progress
 from howdah.fs.hdfs.links import follow_links
@@ -27,17 +34,47 @@ from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
 from howdah.fs.webhdfs.calls import MAX_ANSWER_BYTES, RestCalls
 from howdah.fs.webhdfs.input import RestInput
 from howdah.fs.webhdfs.output import RestOutput
-from howdah.fs.webhdfs.target import namenodes_of
 from howdah.options import CreateFlag
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.failover import FailoverPolicy
 from howdah.runtime.fork_safety import PerProcess, made_once
 from howdah.runtime.tls.client import ClientTls
+from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.users.current import current_user
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
 from howdah.web.webhdfs.requests import Pairs, Wanted
+
+# Where the namenodes behind an authority answer HTTP.
+
+_DEFAULT_PORTS = {"webhdfs": 9870, "swebhdfs": 9871}
+
+
+def namenodes_of(scheme: str, authority: str, conf: Configuration) -> dict[str, Place]:
+    """By name; one that is given as `host` or `host:port` has the name "". Raises
+    IllegalArgument for what is no authority, InvalidConfiguration for a nameservice whose
+    namenodes have no address."""
+    host, colon, port = authority.rpartition(":")
+    if not colon or authority.endswith("]"):
+        host, port = authority, ""
+    if not host or "@" in host or (port and not (port.isascii() and port.isdigit())):
+        raise errors.IllegalArgument(
+            f"{scheme}://{authority} names no namenode: it must be {scheme}://host:port, or "
+            f"{scheme}://NAME with a name of {keys.DFS_NAMESERVICES.name}"
+        )
+    is_secure = scheme == "swebhdfs"
+    if not port and host in nameservices(conf) and _is_configured(host, conf):
+        found = (https_addresses if is_secure else http_addresses)(conf, host)
+        return {name: Place(is_secure, *address) for name, address in found.items()}
+    number = int(port) if port else _DEFAULT_PORTS[scheme]
+    return {"": Place(is_secure, host.strip("[]"), number)}
+
+
+def _is_configured(name: str, conf: Configuration) -> bool:
+    own = value_of(conf, keys.DFS_NAMENODE_RPC_ADDRESS, name)
+    return bool(namenode_ids(conf, name)) or own is not None
+
 
 FILE_MODE: Final = 0o666
 _READ_BUFFER_BYTES: Final = 64 * 1024

@@ -1,7 +1,7 @@
 /*
  * Part of howdah.native._kernel: a client asks and hears the whole answer, without the interpreter.
  *
- *     exchange     a call and the frame that answers it (twin: `howdah.rpc.round_trip`)
+ *     exchange     a call and the frame that answers it (twin: `howdah.rpc.connection`)
  *     read_short   a range of a block that comes in few packets (twin: `howdah.client.reading.short_read`)
  *
  * Each gives the interpreter's lock away once, where a send and some receives would do so once each.

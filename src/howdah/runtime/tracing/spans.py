@@ -15,15 +15,56 @@ On, a span is begun and ended by hand, since a stream's life is no block of code
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
+from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration
 from howdah.runtime.tracing import context
-from howdah.runtime.tracing.malformed_context_log import Foreign
 from howdah.runtime.tracing.settings import TracingSettings
 from howdah.runtime.tracing.span import NONE, NOTHING, Attributes, Kind, Span, Tracer
+
+# The log line about a context that cannot be understood.
+#
+# Whoever sends such contexts sends one with each call. So one line is written a minute, with the
+# first bytes of the latest one and how many there were.
+
+log = logging.getLogger(__name__)
+
+EVERY_S: Final = 60.0
+_SHOWN_BYTES: Final = 24
+
+
+class Foreign:
+    """Counts contexts that were ignored, and says so now and then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next_s = float("-inf")
+        self._since = 0
+
+    def note(self, what: str, data: bytes, why: str) -> None:
+        """`what` came with a context that is ignored."""
+        with self._lock:
+            self._since += 1
+            now_s = time.monotonic()
+            if now_s < self._next_s:
+                return
+            self._next_s = now_s + EVERY_S
+            count, self._since = self._since, 0
+        log.warning(
+            "%.100r came with a trace's context that is ignored, and is served without it: %s "
+            "(%d bytes, beginning with %r; %d since the last such line)",
+            what,
+            why,
+            len(data),
+            data[:_SHOWN_BYTES],
+            count,
+        )
+
 
 tracer: Tracer | None = None
 """None where traces are off. Read from here at each use, since it may be switched on later."""

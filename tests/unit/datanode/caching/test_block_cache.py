@@ -18,8 +18,7 @@ import pytest
 from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.caching import block_cache
-from howdah.datanode.caching.block_cache import BlockCache
-from howdah.datanode.caching.locked_memory import LockedFile, MappedFile
+from howdah.datanode.caching.block_cache import BlockCache, LockedFile, MappedFile
 from howdah.datanode.latency.activity import Activity
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.settings import DataSettings

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from howdah.datanode.process.recheck import verify_again
+from howdah.datanode.process.volume_workers import verify_again
 from howdah.datanode.scanners import volume_scanner
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.settings import ScanSettings

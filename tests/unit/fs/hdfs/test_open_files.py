@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.fs.hdfs.open_files import list_with_writers
+from howdah.fs.hdfs.filesystem import list_with_writers
 from howdah.proto import types_pb2
 
 

@@ -19,7 +19,7 @@ import howdah
 from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.local import checksums as local_checksums
-from howdah.fs.local import rename as local_rename
+from howdah.fs.local import raw as local_rename
 from howdah.fs.local import streams as local_streams
 from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.local.raw import RawLocalFileSystem
@@ -1058,7 +1058,7 @@ def test_errors_of_the_system_keep_their_number_and_name_the_path(
     def fail(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("howdah.fs.local.directories.os.mkdir", fail)
+    monkeypatch.setattr("howdah.fs.local.raw.os.mkdir", fail)
     with pytest.raises(error, match=str(tmp_path / "d")) as raised:
         any_fs.mkdir(tmp_path / "d")
     assert isinstance(raised.value, OSError)

@@ -12,8 +12,8 @@ from howdah.cli.main import main
 from howdah.config import Configuration
 from howdah.fs.objects import batches
 from howdah.fs.objects.azure import documents
-from howdah.fs.objects.azure.failures import translated
 from howdah.fs.objects.azure.filesystem import AzureFileSystem
+from howdah.fs.objects.azure.requests import translated
 from howdah.fs.objects.azure.settings import settings_of
 from howdah.fs.objects.azure.signing import authorization, string_to_sign
 from howdah.fs.objects.retrying import Damaged, Failed, Throttled

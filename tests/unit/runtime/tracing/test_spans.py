@@ -16,9 +16,9 @@ from howdah.protocol.rpc.session import Call, ServerSession
 from howdah.rpc import tracing
 from howdah.runtime.tracing import programs, spans
 from howdah.runtime.tracing.context import TraceContext, decode
-from howdah.runtime.tracing.malformed_context_log import Foreign
 from howdah.runtime.tracing.settings import TracingSettings
 from howdah.runtime.tracing.span import NOTHING, Kind
+from howdah.runtime.tracing.spans import Foreign
 
 pytest.importorskip("opentelemetry.sdk.trace", reason="howdah[tracing]")
 

@@ -11,7 +11,7 @@ from howdah.config import Configuration
 from howdah.copy.common.failures import CopyFailed
 from howdah.copy.counters import Counters
 from howdah.fs.memory.filesystem import MemoryFileSystem, forget
-from howdah.spark.copy_job.atomic import AtomicCopy
+from howdah.spark.copy_job.job import AtomicCopy
 
 ONE = Counters(files_copied=1, bytes_copied=3, directories_copied=1)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howdah.spark.usage_report.treemap import Box, squarify
+from howdah.spark.usage_report.page import Box, squarify
 
 SIZES = st.lists(st.integers(1, 10**9), min_size=1, max_size=40)
 ALL = Box(0, 0, 960, 420)

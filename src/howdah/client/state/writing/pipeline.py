@@ -26,7 +26,7 @@ reports what came of it by one of the event methods. Steps, as of FS-119…FS-13
     is done; otherwise step 4 goes on (FS-128), and nobody above notices (FS-131).
 
 A node that announces its restart is waited for instead of dropped where that is worth
-it (`howdah.client.state.writing.restart_wait`): the pipeline is opened again with the same nodes.
+it (`howdah.client.state.writing.recovery`): the pipeline is opened again with the same nodes.
 One that says again and again that it is slow is dropped as if it had failed.
 
 The stream ends in `PipelineFailed` when no node of the block is left, when no

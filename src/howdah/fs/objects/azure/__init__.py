@@ -8,7 +8,7 @@ and reads it as it comes; and what it would bring besides is a signature of twen
 - `documents`   what the service reads and writes: XML (pure)
 - `names`       keys and names of blobs: a directory's marker is a blob without a slash (pure)
 - `settings`    Hadoop's keys `fs.azure.*`, for one container
-- `failures`    refusals of the service as errors of howdah
+- `requests`    refusals of the service as errors of howdah
 - `store`       one container
 - `filesystem`  the classes of the schemes
 

@@ -8,14 +8,60 @@ from email.utils import formatdate
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from howdah import errors
 from howdah.errors import HowdahError
-from howdah.fs.objects.azure import documents, failures
+from howdah.fs.objects.azure import documents
 from howdah.fs.objects.azure.names import blob_of, encoded
 from howdah.fs.objects.azure.settings import AzureSettings
 from howdah.fs.objects.azure.signing import authorization, shared_access, string_to_sign
 from howdah.fs.objects.http_client import Answer, Request
-from howdah.fs.objects.store import Body
+from howdah.fs.objects.retrying import Damaged, Failed, Throttled
+from howdah.fs.objects.store import Body, NotAsExpected, UploadLost
 from howdah.fs.paths import shown
+
+# Refusals of the Blob service as errors of howdah.
+#
+# Codes are those of "Blob Storage error codes" of Microsoft's reference. A message has the
+# service's first line and no more: the rest of some quotes the request.
+
+_EXISTS: Final = frozenset(("BlobAlreadyExists",))
+_LOST: Final = frozenset(("InvalidBlockList",))
+_BUSY: Final = frozenset(("ServerBusy", "TooManyRequests"))
+_AGAIN: Final = frozenset(
+    ("InternalError", "OperationTimedOut", "PendingCopyOperation", "ContainerBeingDeleted")
+)
+_BAD_KEY: Final = frozenset(
+    ("AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation")
+)
+
+
+def translated(
+    status: int, code: str, message: str, *, where: str, place: str, container: str
+) -> errors.HowdahError:
+    """The error that a request for `where` comes to."""
+    said = f"{code or 'no code'}: {message or 'no message'} (HTTP status {status})"
+    if code == "ContainerNotFound":
+        return errors.UnknownStore(f"Container {container} does not exist at {place}")
+    if code in _LOST:
+        return UploadLost(f"{where}: {said}")
+    if code in _EXISTS or status == 412:
+        return NotAsExpected(f"{where}: {said}")
+    if code == "Md5Mismatch":
+        return Damaged(f"{where}: {said}")
+    if code in _BUSY or status in (429, 503):
+        return Throttled(f"{where}: {place} asks to slow down: {said}")
+    if code in _AGAIN or status >= 500 or status == 408:
+        return Failed(f"{where}: {place} failed: {said}")
+    if code in _BAD_KEY or status == 401:
+        return errors.AccessDenied(f"{where}: {place} refuses the credentials: {said}")
+    if status == 403:
+        return errors.AccessDenied(f"{where}: access denied by {place}: {said}")
+    if status == 416:
+        return errors.EndOfFile(f"{where}: {said}")
+    if status == 404:
+        return errors.PathNotFound(f"File does not exist: {where}")
+    return errors.RemoteError(f"{where}: {said}")
+
 
 VERSION: Final = "2021-12-02"
 """Of the service's protocol."""
@@ -111,7 +157,7 @@ class Signer:
         raise self.error(answer.status, answer.headers.get("x-ms-error-code") or code, message, key)
 
     def error(self, status: int, code: str, message: str, key: str | None) -> HowdahError:
-        return failures.translated(
+        return translated(
             status,
             code,
             message,

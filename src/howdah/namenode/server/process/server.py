@@ -16,6 +16,7 @@ import gc
 import logging
 import random
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -51,7 +52,6 @@ from howdah.namenode.server.nameservice.high_availability import (
 from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.nameservice.peers import Peers
 from howdah.namenode.server.process.admin_tasks import BackgroundFiles, read_hosts, reconfiguration
-from howdah.namenode.server.process.clock import SystemClock
 from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.process.impersonation import Proxying
 from howdah.namenode.server.process.loading import Loaded, load
@@ -106,6 +106,19 @@ from howdah.storage.layout import CURRENT_NAME, StorageDirectory
 from howdah.storage.retention import Retention
 from howdah.web.monitoring.health import HEALTH_PATH
 from howdah.web.server import on_loop
+
+# The clocks of a namenode.
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
 
 log = logging.getLogger(__name__)
 

@@ -9,15 +9,53 @@ from collections.abc import Iterator
 
 from howdah import errors
 from howdah.formats.edits import edits
+from howdah.namenode.service.calls.checks import Checks
 from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.permissions import Access, Identity
-from howdah.namenode.service.calls.protection import check_not_protected
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.snapshots.rules import check_no_snapshots, check_not_nested
 from howdah.namenode.state.inodes import paths
 from howdah.namenode.state.inodes.inodes import MODE_MASK, Directory, INode, Symlink
 from howdah.namenode.state.tree import quotas
 from howdah.protocol.rpc.service import Caller
+
+# Protected directories: who deletes or moves one that is not empty is refused.
+#
+# Hadoop's `DFSUtil.checkProtectedDescendants`, for `fs.protected.directories` and
+# `dfs.protected.subdirectories.enable`. The check binds everybody, the superuser included:
+#
+# 1. a protected directory with entries stays where it is
+# 2. so does every directory above a protected one that has entries
+# 3. with `dfs.protected.subdirectories.enable` so does every directory with entries below a
+#    protected one
+#
+# Files and empty directories are not protected, as in Hadoop.
+
+
+def check_not_protected(core: Checks, found: Resolved) -> None:
+    """Raises AccessDenied where `found`, which is to be deleted or moved, is protected."""
+    protected = core.settings.protected_directories
+    if not protected.paths or not _has_entries(found.inode):
+        return
+    path = found.path
+    if path in protected:
+        raise errors.AccessDenied(f"Cannot delete/rename non-empty protected directory {path}")
+    # Nobody deletes or moves the root.
+    for below in protected.below(path) if found.components else ():
+        if _has_entries(core.namespace.find(below)):
+            raise errors.AccessDenied(
+                f"Cannot delete/rename non-empty protected subdirectory {below}"
+            )
+    if core.settings.protects_subdirectories:
+        above = protected.above(path)
+        if above is not None:
+            raise errors.AccessDenied(
+                f"Cannot delete/rename subdirectory under protected subdirectory {above}"
+            )
+
+
+def _has_entries(inode: object) -> bool:
+    return isinstance(inode, Directory) and bool(inode.entries)
 
 
 class TreeCalls:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from howdah.config import Configuration
-from howdah.namenode.server.web_ui.active_page import find_active, places_of_others
+from howdah.namenode.server.web_ui.pages import find_active, places_of_others
 from howdah.web.monitoring.health import respond_active
 from howdah.web.pages import explorer
 from howdah.web.server import HttpServer
