@@ -61,7 +61,7 @@ class _Log:
         self.written_bytes = 0
         self.sends = False
 
-    def look(self) -> int:
+    def poll_durable(self) -> int:
         return self.durable_txid
 
     def want(self, txid: int) -> bool:

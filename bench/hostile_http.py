@@ -36,7 +36,7 @@ import scale
 from harness import MB, Options, Results, Skipped, figure, main, progress, scratch
 
 from howdah.config import keys
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.server import HttpServer
 
 Address = tuple[str, int]
@@ -297,7 +297,7 @@ def _serve(pipe: Connection) -> None:
     """An HTTP server that is nothing else."""
 
     def answer(request: Request) -> Response:
-        return plain(200, "this is not the namenode")
+        return text_response(200, "this is not the namenode")
 
     server = HttpServer(answer, timeout_s=60)
     pipe.send(("127.0.0.1", server.start("127.0.0.1", 0)))

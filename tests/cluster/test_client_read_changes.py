@@ -211,11 +211,11 @@ def test_vectored_reads_come_from_all_blocks_at_once(fs: howdah.FileSystem, writ
 def test_a_follower_sees_each_flush_of_a_live_writer(fs: howdah.FileSystem, path: str) -> None:
     with fs.create(path, block_size=MIB) as out:
         reader = TailReader(fs, path)
-        assert b"".join(reader.look()) == b""
+        assert b"".join(reader.read_new()) == b""
         for number in range(20):
             out.write(f"line {number}\n".encode())
             out.hflush()
-            assert b"".join(reader.look()) == f"line {number}\n".encode()
+            assert b"".join(reader.read_new()) == f"line {number}\n".encode()
 
 
 @pytest.mark.req("OS-159")
@@ -227,18 +227,18 @@ def test_a_follower_goes_on_through_blocks_close_append_cut_and_replacement(
     with fs.create(path, block_size=MIB) as out:
         out.write(DATA[: 2 * MIB + 5])
         out.hflush()
-        assert b"".join(reader.look()) == DATA[: 2 * MIB + 5]
+        assert b"".join(reader.read_new()) == DATA[: 2 * MIB + 5]
         out.write(b"end")
-    assert b"".join(reader.look()) == b"end"
+    assert b"".join(reader.read_new()) == b"end"
     with fs.append(path) as out:
         out.write(b"appended")
-    assert b"".join(reader.look()) == b"appended"
+    assert b"".join(reader.read_new()) == b"appended"
     assert fs.truncate(path, MIB)
-    assert b"".join(reader.look()) == b""
+    assert b"".join(reader.read_new()) == b""
     with fs.append(path) as out:
         out.write(b"behind the cut")
-    assert b"".join(reader.look()) == b"behind the cut"
+    assert b"".join(reader.read_new()) == b"behind the cut"
     with fs.create(path, overwrite=True) as out:
         out.write(b"another file")
-    assert b"".join(reader.look()) == b"another file"
+    assert b"".join(reader.read_new()) == b"another file"
     assert noted == [Change.CUT, Change.REPLACED]

@@ -521,8 +521,8 @@ def test_an_image_that_is_refused_is_overdue_and_sent_again_though_nothing_is_wr
         thread = threading.Thread(target=server.serve, args=(None,))
         thread.start()
         try:
-            wait_until(lambda: bool(server.web.told()), timeout_s=60)
-            web = server.web.told()["http"]
+            wait_until(lambda: bool(server.web.addresses()), timeout_s=60)
+            web = server.web.addresses()["http"]
             wait_until(lambda: info(web)["LastCheckpointTime"], timeout_s=60)
             refuses.set()
             fs.mkdirs("/idle/after/this")

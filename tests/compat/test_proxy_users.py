@@ -20,7 +20,7 @@ from howdah.config import Configuration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.runtime.users.groups import groups_from
 from howdah.runtime.users.impersonation import OnThread, read_rules
-from howdah.runtime.users.names import shown
+from howdah.runtime.users.names import display_name
 from howdah.testing import MiniCluster
 from howdah.testing.waiting import wait_until
 from tests.support.hadoop.mixed import MixedCluster
@@ -83,7 +83,7 @@ def verdict(rules: OnThread, real_user: str, user: str, address: str) -> str:
         rules.check(real_user, user, address)
     except errors.AuthorizationFailed as error:
         return error.message
-    return f"ok {shown(user, real_user)}"
+    return f"ok {display_name(user, real_user)}"
 
 
 def open_for_joe(cluster: MiniCluster) -> None:
@@ -208,7 +208,7 @@ def test_our_clients_act_for_users_under_hadoops_namenode(
         conf = ["--conf", str(cluster.conf_dir)]
         assert main(["dfs", *conf, "-ls", "/joes"]) == 0
         assert main(["fsck", *conf, "/joes"]) == 0
-        joe = shown("joe", "hive")
+        joe = display_name("joe", "hive")
         assert f"FSCK started by {joe} from /127.0.0.1 for path /joes" in capsys.readouterr().out
         monkeypatch.delenv("HADOOP_PROXY_USER")
         cluster.configure({f"{PROXY}hive.groups": "admins"})

@@ -207,7 +207,9 @@ class PairDatanode:
         status = _Info.RECEIVED if replica.finalized else _Info.RECEIVING
         stamp, length = replica.generation_stamp, replica.length_bytes
         for news in self.news:
-            news.append(lambda face: face.tell(storage_id, block_id, stamp, length, status))
+            news.append(
+                lambda face: face.report_replica(storage_id, block_id, stamp, length, status)
+            )
 
     def delete(self, block_id: int) -> None:
         """The replica goes from the disk; all namenodes will be told."""
@@ -218,7 +220,9 @@ class PairDatanode:
         del self.replicas[storage_id][block_id]
         stamp, length = gone.generation_stamp, gone.length_bytes
         for news in self.news:
-            news.append(lambda face: face.tell(storage_id, block_id, stamp, length, _Info.DELETED))
+            news.append(
+                lambda face: face.report_replica(storage_id, block_id, stamp, length, _Info.DELETED)
+            )
 
     def to_delete(self) -> set[int]:
         """The blocks whose replicas here are to be deleted: no full report names them."""
@@ -263,7 +267,7 @@ class PairDatanode:
         self.leases[member] = face.lease_id
         name = f"namenode{member}"
         claims = heard.state == dn.NNHAStatusHeartbeatProto.ACTIVE
-        self.claim.heard(name, claims=claims, txid=heard.txid)
+        self.claim.note_heartbeat(name, claims=claims, txid=heard.txid)
         for command in commands:
             if command.cmdType == dn.DatanodeCommandProto.RegisterCommand:
                 self.known_to[member] = False

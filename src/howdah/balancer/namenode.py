@@ -58,7 +58,7 @@ class BalancedNamenode:
         self._rpc: RpcClient | None = None
         self._throttle = Throttle(lists_per_s)
         self.uri = fs.uri
-        version = self._ask(
+        version = self._call(
             "versionRequest", server_pb.VersionRequestProto(), server_pb.VersionResponseProto
         )
         self.pool_id = version.info.blockPoolID
@@ -86,7 +86,7 @@ class BalancedNamenode:
 
     def is_upgrading(self) -> bool:
         """Whether an upgrade, or a rolling one, waits to be finalized."""
-        finalized = self._ask(
+        finalized = self._call(
             "isUpgradeFinalized",
             namenode_pb2.IsUpgradeFinalizedRequestProto(),
             namenode_pb2.IsUpgradeFinalizedResponseProto,
@@ -108,7 +108,7 @@ class BalancedNamenode:
         with self._lock:
             delay_s = self._throttle.delay_s(1, time.monotonic())
         time.sleep(delay_s)
-        answer = self._ask(
+        answer = self._call(
             "getBlocks",
             namenode_pb2.GetBlocksRequestProto(
                 datanode=source.node.id_to_proto(),
@@ -130,7 +130,7 @@ class BalancedNamenode:
         """The inode id of a path whose storage policy is to be satisfied. Each is told a client
         once; None if all were."""
         try:
-            answer = self._ask(
+            answer = self._call(
                 "getNextSPSPath",
                 namenode_pb2.GetNextSPSPathRequestProto(),
                 namenode_pb2.GetNextSPSPathResponseProto,
@@ -169,7 +169,7 @@ class BalancedNamenode:
             has_corrupt=any(each.corrupt for each in located.blocks),
         )
 
-    def _ask(
+    def _call(
         self, method: str, request: Message, response_type: AnswerType[M], attempts: int = _ATTEMPTS
     ) -> M:
         """A call of NamenodeProtocol at the active namenode."""

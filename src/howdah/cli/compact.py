@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
 from howdah.config.value_types import parse_size
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         }
         print(json.dumps(told))
     else:
-        _tell(found, options)
+        _print_outcome(found, options)
     return 1 if found.failed or found.undecided else 0
 
 
@@ -93,24 +93,24 @@ def _size(text: str) -> int:
     return size
 
 
-def _tell(found: Compaction, options: argparse.Namespace) -> None:
+def _print_outcome(found: Compaction, options: argparse.Namespace) -> None:
     from howdah.spark.compaction.outcome import summary
 
     for note in found.notes:
         print(note, file=sys.stderr)
     for path in found.recovered:
-        print(f"{shown(path)}: got the files that an earlier run had made")
+        print(f"{printable(path)}: got the files that an earlier run had made")
     for undecided in found.undecided:
-        print(f"to be decided by you: {shown(undecided)}")
+        print(f"to be decided by you: {printable(undecided)}")
     for each in found.directories:
-        path = shown(each.path)
+        path = printable(each.path)
         if each.failed:
             print(f"{path}: failed: {each.reason}")
         elif each.reason:
             print(f"{path}: left alone, {each.reason}")
         else:
             told = f"{each.files_before} files to {each.files_after}, {byte_text(each.bytes)}"
-            kept = f", the old ones are in {shown(each.kept_at)}" if each.kept_at else ""
+            kept = f", the old ones are in {printable(each.kept_at)}" if each.kept_at else ""
             print(f"{path}: {told}{kept}")
     files, blocks, memory = summary(found.changed)
     would = "would be saved" if options.dry_run else "saved"

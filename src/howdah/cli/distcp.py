@@ -46,7 +46,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     except HowdahError as error:
         print(f"howdah distcp: {error}", file=sys.stderr)
         return exit_code(error) & 0xFF
-    _tell(outcome, arguments)
+    _print_outcome(outcome, arguments)
     return 0
 
 
@@ -84,7 +84,7 @@ def _copy(arguments: Arguments, conf: Configuration) -> Outcome:
         )
 
 
-def _tell(outcome: Outcome, arguments: Arguments) -> None:
+def _print_outcome(outcome: Outcome, arguments: Arguments) -> None:
     if arguments.as_json:
         print(outcome.to_json())
         return

@@ -82,7 +82,7 @@ class Admin:
 
     def get_service_state(self, words: Words) -> None:
         target = self._target(words.arguments[0])
-        with _asked(target, self._timeouts.check_s) as namenode:
+        with _admin_client(target, self._timeouts.check_s) as namenode:
             print(namenode.status().state.value)
 
     def get_all_service_state(self, words: Words) -> None:
@@ -91,7 +91,7 @@ class Admin:
         for target in self._targets.values():
             host, port = target.address
             try:
-                with _asked(target, self._timeouts.check_s) as namenode:
+                with _admin_client(target, self._timeouts.check_s) as namenode:
                     state = namenode.status().state.value
             except errors.HowdahError as error:
                 state = f"Failed to connect: {_first_line(error)}"
@@ -99,7 +99,7 @@ class Admin:
 
     def check_health(self, words: Words) -> None:
         target = self._target(words.arguments[0])
-        with _asked(target, self._timeouts.check_s) as namenode:
+        with _admin_client(target, self._timeouts.check_s) as namenode:
             try:
                 namenode.check_health()
             except errors.HealthCheckFailed as error:
@@ -111,19 +111,19 @@ class Admin:
         if _FORCE_ACTIVE not in words.options:
             self._check_others(wanted)
         self._check_manual(target)
-        with _asked(target, self._timeouts.to_active_s) as namenode:
+        with _admin_client(target, self._timeouts.to_active_s) as namenode:
             namenode.make_active(self._source)
 
     def transition_to_standby(self, words: Words) -> None:
         target = self._target(words.arguments[0])
         self._check_manual(target)
-        with _asked(target, self._timeouts.to_active_s) as namenode:
+        with _admin_client(target, self._timeouts.to_active_s) as namenode:
             namenode.make_standby(self._source)
 
     def transition_to_observer(self, words: Words) -> None:
         target = self._target(words.arguments[0])
         self._check_manual(target)
-        with _asked(target, self._timeouts.to_active_s) as namenode:
+        with _admin_client(target, self._timeouts.to_active_s) as namenode:
             namenode.make_observer(self._source)
 
     def failover(self, words: Words) -> None:
@@ -184,7 +184,7 @@ class Admin:
                 continue
             self._check_manual(target)
             try:
-                with _asked(target, _OTHER_NODE_TIMEOUT_S) as namenode:
+                with _admin_client(target, _OTHER_NODE_TIMEOUT_S) as namenode:
                     state = namenode.status().state
             except errors.HowdahError as error:
                 message = f"Unexpected error occurred  {_first_line(error)}\n{usage}"
@@ -193,7 +193,7 @@ class Admin:
                 raise Refused(f"transitionToActive: Node {name} is already active\n{usage}")
 
 
-class _asked:
+class _admin_client:
     """A namenode that is asked within the block."""
 
     def __init__(self, target: Target, timeout_s: float) -> None:
@@ -300,7 +300,7 @@ def _run(argv: list[str], conf: Configuration) -> int:
         raise Refused(f"{name[1:]}: Unknown command\n{_usage()}")
     if command.run is None:
         return _help(rest)
-    words = _words(name, command, rest)
+    words = _parse_arguments(name, command, rest)
     admin = Admin(conf, nameservice)
     if _FORCE_MANUAL in words.options:
         if not confirm(_DANGEROUS):
@@ -310,7 +310,7 @@ def _run(argv: list[str], conf: Configuration) -> int:
     return 0
 
 
-def _words(name: str, command: Command, rest: list[str]) -> Words:
+def _parse_arguments(name: str, command: Command, rest: list[str]) -> Words:
     options = {word.lstrip("-") for word in rest if word.startswith("-")}
     arguments = [word for word in rest if not word.startswith("-")]
     if options - set(command.options):

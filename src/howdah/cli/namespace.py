@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from howdah import errors
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def main(argv: list[str], conf: Configuration) -> int:
         try:
             with ProgressLine(on_terminal) as shown:
                 if options.parquet is not None:
-                    shown.say(f"writing {options.parquet}")
+                    shown.set_text(f"writing {options.parquet}")
                     rows.write.parquet(options.parquet)
                 for name in wanted:
-                    shown.say(name)
-                    tables[name] = _taken(_report(name, rows, spark, options, conf), options)
+                    shown.set_text(name)
+                    tables[name] = _limited_rows(_report(name, rows, spark, options, conf), options)
                 if options.html is not None:
-                    shown.say("drawing the page")
+                    shown.set_text("drawing the page")
                     page = _page(rows, options)
         except errors.HowdahError:
             raise
@@ -84,7 +84,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         print(json.dumps(tables, default=str))
         return 0
     for name, table in tables.items():
-        _tell(name, table)
+        _print_table(name, table)
     for written in filter(None, (options.parquet, options.html)):
         print(f"Written to {written}")
     return 0
@@ -162,11 +162,11 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _taken(frame: DataFrame, options: argparse.Namespace) -> list[dict[str, Any]]:
+def _limited_rows(frame: DataFrame, options: argparse.Namespace) -> list[dict[str, Any]]:
     return [row.asDict() for row in frame.limit(options.top).collect()]
 
 
-def _tell(name: str, table: Sequence[dict[str, Any]]) -> None:
+def _print_table(name: str, table: Sequence[dict[str, Any]]) -> None:
     print(f"{name.replace('-', ' ').capitalize()}:")
     if not table:
         print("  (nothing)\n")
@@ -190,8 +190,8 @@ def _cell(key: str, value: Any) -> str:
     if key in _BYTES:
         return byte_text(int(value))
     if isinstance(value, list):
-        return " ".join(shown(str(each)) for each in value)
-    return shown(str(value))
+        return " ".join(printable(str(each)) for each in value)
+    return printable(str(value))
 
 
 def _page(rows: DataFrame, options: argparse.Namespace) -> str:

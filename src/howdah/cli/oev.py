@@ -52,7 +52,9 @@ def main(argv: list[str], conf: Configuration) -> int:
             log = (
                 read_xml(source, options.input)
                 if is_xml
-                else read_binary(source, options.input, on_damage=_say if options.recover else None)
+                else read_binary(
+                    source, options.input, on_damage=_warn if options.recover else None
+                )
             )
             log.edits = _watched(log.edits, source)
             if options.fix_txids:
@@ -116,7 +118,7 @@ def _arguments() -> Arguments:
     return parser
 
 
-def _say(damage: str) -> None:
+def _warn(damage: str) -> None:
     print(f"howdah oev: {damage}; going on behind it", file=sys.stderr)
 
 

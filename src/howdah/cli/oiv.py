@@ -173,17 +173,17 @@ def _delimited(options: Namespace) -> None:
     columns = Columns(
         _TimeTexts().text, options.delimiter, options.storage_policy, options.erasure_coding
     )
-    with _places(options) as places, _image(options, passes=2) as reader:
+    with _parent_index(options) as places, _image(options, passes=2) as reader:
         _write(options, listing(reader, places, columns))
 
 
 def _detect_corruption(options: Namespace) -> None:
-    with _places(options) as places, _image(options, passes=2) as reader:
+    with _parent_index(options) as places, _image(options, passes=2) as reader:
         _write(options, problems(reader, places, options.delimiter))
 
 
 @contextlib.contextmanager
-def _places(options: Namespace) -> Iterator[Places]:
+def _parent_index(options: Namespace) -> Iterator[Places]:
     if not options.temp:
         yield PlacesInMemory()
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from howdah.cli.arguments.parser import Arguments
 from howdah.cli.spark_options import add_options, add_tasks, check_default, session_of
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.runtime.units import byte_text
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main(argv: list[str], conf: Configuration) -> int:
         if options.json:
             print(json.dumps(_as_json(found)))
         else:
-            _tell(found)
+            _print_outcome(found)
         return 0 if found.sums.is_healthy else 1
 
 
@@ -89,15 +89,18 @@ def _as_json(found: Verified) -> dict[str, object]:
     }
 
 
-def _tell(found: Verified) -> None:
+def _print_outcome(found: Verified) -> None:
     sums = found.sums
     for problem in _problems(found):
         where = f"{problem['block']} at {problem['node'] or 'no datanode'}"
         marked = ", reported to the namenode" if problem["marked"] else ""
         why = f": {problem['message']}" if problem["message"] else ""
-        print(f"{shown(problem['path'])}: {where} is {problem['verdict']}{marked}{why}")
+        print(f"{printable(problem['path'])}: {where} is {problem['verdict']}{marked}{why}")
     for path in found.rotten(SHOWN):
-        print(f"{shown(_text(path))}: has other bytes than at the last run, though nobody wrote it")
+        print(
+            f"{printable(_text(path))}: has other bytes than at the last run, "
+            "though nobody wrote it"
+        )
     bad = {name: count for name, count in sums.replicas.items() if name != "sound"}
     if sum(bad.values()) > SHOWN:
         print(f"(the first {SHOWN} of {sum(bad.values())})")

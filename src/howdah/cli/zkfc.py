@@ -53,7 +53,7 @@ def _format(conf: Configuration, *, force: bool, asks: bool) -> int:
     from howdah.protocol.zookeeper import NoZooKeeper
 
     def may_clear(znode: str) -> bool:
-        return force or (asks and _ask(znode))
+        return force or (asks and _confirm_format(znode))
 
     try:
         if not format_zookeeper(conf, may_clear):
@@ -70,7 +70,7 @@ def _format(conf: Configuration, *, force: bool, asks: bool) -> int:
     return 0
 
 
-def _ask(znode: str) -> bool:
+def _confirm_format(znode: str) -> bool:
     rule = "=" * 47
     print(
         f"{rule}\nThe configured parent znode {znode} already exists.\n"

@@ -44,7 +44,7 @@ class PeerCache:
         self._expiry_s = expiry_s
         self._kept = PerProcess(_Kept)
 
-    def take(self, address: Address) -> Connection | None:
+    def pop(self, address: Address) -> Connection | None:
         """The connection to `address` that was used last and looks alive."""
         kept = self._kept.get()
         while True:

@@ -208,7 +208,7 @@ def parse_storage_dirs(text: str) -> list[StorageDir]:
 # -- declarations -------------------------------------------------------------
 
 
-def _plain(number: float) -> str:
+def _decimal_digits(number: float) -> str:
     """All digits of a whole number, as nobody sets a size in powers of ten."""
     return str(int(number)) if number == int(number) else f"{number:g}"
 
@@ -223,9 +223,9 @@ def _bounded(
         value = parse(text)
         number = value if isinstance(value, int | float) else 0
         if minimum is not None and number < minimum:
-            raise ValueError(f"must be at least {_plain(minimum)}")
+            raise ValueError(f"must be at least {_decimal_digits(minimum)}")
         if maximum is not None and number > maximum:
-            raise ValueError(f"must be at most {_plain(maximum)}")
+            raise ValueError(f"must be at most {_decimal_digits(maximum)}")
         return value
 
     return checked

@@ -46,7 +46,7 @@ class CopyContext:
     has_trash: bool
 
     @classmethod
-    def look(
+    def read(
         cls,
         names: Sequence[str],
         target: str,
@@ -93,7 +93,7 @@ class CopyContext:
             raise SourceGone(f"{source.uri} was replaced since it was listed; nothing is deleted")
 
     @property
-    def found(self) -> Found:
+    def target_state(self) -> Found:
         return found_of(self.target_status)
 
     @property
@@ -118,7 +118,7 @@ def _look_at_sources(
             numbers[whose] = list(places).index(place.uri)
     listed = tuple(places.values())
 
-    def look(name: str) -> list[tuple[Source, FileStatus]]:
+    def statuses_of(name: str) -> list[tuple[Source, FileStatus]]:
         location = paths.parse(name)
         number = numbers[location.scheme, location.authority]
         fs = listed[number].connect()
@@ -130,7 +130,7 @@ def _look_at_sources(
             for status in statuses
         ]
 
-    return listed, tuple(chain.from_iterable(for_each(look, names)))
+    return listed, tuple(chain.from_iterable(for_each(statuses_of, names)))
 
 
 def _filters(name: str | None, conf: Configuration, user: str | None) -> tuple[str, ...]:

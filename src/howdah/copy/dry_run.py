@@ -106,4 +106,4 @@ def tell_action(counters: Counters, action: Action, tell: Callable[[str], None])
     source, target = decode(action.source), decode(action.target)
     what = f"{source} --> {target}" if source else target
     why = f" ({action.reason})" if action.reason else ""
-    tell(paths.shown(f"{action.name} {what}{why}"))
+    tell(paths.printable(f"{action.name} {what}{why}"))

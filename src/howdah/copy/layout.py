@@ -49,7 +49,7 @@ class Placed:
     skips_itself: bool
 
 
-def place(
+def lay_out(
     sources: Sequence[Source], target: Found, target_uri: str, options: Options
 ) -> list[Placed]:
     """The place of each source. Raises InvalidInput."""
@@ -64,10 +64,12 @@ def place(
             "Cannot atomic-commit to pre-existing target-path."
         )
     content_only = options.update or options.overwrite
-    return [_place(source, len(sources), target, content_only, options) for source in sources]
+    return [
+        _lay_out_source(source, len(sources), target, content_only, options) for source in sources
+    ]
 
 
-def _place(
+def _lay_out_source(
     source: Source, count: int, target: Found, content_only: bool, options: Options
 ) -> Placed:
     name = source.path.rpartition("/")[2]

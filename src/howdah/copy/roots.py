@@ -34,7 +34,7 @@ def own_roots(roots: Iterable[Entry]) -> list[Entry]:
 def is_unpaired(context: CopyContext, options: Options, placed: Sequence[Placed]) -> bool:
     """Whether what only the target has is wanted, and no source is paired with its directory."""
     is_paired = any(each.source.is_directory and not each.relative for each in placed)
-    return options.wants_missing and context.found is Found.DIRECTORY and not is_paired
+    return options.wants_missing and context.target_state is Found.DIRECTORY and not is_paired
 
 
 def _of_source(

@@ -91,7 +91,7 @@ class TaskLog:
 
     def _line(self, text: str) -> None:
         if self._log is not None:
-            self._log.out.write(paths.shown(text).encode() + b"\n")
+            self._log.out.write(paths.printable(text).encode() + b"\n")
 
     def __enter__(self) -> Self:
         return self
@@ -280,10 +280,10 @@ class Attempt:
         self._counters.bytes_copied += count
         if is_first:
             uri = self._source_uri(entry)
-            why = f"{decision.reason.value}; {self._told()}"
+            why = f"{decision.reason.value}; {self._outcome_text()}"
             self._log.copied(uri, entry.length, self._fs.uri + target, why)
 
-    def _told(self) -> str:
+    def _outcome_text(self) -> str:
         """How the file that was copied last was copied and verified."""
         how = self._copier.verified_by
         if self._copier.is_by_server:

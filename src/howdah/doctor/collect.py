@@ -82,11 +82,11 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     conf = _readable(conf, problems)
     gateway = _gateway(conf, problems)
     places = _Places.of(conf, gateway, problems)
-    hosts = _each(_host, dict.fromkeys(places.hosts()))
+    hosts = _map_concurrently(_host, dict.fromkeys(places.hosts()))
     here = {host.name for host in hosts if host.is_here}
     mine = frozenset(roles) if roles is not None else places.roles(here)
     own = places.namenodes_at(here) if NAMENODE in mine else []
-    namenodes = places.ask() if asks else ()
+    namenodes = places.query_all() if asks else ()
     journals = places.query_journals() if asks else ()
     if ROUTER in mine:
         problems += _without_store(conf)
@@ -98,7 +98,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
         missing_files=tuple(_missing_files(conf)),
         nameservices=places.ids,
         hosts=tuple(hosts),
-        listeners=tuple(_each(_looked_at, _listeners(conf, gateway, mine, own))),
+        listeners=tuple(_map_concurrently(_looked_at, _listeners(conf, gateway, mine, own))),
         namenodes=tuple(found for found, _ in namenodes),
         racks=next((racks for _, racks in namenodes if racks is not None), None),
         shared_edits=places.shared_edits,
@@ -111,7 +111,7 @@ def gather(conf: Configuration, roles: Iterable[str] | None = None, *, asks: boo
     )
 
 
-def _each(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
+def _map_concurrently(ask: Callable[[T], R], many: Iterable[T]) -> list[R]:
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor") as pool:
         return list(pool.map(ask, many))
 
@@ -263,11 +263,11 @@ class _Places:
         finally:
             connection.close()
 
-    def ask(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
+    def query_all(self) -> list[tuple[Namenode, tuple[str, ...] | None]]:
         """What each namenode says of itself, and the active ones of the racks of datanodes."""
-        return _each(self._ask, self._rpc)
+        return _map_concurrently(self._query, self._rpc)
 
-    def _ask(self, whose: tuple[str, str]) -> tuple[Namenode, tuple[str, ...] | None]:
+    def _query(self, whose: tuple[str, str]) -> tuple[Namenode, tuple[str, ...] | None]:
         name, _ = whose
         host, port = self._rpc[whose]
         host = "127.0.0.1" if host in _WILDCARDS else host
@@ -292,7 +292,7 @@ class _Places:
 
     def query_journals(self) -> list[JournalNode]:
         """What each journal node says of the journal of each nameservice."""
-        return _each(
+        return _map_concurrently(
             self._query_journal,
             [(name, address) for name, nodes in self.journals.items() for address in nodes],
         )
@@ -478,7 +478,7 @@ def _used_ones(
 ) -> dict[tuple[str, str], tuple[Path, ...]]:
     """The directories that each namenode of this machine says it uses. One that runs may have
     them from files of its own, which are not those that were read here."""
-    found = zip(own, _each(places.name_directories, own), strict=True)
+    found = zip(own, _map_concurrently(places.name_directories, own), strict=True)
     return {whose: directories for whose, directories in found if directories}
 
 
@@ -492,17 +492,17 @@ def _directories(
         mine = specialise(conf, name or None, namenode or None)
         if (name, namenode) in used and not mine.is_set(keys.DFS_NAMENODE_NAME_DIR):
             for path in used[name, namenode]:
-                yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+                yield disks.inspect_directory(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
             continue
         images = mine.get(keys.DFS_NAMENODE_NAME_DIR)
         for path in images:
-            yield disks.look(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
+            yield disks.inspect_directory(keys.DFS_NAMENODE_NAME_DIR.name, NAMENODE, path)
         for path in mine.get(keys.DFS_NAMENODE_EDITS_DIR):
             if path not in images:
-                yield disks.look(keys.DFS_NAMENODE_EDITS_DIR.name, NAMENODE, path)
+                yield disks.inspect_directory(keys.DFS_NAMENODE_EDITS_DIR.name, NAMENODE, path)
     if JOURNALNODE in roles:
         for path in conf.get(keys.DFS_JOURNALNODE_EDITS_DIR):
-            yield disks.look(keys.DFS_JOURNALNODE_EDITS_DIR.name, JOURNALNODE, path)
+            yield disks.inspect_directory(keys.DFS_JOURNALNODE_EDITS_DIR.name, JOURNALNODE, path)
     if DATANODE in roles:
         for kind, path in conf.get(keys.DFS_DATANODE_DATA_DIR):
             if kind != "PROVIDED":
@@ -510,7 +510,7 @@ def _directories(
     shared_key = keys.DFS_FEDERATION_ROUTER_STORE_DRIVER_FILE_DIRECTORY
     shared = conf.get(shared_key)
     if ROUTER in roles and shared and _keeps_files(conf):
-        yield disks.look(shared_key.name, ROUTER, parse_dir(shared))
+        yield disks.inspect_directory(shared_key.name, ROUTER, parse_dir(shared))
 
 
 def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
@@ -523,8 +523,8 @@ def _volume(conf: Configuration, kind: str, path: Path) -> Directory:
         str(path),
     )
     key = keys.DFS_DATANODE_DATA_DIR.name
-    total_bytes = disks.look(key, DATANODE, path).total_bytes
-    return disks.look(key, DATANODE, path, kind=kind, reserved=reserve.of(total_bytes))
+    total_bytes = disks.inspect_directory(key, DATANODE, path).total_bytes
+    return disks.inspect_directory(key, DATANODE, path, kind=kind, reserved=reserve.of(total_bytes))
 
 
 def _limits() -> Limits:

@@ -12,7 +12,9 @@ from howdah.doctor.inputs import Directory
 _TEMPORARY: Final = (Path("/tmp"), Path("/run"), Path("/dev/shm"))
 
 
-def look(key: str, role: str, path: Path, *, kind: str = "DISK", reserved: int = 0) -> Directory:
+def inspect_directory(
+    key: str, role: str, path: Path, *, kind: str = "DISK", reserved: int = 0
+) -> Directory:
     """What can be seen of a directory; of one that is not there, of the nearest above it."""
     error = ""
     there = path.absolute()

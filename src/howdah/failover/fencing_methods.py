@@ -64,7 +64,7 @@ class Fencer:
         """Why the method failed; None if the namenode is fenced."""
         if isinstance(method, ShellFence):
             code = self._run(["bash", "-e", "-c", method.command], target)
-            return None if code == 0 else _said(code)
+            return None if code == 0 else _exit_text(code)
         return self._by_ssh(method, target)
 
     def _by_ssh(self, method: SshFence, target: Target) -> str | None:
@@ -76,7 +76,7 @@ class Fencer:
             return None
         if code != 1:
             what = "no connection" if code == _SSH_FAILED else "fuser failed"
-            return f"{what} ({_said(code)})"
+            return f"{what} ({_exit_text(code)})"
         # Nothing was found, or nothing that this user may see.
         code = self._run([*log_in, f"nc -z {shlex.quote(host)} {port}"], target)
         if code == 1:
@@ -84,7 +84,7 @@ class Fencer:
             return None
         if code == 0:
             return "it is running but we cannot kill it"
-        return f"whether it runs is not known: nc failed ({_said(code)})"
+        return f"whether it runs is not known: nc failed ({_exit_text(code)})"
 
     def _ssh(self, method: SshFence, host: str) -> list[str]:
         timeout_s = max(1, math.ceil(self._conf.get(keys.DFS_HA_FENCING_SSH_CONNECT_TIMEOUT)))
@@ -145,7 +145,7 @@ class Fencer:
         return [(name, self._conf.raw(name) or "") for name, _ in self._conf.items()]
 
 
-def _said(code: int | str) -> str:
+def _exit_text(code: int | str) -> str:
     """The end of a command, for the log."""
     return f"exit code {code}" if isinstance(code, int) else code
 

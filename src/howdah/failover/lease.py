@@ -201,13 +201,17 @@ class LeaseElection:
                 question = self._candidate.begin(self._now_ms())
                 content = self._content
         if question is None:
-            self._leave(clear_term)
+            self._resign(clear_term)
         else:
             self._hold_round(candidacy, question, content)
         return True
 
     def _hold_round(self, candidacy: int, question: Round, content: bytes) -> None:
-        ask = self._look() if question.kind is Kind.LOOK else self._acquire(question.term, content)
+        ask = (
+            self._inspect_request()
+            if question.kind is Kind.LOOK
+            else self._acquire(question.term, content)
+        )
         if question.kind is Kind.ASK:
             self._granted_terms.add(question.term)
         answers = self._ask_all(
@@ -225,7 +229,7 @@ class LeaseElection:
         if outcome.report is not None:
             self._listener(candidacy, outcome.report, outcome.reason)
 
-    def _leave(self, clear_term: int | None) -> None:
+    def _resign(self, clear_term: int | None) -> None:
         if clear_term is not None:
             accepted = self._set_breadcrumb(clear_term, None)
             if accepted < self._majority:
@@ -241,7 +245,7 @@ class LeaseElection:
         came: queue.SimpleQueue[tuple[int, Answer | None]] = queue.SimpleQueue()
         answers: dict[int, Answer | None] = {}
         for node in self._nodes:
-            if not node.ask(
+            if not node.enqueue(
                 ask, lambda number, answer: came.put((number, answer)), may_wait=may_wait
             ):
                 answers[node.number] = None
@@ -259,7 +263,9 @@ class LeaseElection:
         only wants to know can, and asks for two leases' time. Raises ServiceFailed."""
         deadline_s = time.monotonic() + 2 * self._candidate.ttl_ms / 1000
         while True:
-            answers = [a for a in self._ask_all(self._look(), lambda _: False).values() if a]
+            answers = [
+                a for a in self._ask_all(self._inspect_request(), lambda _: False).values() if a
+            ]
             if len(answers) >= self._majority:
                 return answers
             if time.monotonic() > deadline_s:
@@ -268,7 +274,7 @@ class LeaseElection:
                 )
             time.sleep(_LOOK_PAUSE_S)
 
-    def _look(self) -> _Ask:
+    def _inspect_request(self) -> _Ask:
         request = election_pb2.GetElectionRequestProto(electionId=self._election_id)
 
         def look(client: RpcClient) -> Answer:
@@ -324,7 +330,7 @@ class LeaseElection:
                 electionId=self._election_id, holder=self._candidate.holder, term=term
             )
             for node in self._nodes:
-                node.tell("release", request, election_pb2.ReleaseResponseProto)
+                node.notify("release", request, election_pb2.ReleaseResponseProto)
 
 
 class _Node:
@@ -343,7 +349,7 @@ class _Node:
         self._failure = ""
         threading.Thread(target=self._run, name=f"election at {self._name}", daemon=True).start()
 
-    def ask(self, ask: _Ask, reply: _Reply, *, may_wait: bool) -> bool:
+    def enqueue(self, ask: _Ask, reply: _Reply, *, may_wait: bool) -> bool:
         """Have it asked; False if there are questions before this one, or too many."""
         with self._lock:
             if self._questions > (_MAX_WAITING if may_wait else 0):
@@ -365,7 +371,7 @@ class _Node:
         self._jobs.put(job)
         return True
 
-    def tell(self, method: str, request: Message, answer_type: type[Message]) -> None:
+    def notify(self, method: str, request: Message, answer_type: type[Message]) -> None:
         """Call it, whatever it answers. A node that hangs is not told more than it can be asked:
         what it has lent ends by itself."""
         with self._lock:

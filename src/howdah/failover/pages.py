@@ -10,7 +10,7 @@ from howdah.config import Configuration
 from howdah.failover.state.status import Sight, health, readiness
 from howdah.failover.state.views import LINKS, bean, families, overview
 from howdah.rpc.threaded_server import ThreadedRpcServer
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.pages import Monitoring, Port
 from howdah.web.pages.common import Common, configured
 from howdah.web.server import Exchange
@@ -43,7 +43,7 @@ class Pages:
 
     def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         found = self._common.answer(request)
         if found is not None:
             return found
@@ -52,4 +52,4 @@ class Pages:
             return self._watch.answer(request, [bean(sight)], lambda: families(sight))
         if request.path == "/":
             return self._common.page("/", "Failover", overview(self._sight()))
-        return plain(404, f"there is no {request.path} here")
+        return text_response(404, f"there is no {request.path} here")

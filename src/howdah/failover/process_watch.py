@@ -101,7 +101,9 @@ def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
     noted: list[Address] = []
     threads = [
         threading.Thread(
-            target=_tell, args=(node, uri.journal_id, nameservice, epoch, noted), daemon=True
+            target=_report_death,
+            args=(node, uri.journal_id, nameservice, epoch, noted),
+            daemon=True,
         )
         for node in uri.nodes
     ]
@@ -117,7 +119,7 @@ def resign_for(uri: JournalUri, nameservice: str, epoch: int) -> int:
     return len(noted)
 
 
-def _tell(
+def _report_death(
     node: Address, journal_id: str, nameservice: str, epoch: int, noted: list[Address]
 ) -> None:
     info = pb.RequestInfoProto(

@@ -171,7 +171,7 @@ class FailoverServer:
 
         def say_ready() -> None:
             host, port = self.own.controller_address
-            serve.write_ready_file(ready_file, ROLE, rpc=f"{host}:{port}", **self.web.told())
+            serve.write_ready_file(ready_file, ROLE, rpc=f"{host}:{port}", **self.web.addresses())
 
         self._rpc.start()
         try:

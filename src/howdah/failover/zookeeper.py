@@ -229,7 +229,7 @@ class _Candidacy:
             unexpected_errors.note("the election on ZooKeeper", error, "the controller ends")
             self._failed(f"{type(error).__name__}: {error}")
         finally:
-            self._leave()
+            self._withdraw()
 
     def _failed(self, reason: str) -> None:
         if not self._ended.is_set():
@@ -241,7 +241,7 @@ class _Candidacy:
             try:
                 self.session = Session(self._settings.ensemble, self._events.put)
             except NoZooKeeper as error:
-                self._tell(Report.UNCERTAIN, str(error))
+                self._publish(Report.UNCERTAIN, str(error))
                 self._ended.wait(_RETRY_PAUSE_S)
             else:
                 self._events.put("TRY")
@@ -253,22 +253,22 @@ class _Candidacy:
                 case "TRY":
                     self._try(session)
                 case "LOOK" | "CONNECTED":
-                    self._look(session)
+                    self._inspect(session)
                 case "GONE":
                     if self._is_elected:
                         self._is_elected = False
-                        self._tell(Report.UNCERTAIN, "the lock was removed")
+                        self._publish(Report.UNCERTAIN, "the lock was removed")
                     self._try(session)
                 case "SUSPENDED":
                     self._is_elected = False
-                    self._tell(Report.UNCERTAIN, "the connection to ZooKeeper broke")
+                    self._publish(Report.UNCERTAIN, "the connection to ZooKeeper broke")
                 case "LOST":
                     self._is_elected = False
-                    self._tell(Report.UNCERTAIN, "the session with ZooKeeper was lost")
+                    self._publish(Report.UNCERTAIN, "the session with ZooKeeper was lost")
         except NoZooKeeper as error:
             # What comes next is an event: the connection is back, or the session is lost.
             self._is_elected = False
-            self._tell(Report.UNCERTAIN, str(error))
+            self._publish(Report.UNCERTAIN, str(error))
             if session.is_connected:
                 self._ended.wait(_RETRY_PAUSE_S)
                 self._events.put("LOOK")
@@ -283,19 +283,19 @@ class _Candidacy:
                 f"{self._settings.directory} is not there: run `howdah zkfc -formatZK`"
             ) from error
         # Whether or not it was there: who made it, in this attempt or one whose answer was lost?
-        self._look(session)
+        self._inspect(session)
 
-    def _look(self, session: Session) -> None:
+    def _inspect(self, session: Session) -> None:
         owner = session.owner(self._lock_path, self._watch)
         if owner is None:
             self._try(session)
         elif owner == session.session_id:
             self.seen = self._content
             self._is_elected = True
-            self._tell(Report.ELECTED, f"session {owner:#x} has the lock")
+            self._publish(Report.ELECTED, f"session {owner:#x} has the lock")
         else:
             self._is_elected = False
-            self._tell(Report.NOT_ELECTED, f"session {owner:#x} has the lock")
+            self._publish(Report.NOT_ELECTED, f"session {owner:#x} has the lock")
             self._see(session)
 
     def _see(self, session: Session) -> None:
@@ -310,12 +310,12 @@ class _Candidacy:
     def _watch(self, event: Any) -> None:
         self._events.put("GONE" if event.type == "DELETED" else "LOOK")
 
-    def _tell(self, report: Report, reason: str) -> None:
+    def _publish(self, report: Report, reason: str) -> None:
         if report is not self._told and not self._ended.is_set():
             self._told = report
             self._report(report, reason)
 
-    def _leave(self) -> None:
+    def _withdraw(self) -> None:
         session, self.session = self.session, None
         if session is None:
             return

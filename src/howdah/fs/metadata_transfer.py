@@ -18,7 +18,7 @@ from howdah.fs.status import FileStatus
 _RAW = "raw."
 
 
-def carry(fs: FileSystem, status: FileStatus, target: str) -> None:
+def apply_metadata(fs: FileSystem, status: FileStatus, target: str) -> None:
     """Give `target` what is said of the file or directory with this status."""
     there = fs.get_file_status(target)
     with suppress(errors.UnsupportedOperation):

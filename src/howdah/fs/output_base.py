@@ -51,7 +51,7 @@ class OutputUntilClose:
             self._check_open()
             with memoryview(data) as view:
                 try:
-                    self._take(view)
+                    self._accept(view)
                 except BaseException as error:
                     if self._failure is None:
                         self._give_up(error)
@@ -59,7 +59,7 @@ class OutputUntilClose:
         if self._progress is not None:
             self._progress()
 
-    def _take(self, view: memoryview) -> None:
+    def _accept(self, view: memoryview) -> None:
         """All of it, and move the position; with the lock held."""
         raise NotImplementedError
 

@@ -127,7 +127,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def shown(path: str) -> str:
+def printable(path: str) -> str:
     """A path within a line that people read: what would end the line, move the cursor or
     isn't UTF-8 is written as an escape.
 

@@ -76,7 +76,7 @@ class TailReader:
         self.position: int | None = position if position >= 0 else None
         """The offset of the next byte; None before a first look that counts from the end."""
 
-    def look(self) -> Iterator[bytes]:
+    def read_new(self) -> Iterator[bytes]:
         """What is there behind the position now, in pieces; nothing where nothing is new.
 
         Raises `FileNotFoundError` when the file is gone, and `PathIsDirectory`.
@@ -91,7 +91,7 @@ class TailReader:
         # Whatever the status says of the length, it takes an open to know.
         with self._fs.open(self._path) as stream:
             size = stream.seek(0, io.SEEK_END)
-            position = self._place(stream, size)
+            position = self._resume_position(stream, size)
             if size < position:
                 return
             stream.seek(position)
@@ -100,7 +100,7 @@ class TailReader:
                 self._longest = max(self._longest, position)
                 yield piece
 
-    def _place(self, stream: FSDataInputStream, size: int) -> int:
+    def _resume_position(self, stream: FSDataInputStream, size: int) -> int:
         """Where to go on in a file of `size` bytes."""
         if self.position is None:
             self.position = max(size + self._from_end, 0)
@@ -147,7 +147,7 @@ def follow(
     while True:
         ended = until is not None and until.is_set()
         try:
-            yield from reader.look()
+            yield from reader.read_new()
         except _PASSING:
             if not patience:
                 raise

@@ -18,7 +18,7 @@ from fsspec.implementations.local import make_path_posix
 
 from howdah import errors
 from howdah.fs import paths
-from howdah.fs.metadata_transfer import carry
+from howdah.fs.metadata_transfer import apply_metadata
 from howdah.fs.streams import FSDataOutputStream, whole_or_none
 from howdah.fsspec.path_patterns import LocalNames, NamingFileSystem, Paths, check_below
 from howdah.options import CopyCheck
@@ -165,7 +165,7 @@ class MovingFileSystem(NamingFileSystem):
             copied.append((status, target))
         # Those of a directory come when all is in it.
         for status, target in sorted(copied, key=lambda each: each[1], reverse=True):
-            carry(self._hdfs, status, target)
+            apply_metadata(self._hdfs, status, target)
 
     def _remove_copied(self, names: Sequence[str], *, recursive: bool) -> None:
         """One by one: what was made below them meanwhile, or was not copied, stays, and so does

@@ -37,7 +37,7 @@ from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import Asked, InvalidParameter, asked
+from howdah.web.webhdfs.parameters import Asked, InvalidParameter, parse_request
 from howdah.web.webhdfs_names import patterns_of
 
 log = logging.getLogger(__name__)
@@ -172,7 +172,7 @@ class _Operation:
             self._answer = cross_site.refusal(request) if cross_site is not None else None
             if self._answer is not None:
                 return
-            wanted = asked(request, self._gateway.patterns)
+            wanted = parse_request(request, self._gateway.patterns)
             transfer = TRANSFERS.get(wanted.operation)
             if transfer is None:
                 raise InvalidParameter("op", f"Invalid operation {wanted.operation}")

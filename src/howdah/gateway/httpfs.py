@@ -43,7 +43,7 @@ from howdah.runtime.users.impersonation import OnThread, read_rules
 from howdah.runtime.users.names import ProxyUser
 from howdah.web.channel import Channel
 from howdah.web.cross_site import check_origin, filter_of
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 from howdah.web.server import Exchange
 from howdah.web.text_response import TextOut
 from howdah.web.webhdfs.call_chain import Piece, Step, Steps, Target, driven
@@ -52,8 +52,8 @@ from howdah.web.webhdfs.parameters import (
     PREFIX,
     Asked,
     InvalidParameter,
-    asked,
     is_webhdfs,
+    parse_request,
 )
 from howdah.web.webhdfs.reads import READS, listed
 from howdah.web.webhdfs.writes import CHANGES
@@ -109,7 +109,7 @@ class HttpFs:
 
     def answer(self, request: Request) -> Response | Exchange:
         if not is_webhdfs(request.path):
-            return plain(404, f"this is a gateway: {PREFIX} is what it serves")
+            return text_response(404, f"this is a gateway: {PREFIX} is what it serves")
         return _Operation(self, request)
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class _Operation:
             if self._answer is not None:
                 requests.note(operation, Outcome.REFUSED)
                 return
-            wanted = asked(request, self._gateway.patterns)
+            wanted = parse_request(request, self._gateway.patterns)
             operation = wanted.operation
             self._answer = self._answered(wanted, channel)
             redirects = operation in TRANSFERS and wanted.flag("noredirect")
@@ -141,7 +141,7 @@ class _Operation:
             who = wanted.user
             if wanted.acts_for is not None:
                 who = f"{wanted.acts_for} via {who}"
-            path = paths.shown(wanted.path)
+            path = paths.printable(wanted.path)
             audit.info("%s %s %s %s", request.peer, who, wanted.operation, path)
         except errors.HowdahError as error:
             if channel.has_begun:
@@ -176,7 +176,7 @@ class _Operation:
                     return Response(307, headers)
                 content_type = self._request.headers.get("content-type", "")
                 if content_type.partition(";")[0].strip().lower() != UPLOAD_TYPE:
-                    return plain(
+                    return text_response(
                         400,
                         f"Data upload requests must have content-type set to '{UPLOAD_TYPE}'",
                     )
@@ -194,7 +194,7 @@ class _Operation:
         """Of who says nothing of himself, or may not act for the other, and of what the mode of
         access forbids."""
         if wanted.user is None:
-            return plain(401, "Authentication required: say who you are, by user.name")
+            return text_response(401, "Authentication required: say who you are, by user.name")
         if wanted.acts_for is not None:
             whose = wanted.user, wanted.acts_for, self._request.peer
             try:
@@ -207,7 +207,7 @@ class _Operation:
         if (mode == "read-only" and not reads) or (
             mode == "write-only" and reads and wanted.operation not in _STATUSES
         ):
-            return plain(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
+            return text_response(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
         return None
 
     def _address(self, wanted: Asked, query: str | None = None) -> str:

@@ -121,7 +121,7 @@ def overview(found: GatewayFacts) -> list[Child]:
                     ("Users with a client now", f"{found.clients:,}"),
                     ("Read for callers", iec_size(found.read_bytes)),
                     ("Written for callers", iec_size(found.written_bytes)),
-                    ("Running since", units.moment(found.started_ms)),
+                    ("Running since", units.utc_text(found.started_ms)),
                 ]
             ),
         ),

@@ -25,7 +25,7 @@ from howdah.gateway.overview import (
 )
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime import background_threads, unexpected_errors
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.health import HEALTH_PATH, Check, Report
 from howdah.web.monitoring.pages import METRICS_PATHS, Monitoring
 from howdah.web.pages.common import Common, configured
@@ -53,7 +53,7 @@ class Reach:
         self._ended_s = 0.0
         self._look: Future[object] | None = None
 
-    def trouble(self) -> str:
+    def failure_reason(self) -> str:
         """Why it does not answer; empty if it does."""
         with self._lock:
             look = self._look
@@ -85,7 +85,7 @@ class Pages:
         self._uri = f"hdfs://{gateway.authority}"
         self._started_ms = round(time.time() * 1000)
         self._own: HdfsFileSystem | None = None
-        self._reach = Reach(self._ask)
+        self._reach = Reach(self._probe)
         self._common = Common(ROLE, name, LINKS, lambda: configured(gateway.conf))
         self._watch = Monitoring(SERVICE, alive=self._alive, ready=self._ready)
 
@@ -93,7 +93,7 @@ class Pages:
         if is_webhdfs(request.path):
             return self._gateway.answer(request)
         if request.method not in ("GET", "HEAD"):
-            return plain(405, f"beside {PREFIX} only GET and HEAD are answered")
+            return text_response(405, f"beside {PREFIX} only GET and HEAD are answered")
         found = self._common.answer(request)
         if found is not None:
             return found
@@ -113,9 +113,11 @@ class Pages:
                 },
             ]
             return self._watch.answer(request, beans, lambda: families(facts))
-        return plain(404, f"this is a gateway: {PREFIX} is what it serves, and / shows how it is")
+        return text_response(
+            404, f"this is a gateway: {PREFIX} is what it serves, and / shows how it is"
+        )
 
-    def _ask(self) -> None:
+    def _probe(self) -> None:
         """A call that every namenode answers which serves reads, also in safe mode."""
         if self._own is None:
             self._own = HdfsFileSystem(self._gateway.authority, self._gateway.conf)
@@ -137,7 +139,7 @@ class Pages:
             uri=self._uri,
             mode=self._gateway.mode,
             started_ms=self._started_ms,
-            trouble=self._reach.trouble() if looks else "",
+            trouble=self._reach.failure_reason() if looks else "",
             clients=len(clients),
             read_bytes=read_bytes,
             written_bytes=written_bytes,
@@ -148,7 +150,7 @@ class Pages:
         return Report(ROLE, [Check("process", True, "it answers")])
 
     def _ready(self) -> Report:
-        trouble = self._reach.trouble()
+        trouble = self._reach.failure_reason()
         return Report(
             ROLE,
             [*self._alive().checks, Check("filesystem", not trouble, trouble or "it answers")],

@@ -276,7 +276,7 @@ class Journal:
                     if self._cache.lowest_txid is not None:
                         self.figures.missed_transactions += self._cache.lowest_txid - since_txid
                     raise
-            self.figures.told(found.count, len(found.log))
+            self.figures.count_edits(found.count, len(found.log))
             return found
 
     def segment_file(self, first_txid: int, *, in_progress_ok: bool) -> tuple[Path, int]:

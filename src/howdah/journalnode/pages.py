@@ -17,7 +17,7 @@ from howdah.runtime import unexpected_errors
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
 from howdah.web.file_response import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring, Port, no_ports
@@ -57,7 +57,7 @@ class Pages:
 
     def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         if request.path == segment_transfer.PATH:
             return self._segment(request)
         found = self._common.answer(request)
@@ -72,15 +72,15 @@ class Pages:
         if request.path == "/":
             body = overview(facts(self._journals.all()), time.time_ns() // 1_000_000)
             return self._common.page("/", "Journals", body)
-        return plain(404, f"there is no {request.path} here")
+        return text_response(404, f"there is no {request.path} here")
 
     def _segment(self, request: Request) -> Response | Exchange:
         if request.method != "GET":
-            return plain(405, "segments are fetched with GET")
+            return text_response(405, "segments are fetched with GET")
         try:
             wanted = parse_wanted(request)
         except errors.IllegalArgument as error:
-            return plain(400, error.message)
+            return text_response(400, error.message)
         return SegmentOut(request, self._journals, wanted, self._bytes_per_s, self._timeout_s)
 
 
@@ -105,13 +105,13 @@ class SegmentOut:
         try:
             version = self._journals.find(wanted.journal_id).version()
         except errors.IllegalArgument as error:
-            self._refusal = plain(400, error.message)
+            self._refusal = text_response(400, error.message)
             return
         except errors.HowdahError as error:
-            self._refusal = plain(404, error.message)
+            self._refusal = text_response(404, error.message)
             return
         if not wanted.is_of(version.namespace_id, version.cluster_id):
-            self._refusal = plain(
+            self._refusal = text_response(
                 403,
                 f"This node has namespaceId '{version.namespace_id} and clusterId "
                 f"'{version.cluster_id}' but the requesting node expected "

@@ -173,7 +173,9 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
         rpc, web = await node.start()
         serve.warn_if_exposed("journal node", node.bound)
         log.info("serving journals at %s:%d and %s", *rpc, web.urls)
-        serve.write_ready_file(ready_file, "journalnode", rpc="{}:{}".format(*rpc), **web.told())
+        serve.write_ready_file(
+            ready_file, "journalnode", rpc="{}:{}".format(*rpc), **web.addresses()
+        )
         await stop.wait()
     finally:
         node.stop()

@@ -186,9 +186,9 @@ class Syncer:
                 self.round()
             except Exception as error:  # noqa: BLE001 - the thread has to go on
                 unexpected_errors.note("journal sync", error, "it is tried again")
-        for peer in _each(self._peers):
+        for peer in _round_robin(self._peers):
             peer.close()
 
 
-def _each(peers: Mapping[str, Sequence[Peer]]) -> Iterable[Peer]:
+def _round_robin(peers: Mapping[str, Sequence[Peer]]) -> Iterable[Peer]:
     return (peer for group in peers.values() for peer in group)

@@ -65,7 +65,7 @@ class Share:
         self._mutex = threading.Lock()
 
     @classmethod
-    def take(cls, ports: range, directory: Path) -> Share:
+    def acquire(cls, ports: range, directory: Path) -> Share:
         starts = list(range(ports.start, ports.stop, SHARE_PORTS))
         random.SystemRandom().shuffle(starts)
         for start in starts:
@@ -125,7 +125,7 @@ def share_of_this_process() -> Share:
     global _held
     with _taking:
         if _held is None or _held.pid != os.getpid():
-            _held = Share.take(PORTS, Path(tempfile.gettempdir()))
+            _held = Share.acquire(PORTS, Path(tempfile.gettempdir()))
         return _held
 
 

@@ -59,7 +59,7 @@ def with_mode(acl: Acl, mode: int) -> Acl:
 
 
 def modified(acl: Acl, entries: Acl) -> Acl:
-    return _whole({**acl, **entries}, entries)
+    return _completed({**acl, **entries}, entries)
 
 
 def reduced(acl: Acl, whom: set[Whom]) -> Acl:
@@ -68,14 +68,14 @@ def reduced(acl: Acl, whom: set[Whom]) -> Acl:
     for scope, kind, _ in gone:
         if kind == "mask" and any(name for _, _, name in part(left, scope)):
             raise NoAcl("the mask is needed")
-    return _whole(left, gone)
+    return _completed(left, gone)
 
 
 def replaced(acl: Acl, entries: Acl) -> Acl:
     """The parts that are given take the place of those that are there."""
     given = {scope for scope, _, _ in entries}
     kept = {whom: bits for whom, bits in acl.items() if whom[0] not in given}
-    return _whole({**kept, **entries}, entries)
+    return _completed({**kept, **entries}, entries)
 
 
 def inherited(parent: Acl, mode: int, *, by_directory: bool) -> Acl | None:
@@ -92,7 +92,7 @@ def inherited(parent: Acl, mode: int, *, by_directory: bool) -> Acl | None:
     return {**access, **defaults} if by_directory else access
 
 
-def _whole(acl: Acl, touched: Acl) -> Acl:
+def _completed(acl: Acl, touched: Acl) -> Acl:
     """With the entries that follow from the others, if it can be a list. A mask follows
     too: of nothing there is none."""
     scopes = {scope for scope, kind, _ in acl if kind != "mask"}

@@ -40,7 +40,7 @@ class Attributes:
                 raise Refused("a link" if entry.target else "parent is a file")
             above = parent_of(above)
 
-    def _found(self, path: str) -> Entry | None:
+    def _entry_at(self, path: str) -> Entry | None:
         """What is there. A link is not: clients follow it first."""
         self._check_parents(path)
         entry = self.entries.get(path)
@@ -49,7 +49,7 @@ class Attributes:
         return entry
 
     def _existing(self, path: str) -> Entry:
-        entry = self._found(path)
+        entry = self._entry_at(path)
         if entry is None:
             raise Refused("not found")
         return entry
@@ -74,7 +74,7 @@ class Attributes:
 
     @bounded
     def set_replication(self, path: str, replication: int) -> bool:
-        entry = self._found(path)
+        entry = self._entry_at(path)
         if entry is None or entry.is_directory:
             return False
         self.entries[path] = replace(entry, replication=replication)

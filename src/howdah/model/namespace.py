@@ -87,7 +87,7 @@ class ModelNamespace(Snapshots):
     @bounded
     def mkdirs(self, path: str, mode: int, *, now_ms: int, unmasked: int | None = None) -> None:
         """A directory and what is missing above it; one that is there is left alone."""
-        found = self._found(path)
+        found = self._entry_at(path)
         if found is not None:
             if not found.is_directory:
                 raise Refused("exists")
@@ -225,7 +225,7 @@ class ModelNamespace(Snapshots):
         now_ms: int,
         unmasked: int | None = None,
     ) -> None:
-        old = self._found(path)
+        old = self._entry_at(path)
         if old is not None:
             if old.is_directory:
                 raise Refused("exists")

@@ -74,7 +74,7 @@ def fixed_policy(entries: Mapping[str, Entry], directory: str) -> str:
 def usage(namespace: Bounded, top: str) -> Counter[str]:
     """What a directory and all below it take, with what only snapshots have of it."""
     total: Counter[str] = Counter()
-    kept = _kept(namespace)
+    kept = _kept_by_directory(namespace)
     for path, entry in namespace.entries.items():
         if path == top or is_under(path, top):
             total["names"] += 1
@@ -85,7 +85,7 @@ def usage(namespace: Bounded, top: str) -> Counter[str]:
     return total
 
 
-def _shown(namespace: Bounded) -> list[Shown]:
+def _snapshot_roots(namespace: Bounded) -> list[Shown]:
     """All snapshots, oldest first."""
     every = [shown for snapshots in namespace.snapshots.values() for shown in snapshots.values()]
     return sorted(every, key=lambda shown: shown.order)
@@ -95,11 +95,11 @@ Kept = tuple[Shown, str]
 """What is in a snapshot only: which one, the newest that has it, and where."""
 
 
-def _kept(namespace: Bounded) -> dict[int, list[Kept]]:
+def _kept_by_directory(namespace: Bounded) -> dict[int, list[Kept]]:
     """By the number of the directory in which it was."""
     there = {entry.link for entry in namespace.entries.values()}
     newest: dict[int, Kept] = {}
-    for shown in _shown(namespace):
+    for shown in _snapshot_roots(namespace):
         for below, entry in shown.items():
             if below and entry.link not in there:
                 newest[entry.link] = shown, below
@@ -132,7 +132,7 @@ def _of_file(namespace: Bounded, entry: Entry, policy: str, *, is_there: bool) -
     """All blocks that it has now or in a snapshot, with as many replicas as in any."""
     states = [
         then
-        for shown in _shown(namespace)
+        for shown in _snapshot_roots(namespace)
         for then in shown.values()
         if then.number == entry.number and not then.is_directory
     ]

@@ -41,7 +41,7 @@ class Administration:
         self._groups = groups_from(conf)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"
 
     @property

@@ -32,7 +32,7 @@ from howdah.rpc.server import RpcServer
 from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.histogram import Rates
 from howdah.web import jmx
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring import health
 from howdah.web.monitoring.families import Family
 from howdah.web.monitoring.health import Check, Pulse, Report
@@ -76,7 +76,7 @@ class Pages:
 
     def answer(self, request: Request) -> Answer:
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         page = self._common.answer(request)
         if page is not None:
             return page
@@ -92,7 +92,7 @@ class Pages:
         if self.watch.wants(request):
             beans, families, known = self._beans(), self._families(), self._federation()
             return Later(lambda: self._watched(request, beans, families, known))
-        return plain(404, f"there is no {request.path} here")
+        return text_response(404, f"there is no {request.path} here")
 
     def _cluster(self) -> Response:
         return self._common.page(cluster.PATH, "Cluster", cluster.page(self._reader.read()))

@@ -255,7 +255,7 @@ class Router:
         except OSError as error:
             log.error(
                 "the state store in %s cannot be read: %s; the mount table stays as it was",
-                self._store.place,
+                self._store.location,
                 error,
             )
             limit_s = self._settings.safe_mode_after_s
@@ -309,7 +309,7 @@ async def _serve(conf: Configuration, ready_file: Path | None) -> None:
             ", ".join(router.nameservices.members),
             *rpc,
         )
-        facts = {"http": None, **web.told()}
+        facts = {"http": None, **web.addresses()}
         serve.write_ready_file(
             ready_file,
             "router",

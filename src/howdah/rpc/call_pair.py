@@ -3,7 +3,7 @@
 A server that serves what came in one piece in one turn, as ours does, lets nobody see what is
 between the two. To any other server they are two calls that come as close as they can.
 
-Each thread makes its call as always, within `Together.place`: that call is held back until the
+Each thread makes its call as always, within `Together.slot`: that call is held back until the
 other one is there. If the other does not come (it fails before it is sent, or goes to another
 server), each is sent on its own. So is every repetition: one that has the same call id finds what
 became of the first in the server's retry cache.
@@ -40,7 +40,7 @@ class Together:
         """Whether they go together; None until that is known."""
 
     @contextmanager
-    def place(self, number: int) -> Iterator[None]:
+    def slot(self, number: int) -> Iterator[None]:
         """In here the thread's next call of these methods is the first one (0) or the other."""
         mine = self._seats[number]
         token = _seat.set(mine)
@@ -135,7 +135,7 @@ class Seat:
         self.name = ""
         self._connect: Connect | None = None
 
-    def take(self, method: str, server: object, name: str, call_id: int, connect: Connect) -> bool:
+    def join(self, method: str, server: object, name: str, call_id: int, connect: Connect) -> bool:
         """Whether this call, to `server`, goes with the other one."""
         if method not in self._pair.methods:
             return False

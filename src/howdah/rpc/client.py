@@ -114,7 +114,7 @@ class _Asked:
             waited_s = self.limit_s - (self.deadline_s - time.monotonic())
             if waited_s >= wait_notices.FIRST_NOTICE_S:
                 self.is_notified = True
-                wait_notices.say(
+                wait_notices.show(
                     f"{self.place} has not answered {self.method} yet; waiting for up to "
                     f"{self.limit_s:g} s"
                 )
@@ -189,7 +189,7 @@ class RpcClient:
             return self._call(
                 method, request, response_type, timeout_s, call_id, retry_count, meanwhile
             )
-        span = tracing.asked(self.protocol, method, request, self.address)
+        span = tracing.client_span(self.protocol, method, request, self.address)
         try:
             with span.current():
                 answer = self._call(
@@ -223,7 +223,7 @@ class RpcClient:
             call_id=call_id,
             client_id=client_id,
         )
-        connection = pool.take()
+        connection = pool.pop()
         if connection is None:
             return None
         return PreparedCall(encoded, connection, pool, call_id, client_id)
@@ -253,7 +253,7 @@ class RpcClient:
         if call_id is None:
             call_id = self.identity.next_call_id()
         seat = call_pair.seat()
-        if seat is not None and seat.take(
+        if seat is not None and seat.join(
             method,
             self,
             place,
@@ -266,7 +266,7 @@ class RpcClient:
                 )
             except Dead:
                 retry_count = max(retry_count, 0) + 1
-        connection = pool.take()
+        connection = pool.pop()
         if connection is not None:
             try:
                 return self._call_on(

@@ -281,7 +281,7 @@ class Connection:
         while True:
             looks = meanwhile is not None and deadline_s - time.monotonic() > meanwhile.every_s
             if looks and meanwhile is not None:
-                self._tell(socket.SO_RCVTIMEO, meanwhile.every_s)
+                self._set_timeout(socket.SO_RCVTIMEO, meanwhile.every_s)
             else:
                 self._bound(socket.SO_RCVTIMEO, deadline_s)
             try:
@@ -305,9 +305,9 @@ class Connection:
             raise TimeoutError
         # Each change is a system call: what is a hundredth too long, or too short, may stay.
         if abs(self._told_s[option] - left_s) > left_s / 100:
-            self._tell(option, left_s)
+            self._set_timeout(option, left_s)
 
-    def _tell(self, option: int, timeout_s: float) -> None:
+    def _set_timeout(self, option: int, timeout_s: float) -> None:
         if self._told_s[option] != timeout_s:
             seconds, rest_s = divmod(max(timeout_s, LEAST_TIMEOUT_S), 1)
             value = _TIMEVAL.pack(int(seconds), int(rest_s * 1_000_000))
@@ -328,7 +328,7 @@ class Pool:
         self._idle: list[Connection] = []
         self._closed = False
 
-    def take(self) -> Connection | None:
+    def pop(self) -> Connection | None:
         """The connection that was used last, if one is idle and looks alive."""
         while True:
             with self._lock:

@@ -57,7 +57,7 @@ class WayOut:
         elif sent < len(data):
             self._transport.write(data[sent:] if sent else data)
 
-    def leave(self, data: bytes, sender: SendingBarrier) -> bool:
+    def hand_over(self, data: bytes, sender: SendingBarrier) -> bool:
         """Leave a whole answer to the sender; False if it does not take it."""
         outlet = self._outlet
         if outlet is None:
@@ -68,7 +68,7 @@ class WayOut:
             return False
         if outlet.waiting_bytes > MOST_WAITING_BYTES:
             return False
-        return sender.leave(outlet, data, self._back)
+        return sender.send_when_durable(outlet, data, self._back)
 
     def close(self) -> None:
         """The connection is lost."""

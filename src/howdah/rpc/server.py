@@ -172,7 +172,7 @@ class _Connection:
         self._server = server
         self._figures = figures
         self._queued = figures.queued
-        self._session = ServerSession(server.max_frame_bytes, server.registry.quick)
+        self._session = ServerSession(server.max_frame_bytes, server.registry.fast_path)
         self._transport: asyncio.Transport | None = None
         self._way: WayOut | None = None
         self._descriptor = -1
@@ -247,7 +247,7 @@ class _Connection:
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._descriptor = -1
-        self._server.lone.gone(self)
+        self._server.lone.note_end(self)
         if self._way is not None:
             self._way.close()
             self._way = None
@@ -297,7 +297,7 @@ class _Connection:
             return
         self._receive(data)
         # Of an edit the log's disk takes so much longer that a moment more or less is nothing.
-        if self._server.lone.heard(self) and self._is_answered:
+        if self._server.lone.note_call(self) and self._is_answered:
             self._wait_a_moment()
 
     @property
@@ -360,7 +360,7 @@ class _Connection:
             now_ns += took_ns
         barrier = server.barrier
         is_held = barrier.hold()
-        if is_held and self._leave(answers):
+        if is_held and self._hand_over(answers):
             return data[end:]
         self._unsent_bytes += len(answers)
         if is_held:
@@ -398,7 +398,7 @@ class _Connection:
                 else:
                     self._serve(event, self._server.alignment)
             elif isinstance(event, Reply):
-                self._keep(event.data)
+                self._hold_back(event.data)
             elif isinstance(event, ActsFor):
                 self._authorize(event)
             else:
@@ -503,9 +503,9 @@ class _Connection:
         except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
             self._finish(call, defect(call.method, error))
         else:
-            self._take(call, answer)
+            self._complete(call, answer)
 
-    def _take(self, call: Call, answer: Answer) -> None:
+    def _complete(self, call: Call, answer: Answer) -> None:
         if isinstance(answer, Message):
             self._finish(call, answer)
         elif isinstance(answer, Deferred):
@@ -557,7 +557,7 @@ class _Connection:
         # transaction that a crash has undone.
         waits = barrier.hold(early=call.is_early and call.state_id is None)
         if waits and self._server.registry.shows_state(call.protocol, outcome):
-            if call.span is None and self._leave(data):
+            if call.span is None and self._hand_over(data):
                 return
             self._unsent_bytes += len(data)
             if call.span is None:
@@ -567,7 +567,7 @@ class _Connection:
         else:
             if call.span is not None:
                 call.span.end(tracing.error_of(outcome))
-            self._keep(data)
+            self._hold_back(data)
             if not self._in_batch:
                 self._flush()
 
@@ -582,15 +582,19 @@ class _Connection:
 
         self._server.barrier.when_clear(send, give_up)
 
-    def _leave(self, data: bytes) -> bool:
+    def _hand_over(self, data: bytes) -> bool:
         """Leave an answer to the barrier; False if it is not taken. Behind the end none is."""
         way = self._way
-        if way is None or self._parting is not None or not way.leave(data, self._server.barrier):
+        if (
+            way is None
+            or self._parting is not None
+            or not way.hand_over(data, self._server.barrier)
+        ):
             return False
         self._figures.sent_bytes += len(data)
         return True
 
-    def _keep(self, data: bytes) -> None:
+    def _hold_back(self, data: bytes) -> None:
         self._unsent_bytes += len(data)
         self._out.append(data)
 

@@ -354,11 +354,11 @@ def _complete(answer: Answer) -> Message:
         settled = threading.Event()
         outcomes: list[Message | errors.HowdahError] = []
 
-        def keep(outcome: Message | errors.HowdahError) -> None:
+        def set_outcome(outcome: Message | errors.HowdahError) -> None:
             outcomes.append(outcome)
             settled.set()
 
-        answer.when_settled(keep)
+        answer.when_settled(set_outcome)
         settled.wait()
         if isinstance(outcomes[0], errors.HowdahError):
             raise outcomes[0]

@@ -38,7 +38,7 @@ def _path_of(request: Message) -> str:
     return path if isinstance(path, str) else ""
 
 
-def asked(protocol: str, method: str, request: Message, address: Address) -> Span:
+def client_span(protocol: str, method: str, request: Message, address: Address) -> Span:
     """The caller's span."""
     if spans.tracer is None:
         return NOTHING

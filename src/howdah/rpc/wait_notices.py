@@ -46,7 +46,7 @@ def are_wanted() -> bool:
     return wanted
 
 
-def say(text: str) -> None:
+def show(text: str) -> None:
     """A line to the terminal, or a warning where there is none."""
     if is_terminal():
         with contextlib.suppress(OSError, ValueError):
@@ -65,7 +65,7 @@ class Notice:
 
     def __enter__(self) -> None:
         if are_wanted():
-            self._timer = threading.Timer(self._after_s, say, (self._text,))
+            self._timer = threading.Timer(self._after_s, show, (self._text,))
             self._timer.daemon = True
             # Where the system has no thread to spare, the wait goes on in silence.
             with contextlib.suppress(RuntimeError):

@@ -88,7 +88,7 @@ def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[T] = loop.create_future()
 
-    def tell(done: Future[T]) -> None:
+    def notify(done: Future[T]) -> None:
         if heard.cancelled():
             return
         error = done.exception()
@@ -98,7 +98,7 @@ def beside(work: Callable[[], T], what: str) -> asyncio.Future[T]:
             heard.set_exception(error)
 
     post = poster(loop)
-    begin(work, what).add_done_callback(lambda done: post(lambda: tell(done)))
+    begin(work, what).add_done_callback(lambda done: post(lambda: notify(done)))
     return heard
 
 

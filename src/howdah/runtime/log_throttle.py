@@ -11,7 +11,7 @@ class Rarely:
         self._next_ms: int | None = None
         self._kept_back = 0
 
-    def due(self, now_ms: int) -> int | None:
+    def suppressed_count(self, now_ms: int) -> int | None:
         """How many were kept back since the last one that was let through, or None: this
         one is kept back, too."""
         if self._next_ms is not None and now_ms < self._next_ms:
@@ -40,7 +40,7 @@ class RarelyEach:
         self._others = Rarely(interval_ms)
         self._next_clearing_ms = 0
 
-    def due(self, subject: str, now_ms: int) -> int | None:
+    def suppressed_count(self, subject: str, now_ms: int) -> int | None:
         """How many of this subject were kept back since the last one that was let through, or
         None: this one is kept back, too."""
         found = self._each.get(subject)
@@ -50,7 +50,7 @@ class RarelyEach:
                 found = self._others
             else:
                 found = self._each[subject] = Rarely(self._interval_ms)
-        return found.due(now_ms)
+        return found.suppressed_count(now_ms)
 
     def _make_room(self, now_ms: int) -> None:
         if len(self._each) < self._most or now_ms < self._next_clearing_ms:

@@ -69,7 +69,7 @@ class Word(Protocol):
 
     @property
     def after_s(self) -> float: ...
-    def say(self) -> None: ...
+    def show(self) -> None: ...
 
 
 def comes_before(word: Word | None, timeout_s: float | None) -> TypeGuard[Word]:
@@ -115,7 +115,7 @@ def _dial(
         # The resolver would take what is left of it in 16 bits.
         raise ValueError(f"there is no port {address[1]}")
     failure = OSError("the name has no address")
-    for family, kind, protocol, _, where in _places(address):
+    for family, kind, protocol, _, where in _addresses(address):
         sock = socket.socket(family, kind, protocol)
         attempt = Dialing(sock)
         try:
@@ -131,7 +131,7 @@ def _dial(
     raise failure
 
 
-def _places(address: tuple[str, int]) -> list[tuple[Any, ...]]:
+def _addresses(address: tuple[str, int]) -> list[tuple[Any, ...]]:
     """What `socket.getaddrinfo` says of it, which a plain address need not be asked for."""
     try:
         socket.inet_pton(socket.AF_INET, address[0])
@@ -159,7 +159,7 @@ def _connect_to(
         arrival.register(sock, select.POLLOUT)
         left_s = timeout_s
         if comes_before(word, timeout_s) and not arrival.poll(word.after_s * 1000):
-            word.say()
+            word.show()
             left_s = None if timeout_s is None else timeout_s - word.after_s
         if not arrival.poll(None if left_s is None else left_s * 1000):
             raise TimeoutError(f"no answer in {timeout_s:g} s")
@@ -271,12 +271,12 @@ class Connection:
         self._silence_s = self._until_word_s()
 
     @property
-    def word(self) -> Word | None:
+    def wait_notice(self) -> Word | None:
         """Said once, while a read waits."""
         return self._word
 
-    @word.setter
-    def word(self, word: Word | None) -> None:
+    @wait_notice.setter
+    def wait_notice(self, word: Word | None) -> None:
         self._word = word
         self._silence_s = self._until_word_s()
 
@@ -289,10 +289,10 @@ class Connection:
 
     def say_word(self) -> float | None:
         """Its time has come. How long is waited on then; None if there is none to say."""
-        word, self.word = self.word, None
+        word, self.wait_notice = self.wait_notice, None
         if not comes_before(word, self._read_timeout_s):
             return None
-        word.say()
+        word.show()
         return max(self._read_timeout_s - word.after_s, 0.0)
 
     def _recv_into(self, view: memoryview) -> int:

@@ -15,8 +15,8 @@ def all_below(top: str | Path) -> Iterator[tuple[str, list[str], list[str]]]:
     """As `os.walk`. Nothing if `top` is not there; else raises OSError for what cannot be
     listed."""
 
-    def told(error: OSError) -> None:
+    def raise_error(error: OSError) -> None:
         if not (isinstance(error, FileNotFoundError) and error.filename == os.fspath(top)):
             raise error
 
-    return os.walk(os.fspath(top), onerror=told)
+    return os.walk(os.fspath(top), onerror=raise_error)

@@ -152,15 +152,15 @@ class _Tee:
         while (data := self._given.get()) is not None:
             if self._error is None:
                 try:
-                    self._take(data)
+                    self._accept(data)
                 except BaseException as error:  # noqa: BLE001 - `write` and `end` raise it
                     self._error = error
 
-    def _take(self, data: bytes) -> None:
+    def _accept(self, data: bytes) -> None:
         self.md5.update(data)
-        self.each(lambda file: file.write(data))
+        self.for_each(lambda file: file.write(data))
 
-    def each(self, do: Callable[[NewFile], object]) -> None:
+    def for_each(self, do: Callable[[NewFile], object]) -> None:
         for directory, file in list(self._opened.items()):
             try:
                 do(file)
@@ -198,7 +198,7 @@ def write_unfinished(
             write(tee)
         finally:
             tee.end()
-        tee.each(NewFile.sync)
+        tee.for_each(NewFile.sync)
     except BaseException:
         for file in found.opened.values():
             _close_quietly(file)

@@ -38,7 +38,7 @@ from howdah.copy.context import CopyContext
 from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters
 from howdah.copy.dry_run import DryRunTask, tell_action
-from howdah.copy.layout import Placed, place
+from howdah.copy.layout import Placed, lay_out
 from howdah.copy.listing.entries import Entry, Found, Kind
 from howdah.copy.listing.walking import Walk
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
@@ -88,7 +88,7 @@ def sync(
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
     count = processes or min(max(os.cpu_count() or _FEWEST, _FEWEST), _MOST)
-    context = CopyContext.look(wanted, target, chosen, configuration, user)
+    context = CopyContext.read(wanted, target, chosen, configuration, user)
     with contextlib.ExitStack() as stack:
         lock = NO_LOCK
         if not chosen.dry_run:
@@ -131,7 +131,9 @@ class _Mirror:
         self._path = context.target_path
         self._began_s = time.monotonic()
         sources = [source for source, _ in context.sources]
-        self._placed: list[Placed] = place(sources, context.found, context.target_uri, options)
+        self._placed: list[Placed] = lay_out(
+            sources, context.target_state, context.target_uri, options
+        )
         for each in (*context.places, context.target):
             check_support(each.connect(), options.preserve)
         alone = len(self._placed) == 1 and not self._placed[0].source.is_directory
@@ -148,7 +150,7 @@ class _Mirror:
             target_path=prefix(self._path),
             options=replace(options, bandwidth_mb=None if rate_mb is None else rate_mb / processes),
             staging=self._staging,
-            replaces_file=context.found is Found.FILE,
+            replaces_file=context.target_state is Found.FILE,
             log=log,
             combine_mode=mode,
         )
@@ -176,7 +178,7 @@ class _Mirror:
                     self._task.log.connect(), paths.parse(self._options.log_path).path
                 )
         is_empty = not any(row.kind in (Kind.FILE, Kind.DIRECTORY) for row in rows)
-        if is_real and is_empty and self._context.found is Found.ABSENT:
+        if is_real and is_empty and self._context.target_state is Found.ABSENT:
             # The target was made for the staging directory; an empty mirror has none.
             self._remove_empty(self._path)
         return Synced(
@@ -254,7 +256,7 @@ class _Mirror:
         if work:
             self._fs.mkdirs(self._staging.own)
         counters = copy_all(self._task, work, self._processes, self._progress(files))
-        self._shown.say("finishing")
+        self._shown.set_text("finishing")
         counters += self._delete(missing)
         self._remove_staging()
         if self._options.preserve:
@@ -282,7 +284,7 @@ class _Mirror:
                     counters.bytes_copied + counters.bytes_skipped,
                 )
 
-        self._shown.say(lambda seconds: line(done, total, seconds))
+        self._shown.set_text(lambda seconds: line(done, total, seconds))
         return count
 
     def _delete(self, missing: Sequence[Entry]) -> Counters:

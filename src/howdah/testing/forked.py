@@ -74,7 +74,7 @@ class Forked:
                 self._launcher.stdin.write(json.dumps(request).encode() + b"\n")
                 self._launcher.stdin.flush()
             except BrokenPipeError:
-                raise self._gone() from None
+                raise self._ended_error() from None
             while number not in self._started:
                 self._read(None)
             return self._started.pop(number)
@@ -103,7 +103,7 @@ class Forked:
     def _read(self, timeout_s: float | None) -> None:
         assert self._launcher.stdout is not None
         if self._launcher.stdout.closed:
-            raise self._gone()
+            raise self._ended_error()
         descriptor = self._launcher.stdout.fileno()
         # Not by select: a test may have more files open than that takes.
         arrival = select.poll()
@@ -112,7 +112,7 @@ class Forked:
             return
         received = os.read(descriptor, 65536)
         if not received:
-            raise self._gone()
+            raise self._ended_error()
         *lines, self._unread = (self._unread + received).split(b"\n")
         for line in lines:
             event = json.loads(line)
@@ -122,5 +122,5 @@ class Forked:
             else:
                 self._ended[event["ended"]] = event["status"]
 
-    def _gone(self) -> ServerFailed:
+    def _ended_error(self) -> ServerFailed:
         return ServerFailed(f"the launcher of the cluster has ended\n{tail(self._log)}")

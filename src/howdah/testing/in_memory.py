@@ -260,14 +260,14 @@ class InMemoryDatanode:
             if finalized
             else datanode_namenode_pb2.ReceivedDeletedBlockInfoProto.RECEIVING
         )
-        self.tell(where, block_id, generation_stamp, length_bytes, status, delete_hint)
+        self.report_replica(where, block_id, generation_stamp, length_bytes, status, delete_hint)
 
     def drop(self, block_id: int) -> None:
         """The replica went from the disk; the namenode is told."""
         for storage_id, replicas in self.replicas.items():
             gone = replicas.pop(block_id, None)
             if gone is not None:
-                self.tell(
+                self.report_replica(
                     storage_id,
                     block_id,
                     gone.generation_stamp,
@@ -332,7 +332,7 @@ class InMemoryDatanode:
             target.settle(becomes, order.newGenStamp, length_bytes)
         self.commit(order, length_bytes, targets)
 
-    def tell(
+    def report_replica(
         self,
         storage_id: str,
         block_id: int,

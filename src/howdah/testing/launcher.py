@@ -79,7 +79,7 @@ class Launcher:
         if pid == 0:
             self._become_server(launcher, arguments, log)
         self._running.add(pid)
-        self._tell({"started": number, "pid": pid})
+        self._send_event({"started": number, "pid": pid})
 
     def _become_server(self, launcher: int, arguments: Sequence[str], log: str) -> NoReturn:
         status = 1
@@ -127,7 +127,7 @@ class Launcher:
                 self._running.discard(pid)
                 # What the server itself had started ends with it.
                 _kill_group(pid)
-                self._tell({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
+                self._send_event({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
 
     def _end_all(self) -> None:
         for pid in self._running:
@@ -137,7 +137,7 @@ class Launcher:
         for pid in self._running:
             os.waitpid(pid, 0)
 
-    def _tell(self, event: dict[str, object]) -> None:
+    def _send_event(self, event: dict[str, object]) -> None:
         # Where nobody reads any more, stdin has ended as well.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._events, json.dumps(event).encode() + b"\n")

@@ -40,9 +40,9 @@ from howdah.web.http import (
     Request,
     Response,
     may_be_request,
-    plain,
     reason,
     request_of,
+    text_response,
 )
 
 log = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ class Channel:
             shake_hands(self._socket)
         except NoHandshake as error:
             if error.is_plain:
-                said = plain(400, "this port speaks HTTPS: ask it with https://")
+                said = text_response(400, "this port speaks HTTPS: ask it with https://")
                 send_plain(self._socket, self._written(said))
                 self.linger()
             raise
@@ -445,7 +445,7 @@ class Channel:
         if self._h11.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             with contextlib.suppress(OSError):
                 self._socket.settimeout(LINGER_S)
-                self._socket.sendall(self._written(plain(status, why)))
+                self._socket.sendall(self._written(text_response(status, why)))
                 self.linger()
         raise Malformed(why)
 

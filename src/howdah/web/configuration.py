@@ -14,7 +14,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from howdah.config import keys
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 
 PATH: Final = "/conf"
 _SECRET: Final = re.compile(r"secret|password|passwd|credential|token|ssl\.key|access\.?key", re.I)
@@ -38,11 +38,11 @@ def respond_conf(request: Request, properties: Iterable[Property]) -> Response:
     if name is not None:
         shown = [each for each in shown if each.name == name]
         if not shown:
-            return plain(404, f"Property {name} not found")
+            return text_response(404, f"Property {name} not found")
     wanted = request.query.get("format")
     accepts_json = "application/json" in request.headers.get("accept", "")
     if wanted not in (None, "json", "xml"):
-        return plain(400, f"Bad format: {wanted}")
+        return text_response(400, f"Bad format: {wanted}")
     if wanted == "json" or (wanted is None and accepts_json):
         body = _as_json(shown).encode()
         return answer(200, body, "application/json; charset=utf-8")

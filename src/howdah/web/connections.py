@@ -143,7 +143,7 @@ class Connections:
             raise
         return connection
 
-    def keep(self, place: Place, connection: socket.socket) -> None:
+    def put_back(self, place: Place, connection: socket.socket) -> None:
         """Another request may go over this connection."""
         kept = self._idle.get().setdefault(place, [])
         if self._closed or len(kept) >= KEPT_FOR_EACH:
@@ -444,6 +444,6 @@ class Exchange:
             return
         self._closed = True
         if self._is_over and self._may_keep and self._is_sent:
-            self._pool.keep(self.place, self._socket)
+            self._pool.put_back(self.place, self._socket)
         else:
             self._socket.close()

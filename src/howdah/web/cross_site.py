@@ -14,7 +14,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 
 _MISSING: Final = "Missing Required Header for CSRF Prevention"
 
@@ -53,7 +53,7 @@ class HeaderFilter:
         ):
             return None
         # Java's client of WebHDFS tells its user the reason, and not the body.
-        return replace(plain(400, _MISSING), reason=_MISSING)
+        return replace(text_response(400, _MISSING), reason=_MISSING)
 
 
 def filter_of(conf: Configuration) -> HeaderFilter | None:

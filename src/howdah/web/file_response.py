@@ -11,7 +11,7 @@ from pathlib import Path
 
 from howdah.runtime.byte_rate import Throttle
 from howdah.web.channel import Channel
-from howdah.web.http import Request, Response, part_wanted, plain
+from howdah.web.http import Request, Response, part_wanted, text_response
 from howdah.web.image_transfer import FILE_NAME_HEADER, MD5_HEADER, Patience
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class FileOut:
             found, file = self._opened()
         except OSError as error:
             log.warning("cannot send what was asked for: %s", error)
-            self._answer = plain(self._missing_status, str(error))
+            self._answer = text_response(self._missing_status, str(error))
             return
         with file:
             path, size_bytes = found.path, found.length_bytes
@@ -71,7 +71,7 @@ class FileOut:
             try:
                 part = part_wanted(self._request.headers.get("range"), size_bytes)
             except ValueError as error:
-                refusal = plain(416, str(error))
+                refusal = text_response(416, str(error))
                 whole = {"Content-Range": f"bytes */{size_bytes}"}
                 self._answer = Response(416, {**refusal.headers, **whole}, refusal.body)
                 return

@@ -124,7 +124,7 @@ def answer(
     return Response(status, {"Content-Type": content_type, **(headers or {})}, body)
 
 
-def plain(status: int, message: str) -> Response:
+def text_response(status: int, message: str) -> Response:
     """An answer that says one thing."""
     return answer(status, f"{message}\n".encode(), "text/plain; charset=utf-8")
 

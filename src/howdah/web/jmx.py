@@ -13,7 +13,7 @@ import fnmatch
 import json
 from typing import Final
 
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 
 PATH: Final = "/jmx"
 Bean = dict[str, object]
@@ -26,7 +26,7 @@ def respond_beans(request: Request, found: list[Bean]) -> Response:
         name, _, attribute = wanted.partition("::")
         bean = next((bean for bean in found if bean["name"] == name), None)
         if bean is None or attribute not in bean:
-            return plain(404, f"there is no {wanted}")
+            return text_response(404, f"there is no {wanted}")
         found = [{key: bean[key] for key in ("name", "modelerType", attribute)}]
     else:
         pattern = request.query.get("qry", "*")

@@ -53,7 +53,7 @@ class WebPorts:
         places = (("http", self.http), ("https", self.https))
         return " and ".join(f"{scheme}://{at[0]}:{at[1]}" for scheme, at in places if at)
 
-    def told(self) -> dict[str, str]:
+    def addresses(self) -> dict[str, str]:
         """For a file that says where a server is."""
         places = (("http", self.http), ("https", self.https))
         return {scheme: f"{at[0]}:{at[1]}" for scheme, at in places if at}

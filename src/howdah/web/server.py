@@ -40,7 +40,7 @@ from howdah.web.admission.cost_limiter import Company, Visit
 from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
-from howdah.web.http import Framing, Request, Response, plain
+from howdah.web.http import Framing, Request, Response, text_response
 from howdah.web.own_hosts import OwnHosts
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Later:
 
     def __init__(self, make: Callable[[], Response]) -> None:
         self._make = make
-        self._answer = plain(500, "this request met a defect")
+        self._answer = text_response(500, "this request met a defect")
 
     def run(self, channel: Channel) -> None:
         self._answer = self._make()
@@ -288,7 +288,7 @@ class HttpServer:
         peer = arrival.peer
         log.warning("%s is turned away: %d HTTP connections work", peer, self._max_connections)
         if arrival.tls is None:
-            response = plain(503, "too many connections work here now: come again")
+            response = text_response(503, "too many connections work here now: come again")
             self._channel(arrival).turn_away(response)
         else:  # which would not hear it before a handshake
             arrival.connection.close()
@@ -311,7 +311,7 @@ class HttpServer:
             self._arrivals[arrival] = None
             return True
 
-    def leave(self, arrival: Arrival) -> None:
+    def remove(self, arrival: Arrival) -> None:
         """It counts no more."""
         with self._lock:
             self._arrivals.pop(arrival, None)
@@ -404,7 +404,7 @@ class HttpServer:
     def _answer(self, channel: Channel, request: Request) -> None:
         host = request.headers.get("host")
         if not self.hosts.allows(host):
-            self._respond(channel, request, plain(403, _WRONG_HOST))
+            self._respond(channel, request, text_response(403, _WRONG_HOST))
             return
         serving = self._serving
         beside = serving.beside.get(request.path)
@@ -419,7 +419,7 @@ class HttpServer:
             unexpected_errors.note(
                 f"{request.method} {request.path}", error, "its client gets an error"
             )
-            found = plain(500, f"this request met a defect: {type(error).__name__}")
+            found = text_response(500, f"this request met a defect: {type(error).__name__}")
         if isinstance(found, Response):
             self._respond(channel, request, found)
         elif isinstance(found, Exchange):

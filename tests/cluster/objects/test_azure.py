@@ -40,7 +40,7 @@ def names_in(fs: AzureFileSystem) -> list[str]:
     from howdah.fs.objects.azure import documents
 
     query: Query = [("restype", "container"), ("comp", "list")]
-    answer = store_of(fs)._ask("a listing", "GET", None, query)
+    answer = store_of(fs)._call("a listing", "GET", None, query)
     return [each.name for each in documents.listing(answer.body).blobs]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from howdah import errors
 from howdah.namenode.state.edit_log.journal import Batch
 from howdah.namenode.state.quorum.edits_sender import Sender
-from howdah.namenode.state.quorum.majority import agreed, believed
+from howdah.namenode.state.quorum.majority import agreed, trusted_records
 from howdah.namenode.state.quorum.messages import Answer, Heartbeat
 from howdah.namenode.state.quorum.quorum import QuorumCall, Sending, Steps, Writer, majority
 from howdah.namenode.state.quorum.recovery import recover
@@ -231,7 +231,7 @@ class Process:
         if sender.may_resign(self._world.now_ms, serve_from_ms):
             self._world.note(self, "resigns")
             self.writer.resigned = True
-            call = self.writer.ask("heartbeat", Heartbeat(resigns=True))
+            call = self.writer.enqueue("heartbeat", Heartbeat(resigns=True))
             if not call.is_decided:
                 yield call
 
@@ -432,7 +432,9 @@ class World:
         if of_files:
             found = found[: max(committed_txid - from_txid + 1, 0)]
         else:
-            found = believed(found, from_txid, committed_txid, lambda record: b"start" in record)
+            found = trusted_records(
+                found, from_txid, committed_txid, lambda record: b"start" in record
+            )
         self.history.promise(from_txid, found, "a reader")
 
     # What happens.
@@ -473,7 +475,7 @@ class World:
         """One request to a node; False if there is none."""
         if name in process.unseen:
             return False
-        sending = process.writer.take(name, self.now_ms)
+        sending = process.writer.pop(name, self.now_ms)
         if sending is None:
             return False
         self.calls += 1

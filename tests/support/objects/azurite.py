@@ -105,7 +105,7 @@ class Azurite:
         settings = settings_of("az", f"{name}@{ACCOUNT}", conf, {})
         signer, requests = Signer(settings), Requests(settings, ClientTls(conf))
         request = signer.request("creation", "PUT", None, [("restype", "container")])
-        signer.raise_for(requests.ask(settings.place, request), None)
+        signer.raise_for(requests.send(settings.place, request), None)
         requests.close()
         return f"{name}@{ACCOUNT}"
 

@@ -20,7 +20,7 @@ from howdah.cli import balancer
 from howdah.cli.balancer import mover
 from howdah.cli.balancer.args import Wanted, WrongWords, parse_words
 from howdah.cli.balancer.namespaces import paths_by_uri, uris
-from howdah.cli.balancer.output import HEAD, Output, moment, time_text
+from howdah.cli.balancer.output import HEAD, Output, java_date, time_text
 from howdah.cli.main import main
 from howdah.config import Configuration
 
@@ -157,8 +157,8 @@ def test_spans_and_moments_are_written_as_hadoop_does() -> None:
         "1.25 minutes",
         "1.5 hours",
     ]
-    assert moment(datetime(2026, 11, 3, 0, 5, 9)) == "Nov 3, 2026, 12:05:09 AM"
-    assert moment(datetime(2026, 1, 23, 15, 26, 0)) == "Jan 23, 2026, 3:26:00 PM"
+    assert java_date(datetime(2026, 11, 3, 0, 5, 9)) == "Nov 3, 2026, 12:05:09 AM"
+    assert java_date(datetime(2026, 1, 23, 15, 26, 0)) == "Jan 23, 2026, 3:26:00 PM"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_json_has_an_object_for_each_iteration(capsys: pytest.CaptureFixture[str
     output = Output(is_json=True)
     output.head()
     output.iteration("hdfs://nn", Result(0, Status.SUCCESS, 0, 0, 5, 1))
-    output.say("nothing of this")
+    output.print_line("nothing of this")
     output.end(Status.SUCCESS)
     iteration, end = map(json.loads, capsys.readouterr().out.splitlines())
     assert iteration == {

@@ -48,9 +48,9 @@ def test_a_connection_is_found_by_its_address(pairs: Pairs) -> None:
     a, b = pairs.new(), pairs.new()
     cache.give_back(A, a)
     cache.give_back(B, b)
-    assert cache.take(B) is b
-    assert cache.take(B) is None
-    assert cache.take(A) is a
+    assert cache.pop(B) is b
+    assert cache.pop(B) is None
+    assert cache.pop(A) is a
 
 
 def test_the_one_that_was_used_last_is_taken_first(pairs: Pairs) -> None:
@@ -58,7 +58,7 @@ def test_the_one_that_was_used_last_is_taken_first(pairs: Pairs) -> None:
     first, second = pairs.new(), pairs.new()
     cache.give_back(A, first)
     cache.give_back(A, second)
-    assert cache.take(A) is second
+    assert cache.pop(A) is second
 
 
 def test_the_oldest_goes_when_there_are_too_many(pairs: Pairs) -> None:
@@ -74,7 +74,7 @@ def test_a_connection_expires(pairs: Pairs) -> None:
     cache = PeerCache(4, 0.0)
     connection = pairs.new()
     cache.give_back(A, connection)
-    assert cache.take(A) is None
+    assert cache.pop(A) is None
     assert connection.fileno() == -1
 
 
@@ -87,7 +87,7 @@ def test_a_connection_that_the_far_end_closed_long_ago_is_not_given_out(
     cache.give_back(A, before)
     cache.give_back(A, connection)
     pairs.far[connection].close()
-    assert cache.take(A) is before
+    assert cache.pop(A) is before
     assert connection.fileno() == -1
 
 
@@ -99,7 +99,7 @@ def test_a_connection_that_was_used_a_moment_ago_is_not_asked_whether_it_lives(
     connection = pairs.new()
     cache.give_back(A, connection)
     pairs.far[connection].close()
-    assert cache.take(A) is connection
+    assert cache.pop(A) is connection
 
 
 def test_a_cache_without_capacity_keeps_nothing(pairs: Pairs) -> None:
@@ -127,11 +127,11 @@ def test_a_forked_child_takes_none_of_its_parents(pairs: Pairs) -> None:
     if child == 0:
         status = 1
         try:
-            status = 0 if cache.take(A) is None else 2
+            status = 0 if cache.pop(A) is None else 2
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
-    assert cache.take(A) is connection
+    assert cache.pop(A) is connection
 
 
 def test_a_forked_child_closes_what_it_has_though_the_parent_held_the_lock(pairs: Pairs) -> None:
@@ -148,4 +148,4 @@ def test_a_forked_child_closes_what_it_has_though_the_parent_held_the_lock(pairs
             finally:
                 os._exit(status)
         assert os.waitpid(child, 0)[1] == 0
-    assert cache.take(A) is connection
+    assert cache.pop(A) is connection

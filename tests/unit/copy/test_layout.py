@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howdah.copy.layout import InvalidInput, Placed, Source, place
+from howdah.copy.layout import InvalidInput, Placed, Source, lay_out
 from howdah.copy.listing.entries import Found
 from howdah.copy.options import Options
 
@@ -24,7 +24,7 @@ def file(path: str) -> Source:
 def placed(
     *sources: Source, target: Found = Found.ABSENT, options: Options = DEFAULT
 ) -> list[Placed]:
-    return place(sources, target, "hdfs://b/dir2", options)
+    return lay_out(sources, target, "hdfs://b/dir2", options)
 
 
 def places(*sources: Source, target: Found = Found.ABSENT, options: Options = DEFAULT) -> list[str]:

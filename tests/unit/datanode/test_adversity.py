@@ -72,7 +72,7 @@ def again(lab: Lab, stage: Stage, acked: int, stamp: int, block_id: int = 1) -> 
 
 
 def take_and_settle(lab: Lab, node: Any, length: int, recovery_id: int, block_id: int = 1) -> None:
-    found = replica_recovery.take(node.store, lab.block(block_id), recovery_id)
+    found = replica_recovery.init_recovery(node.store, lab.block(block_id), recovery_id)
     assert found is not None
     replica_recovery.settle(node.store, found.as_block(lab.POOL), recovery_id, length)
 
@@ -539,7 +539,7 @@ def test_a_kill_in_any_state_is_followed_by_what_recovery_needs_on_every_volume(
         open_replica(lab, node, DATA, block_id)
     for block_id in range(7, 10):
         open_replica(lab, node, DATA, block_id).close()
-        replica_recovery.take(node.store, lab.block(block_id), ID)
+        replica_recovery.init_recovery(node.store, lab.block(block_id), ID)
     copiers = [lab.Writer(node, lab.write_request(lab.block(i), client="")) for i in range(10, 13)]
     for copier in copiers:
         copier.send(0, DATA)

@@ -75,13 +75,13 @@ def test_the_clock_of_a_silent_server_is_unknown(taken: int) -> None:
 
 
 def test_a_directory_that_is_not_there_is_judged_by_the_one_above(tmp_path: Path) -> None:
-    seen = disks.look("k", DATANODE, tmp_path / "a" / "b")
+    seen = disks.inspect_directory("k", DATANODE, tmp_path / "a" / "b")
     assert not seen.is_there
     assert seen.is_directory
     assert seen.is_writable
     assert seen.device == tmp_path.stat().st_dev
     (tmp_path / "file").touch()
-    assert not disks.look("k", DATANODE, tmp_path / "file").is_directory
+    assert not disks.inspect_directory("k", DATANODE, tmp_path / "file").is_directory
 
 
 class NamenodePage(BaseHTTPRequestHandler):

@@ -78,7 +78,7 @@ def test_a_breadcrumb_is_written_though_the_nodes_are_being_asked(
         return Answer()
 
     for node in election._nodes:
-        node.ask(hold, lambda number, answer: None, may_wait=True)
+        node.enqueue(hold, lambda number, answer: None, may_wait=True)
     busy.wait(10)
     election.write_breadcrumb(None)
     assert (election.read_breadcrumb() or Breadcrumb(b"", 0)).content == b"me"
@@ -101,7 +101,7 @@ def test_who_is_elected_is_asked_again_while_journal_nodes_are_slow(
         return Answer()
 
     for node in election._nodes[:2]:
-        node.ask(hold, lambda number, answer: None, may_wait=True)
+        node.enqueue(hold, lambda number, answer: None, may_wait=True)
     # Longer than a round of questions takes, and not as long as the lease.
     threading.Timer(1.5 * election._call_timeout_s, go_on.set).start()
     assert election.active_content() == b"me"

@@ -28,7 +28,7 @@ def test_a_node_that_hangs_does_not_heap_up_what_it_is_to_be_told() -> None:
     node._client = Hanging()  # type: ignore[assignment]
     request = election_pb2.ReleaseRequestProto(electionId="e", holder="h", term=1)
     for _ in range(1000):
-        node.tell("release", request, election_pb2.ReleaseResponseProto)
+        node.notify("release", request, election_pb2.ReleaseResponseProto)
     assert has_begun.wait(30)
     waiting = node._jobs.qsize()
     goes_on.set()
@@ -52,8 +52,8 @@ def test_a_node_is_asked_again_after_a_defect_in_a_question() -> None:
 
     node = lease._Node(0, ("127.0.0.1", 1), 1.0)
     answer = Answer()
-    assert node.ask(defect, reply, may_wait=True)
-    assert node.ask(lambda client: answer, reply, may_wait=True)
+    assert node.enqueue(defect, reply, may_wait=True)
+    assert node.enqueue(lambda client: answer, reply, may_wait=True)
     assert heard.wait(30)
     node.close()
     assert answers == [None, answer]

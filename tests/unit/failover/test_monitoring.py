@@ -159,7 +159,7 @@ def with_pages(make_cluster: MakeCluster) -> Cluster:
 
 
 def web_of(cluster: Cluster, number: int) -> str:
-    return cluster.zkfcs[number].server.web.told()["http"]
+    return cluster.zkfcs[number].server.web.addresses()["http"]
 
 
 def info(cluster: Cluster, number: int) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def test_an_election_that_nobody_holds_makes_no_controller_ready(
 
 def test_no_address_is_no_web_port(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
-    assert cluster.start_zkfc(0).server.web.told() == {}
+    assert cluster.start_zkfc(0).server.web.addresses() == {}
 
 
 def test_a_web_port_that_is_taken_is_named(make_cluster: MakeCluster) -> None:

@@ -140,5 +140,5 @@ def test_what_is_no_umask_is_refused(text: str) -> None:
     ],
 )
 def test_path_is_shown_in_a_line_and_as_utf8(path: str, text: str) -> None:
-    assert paths.shown(path) == text
+    assert paths.printable(path) == text
     assert len(text.splitlines()) == 1

@@ -63,7 +63,7 @@ def cut(fs: FileSystem, path: str, length: int) -> None:
 
 
 def seen(reader: TailReader) -> bytes:
-    return b"".join(reader.look())
+    return b"".join(reader.read_new())
 
 
 @pytest.mark.req("OS-159")

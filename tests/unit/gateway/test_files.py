@@ -21,7 +21,7 @@ from howdah.runtime.users.names import real_user_of
 from howdah.testing.waiting import wait_until
 from howdah.web.http import request_of
 from howdah.web.server import HttpServer
-from howdah.web.webhdfs.parameters import Asked, asked
+from howdah.web.webhdfs.parameters import Asked, parse_request
 
 NAMENODE = "nn:8020"
 
@@ -216,7 +216,7 @@ def test_who_asks_and_whom_is_checked(query: str, error: type[Exception]) -> Non
     request = request_of(b"GET", f"/webhdfs/v1/f?{query}".encode(), [])
     assert request is not None
     with pytest.raises(error):
-        gateway.filesystem(asked(request, gateway.patterns))
+        gateway.filesystem(parse_request(request, gateway.patterns))
 
 
 @pytest.mark.parametrize(("query", "real_user"), [("&user.name=hive", "hive"), ("", "dr.who")])
@@ -225,7 +225,7 @@ def test_the_namenode_is_asked_whether_one_may_act_for_another(query: str, real_
     target = f"/webhdfs/v1/f?op=OPEN&namenoderpcaddress={NAMENODE}&doas=joe{query}"
     request = request_of(b"GET", target.encode(), [])
     assert request is not None
-    with closing(gateway.filesystem(asked(request, gateway.patterns))) as fs:
+    with closing(gateway.filesystem(parse_request(request, gateway.patterns))) as fs:
         assert (fs.user, real_user_of(fs.user)) == ("joe", real_user)
 
 

@@ -14,7 +14,7 @@ from howdah.gateway.pages import Reach
 def test_what_a_look_has_found_is_told_for_a_while() -> None:
     asked: list[int] = []
     found = Reach(lambda: asked.append(1))
-    assert [found.trouble(), found.trouble()] == ["", ""]
+    assert [found.failure_reason(), found.failure_reason()] == ["", ""]
     assert asked == [1]
 
 
@@ -30,8 +30,8 @@ def test_a_refusal_is_told_in_its_words_and_looked_at_again(
             raise error
 
     found = Reach(ask)
-    assert found.trouble() == "all namenodes stand by"
-    assert found.trouble() == ""
+    assert found.failure_reason() == "all namenodes stand by"
+    assert found.failure_reason() == ""
 
 
 def test_nobody_waits_for_a_namenode_that_does_not_answer(
@@ -46,7 +46,7 @@ def test_nobody_waits_for_a_namenode_that_does_not_answer(
         answered.wait(60)
 
     found = Reach(ask)
-    assert "no namenode has answered for 0 s" in found.trouble()
-    found.trouble()
+    assert "no namenode has answered for 0 s" in found.failure_reason()
+    found.failure_reason()
     assert asked == [1], "one look at a time"
     answered.set()

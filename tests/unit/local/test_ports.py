@@ -39,10 +39,10 @@ def test_a_share_is_that_of_one_process_whatever_its_temporary_files(
     if not local_ports.ABSTRACT:
         pytest.skip("only Linux has names for sockets beside ports")
     one = range(61000, 61000 + SHARE_PORTS)
-    mine = Share.take(one, tmp_path / "a")
+    mine = Share.acquire(one, tmp_path / "a")
     take = (
         "import sys, pathlib; from howdah.local.ports import Share; "
-        f"share = Share.take({one!r}, pathlib.Path('/')); print(share._lock is not None)"
+        f"share = Share.acquire({one!r}, pathlib.Path('/')); print(share._lock is not None)"
     )
     words = [sys.executable, "-c", take]
     assert subprocess.run(words, capture_output=True, timeout=100).stdout == b"False\n"
@@ -54,12 +54,12 @@ def test_shares_are_apart_until_there_are_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_ports, "ABSTRACT", False)
-    shares = [Share.take(ALL, tmp_path) for _ in range(3)]
+    shares = [Share.acquire(ALL, tmp_path) for _ in range(3)]
     assert sorted(port for share in shares for port in share.ports) == list(ALL)
-    assert Share.take(ALL, tmp_path).ports == ALL
+    assert Share.acquire(ALL, tmp_path).ports == ALL
     shares[1].release()
     shares[1].release()
-    again = Share.take(ALL, tmp_path)
+    again = Share.acquire(ALL, tmp_path)
     assert again.ports == shares[1].ports
     for share in (shares[0], shares[2], again):
         share.release()
@@ -69,7 +69,7 @@ def test_a_directory_that_cannot_be_written_costs_the_share_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_ports, "ABSTRACT", False)
-    assert Share.take(ALL, tmp_path / "not there").ports == ALL
+    assert Share.acquire(ALL, tmp_path / "not there").ports == ALL
 
 
 def test_a_forked_child_plans_with_another_share() -> None:

@@ -16,7 +16,7 @@ from howdah.namenode.server.process.format import format_namenode
 from howdah.namenode.server.process.loading import load
 from howdah.namenode.service.monitoring import startup
 from howdah.namenode.service.monitoring.startup import Phase, StartupProgress
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.pages.cluster_reading import ClusterReader
 from howdah.web.pages.html import joined
 
@@ -45,14 +45,14 @@ def start() -> Start:
 
 @pytest.mark.req("FS-269")
 def test_an_image_is_as_far_as_its_bytes_are(start: Start) -> None:
-    assert startup.said(start.progress.see()) == "it begins"
+    assert startup.startup_text(start.progress.see()) == "it begins"
     start.reads_image()
     start.read, start.found = 512, 90
     start.pass_by(3_000)
     seen = start.progress.see()
     assert seen.current is not None
     assert (seen.current.share, seen.current.count, seen.current.elapsed_ms) == (0.25, 90, 3_000)
-    assert startup.said(seen) == "the image is read: 25% (90 of 100 inodes)"
+    assert startup.startup_text(seen) == "the image is read: 25% (90 of 100 inodes)"
     assert (seen.share, seen.elapsed_ms) == (0.0625, 3_000)
 
 
@@ -82,14 +82,14 @@ def test_a_start_is_over_when_safe_mode_is(start: Start) -> None:
     start.pass_by(1_000)
     seen = start.progress.see()
     assert (seen.share, seen.elapsed_ms, seen.current) == (1.0, 40, None)
-    assert startup.said(seen) == "it is about to serve"
+    assert startup.startup_text(seen) == "it is about to serve"
 
 
 def test_edits_whose_number_is_not_known_are_counted(start: Start) -> None:
     start.progress.begin(Phase.EDITS)
     start.progress.counts(Phase.EDITS, lambda: 1_234, lambda: 0)
     seen = start.progress.see()
-    assert startup.said(seen) == "the log is replayed: 0% (1,234 edits)"
+    assert startup.startup_text(seen) == "the log is replayed: 0% (1,234 edits)"
     assert seen.phases[1].share == 0
 
 
@@ -226,14 +226,14 @@ def test_the_cluster_page_of_another_namenode_says_that_it_starts(starting: Star
 
 def test_whoever_serves_takes_over_open_connections(starting: Starting) -> None:
     def answer(request: Request) -> Response:
-        return plain(200, f"served {request.path}")
+        return text_response(200, f"served {request.path}")
 
     host, port = starting.web.first
     connection = http.client.HTTPConnection(host, port, timeout=60)
     try:
         connection.request("GET", "/health")
         assert connection.getresponse().read().startswith(b"{")
-        starting.http.serve_by(answer, beside={"/beside": lambda _: plain(200, "beside")})
+        starting.http.serve_by(answer, beside={"/beside": lambda _: text_response(200, "beside")})
         for path, said in (("/health", b"served /health\n"), ("/beside", b"beside\n")):
             connection.request("GET", path)
             assert connection.getresponse().read() == said

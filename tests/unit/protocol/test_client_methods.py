@@ -10,7 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.client_methods import METHODS, Category, Observer, Route, Trait
 from howdah.testing.in_memory import InMemoryNamenode
-from howdah.web.webhdfs.requests import REQUESTS, wanted
+from howdah.web.webhdfs.requests import REQUESTS, make_request
 
 PROTOCOL = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
 REQUEST_TYPES = {method.name: GetMessageClass(method.input_type) for method in PROTOCOL.methods}
@@ -47,7 +47,7 @@ def test_a_method_is_asked_for_by_its_operation(method: str) -> None:
     request = REQUEST_TYPES[method]()
     if method == "mkdirs":
         request.createParent = True
-    assert wanted(method, request).operation == METHODS[method].webhdfs
+    assert make_request(method, request).operation == METHODS[method].webhdfs
 
 
 def test_calls_that_are_answered_once_go_by_the_retry_cache() -> None:

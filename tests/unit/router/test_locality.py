@@ -59,7 +59,7 @@ class Network:
         self.enabled = list(self.members)
         self.asked: list[str] = []
         for each in self.members.values():
-            each.heard(each.namenodes[0], State.ACTIVE, 1.0)
+            each.note_state(each.namenodes[0], State.ACTIVE, 1.0)
 
     def lookup(self, host: str) -> frozenset[str]:
         if host not in self.names:
@@ -121,8 +121,8 @@ def test_nobody_is_asked_who_is_disabled_or_not_known_to_be_active() -> None:
     network = Network()
     network.enabled = ["east"]
     (_, two) = network.members["east"].namenodes
-    network.members["east"].heard(two, State.STANDBY, 2.0)
-    network.members["east"].heard(network.members["east"].namenodes[0], State.STANDBY, 2.0)
+    network.members["east"].note_state(two, State.STANDBY, 2.0)
+    network.members["east"].note_state(network.members["east"].namenodes[0], State.STANDBY, 2.0)
     asyncio.run(network.locality().refresh())
     assert network.asked == []
 

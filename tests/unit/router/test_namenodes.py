@@ -64,12 +64,12 @@ def test_a_context_cannot_say_where_the_client_is_nor_grow() -> None:
 def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
     members = Members("n", {name: (name, 1) for name in "abcd"})
     a, b, c, d = members.namenodes
-    members.heard(a, State.UNAVAILABLE, 1.0, "refused")
-    members.heard(b, State.STANDBY, 1.0)
-    members.heard(d, State.ACTIVE, 1.0)
+    members.note_state(a, State.UNAVAILABLE, 1.0, "refused")
+    members.note_state(b, State.STANDBY, 1.0)
+    members.note_state(d, State.ACTIVE, 1.0)
     assert members.in_order() == [d, c, b, a]
     assert members.active is d
-    assert members.heard(b, State.ACTIVE, 2.0) is State.STANDBY
+    assert members.note_state(b, State.ACTIVE, 2.0) is State.STANDBY
     assert members.active is b
     assert d.state is State.UNKNOWN
     assert not members.is_unavailable
@@ -78,21 +78,21 @@ def test_the_active_is_asked_first_and_the_unavailable_last() -> None:
 def test_the_late_answer_of_a_former_active_does_not_make_it_the_active_again() -> None:
     members = Members("n", {name: (name, 1) for name in "ab"})
     former, present = members.namenodes
-    members.heard(former, State.ACTIVE, 1.0)
-    members.heard(present, State.ACTIVE, 5.0, asked_s=4.0)
-    members.heard(former, State.ACTIVE, 9.0, asked_s=3.0)
+    members.note_state(former, State.ACTIVE, 1.0)
+    members.note_state(present, State.ACTIVE, 5.0, asked_s=4.0)
+    members.note_state(former, State.ACTIVE, 9.0, asked_s=3.0)
     assert members.active is present
-    members.heard(former, State.ACTIVE, 9.0, asked_s=6.0)
+    members.note_state(former, State.ACTIVE, 9.0, asked_s=6.0)
     assert members.active is former
 
 
 def test_a_call_that_timed_out_says_nothing_of_a_namenode_that_has_answered_since() -> None:
     members = Members("n", {name: (name, 1) for name in "ab"})
     a, _ = members.namenodes
-    members.heard(a, State.ACTIVE, 50.0, asked_s=49.0)
-    members.heard(a, State.UNAVAILABLE, 60.0, "no answer within 60 s", asked_s=0.0)
+    members.note_state(a, State.ACTIVE, 50.0, asked_s=49.0)
+    members.note_state(a, State.UNAVAILABLE, 60.0, "no answer within 60 s", asked_s=0.0)
     assert a.state is State.ACTIVE
-    members.heard(a, State.UNAVAILABLE, 70.0, "refused", asked_s=65.0)
+    members.note_state(a, State.UNAVAILABLE, 70.0, "refused", asked_s=65.0)
     assert a.state is State.UNAVAILABLE
 
 
@@ -110,10 +110,10 @@ def test_a_call_that_timed_out_late_does_not_spare_others_the_namenode() -> None
         namenode = found.members["n"].namenodes[0]
         now_s = asyncio.get_running_loop().time()
         why = "no answer within 60 s"
-        found._heard(namenode, State.ACTIVE, now_s)
-        found._heard(namenode, State.UNAVAILABLE, now_s - 60.0, why, was_slow=True)
+        found._note_state(namenode, State.ACTIVE, now_s)
+        found._note_state(namenode, State.UNAVAILABLE, now_s - 60.0, why, was_slow=True)
         assert namenode.given_up_until_s == 0.0
-        found._heard(namenode, State.UNAVAILABLE, now_s, why, was_slow=True)
+        found._note_state(namenode, State.UNAVAILABLE, now_s, why, was_slow=True)
         assert namenode.given_up_until_s > now_s
 
     asyncio.run(work())

@@ -249,12 +249,12 @@ def test_the_answer_to_a_call_that_waited_for_long_makes_no_active_of_a_former_o
         nameservices, loop = pair(tmp_path), asyncio.get_running_loop()
         members = nameservices.members["n1"]
         former, present = members.namenodes
-        nameservices._heard(former, State.ACTIVE, loop.time())
+        nameservices._note_state(former, State.ACTIVE, loop.time())
         identity = nameservices.own_identity()
         call = asyncio.create_task(nameservices.call("n1", "getFileInfo", GET, GOT, identity))
         waiting: Any = nameservices._connections
         await waiting.is_called.wait()
-        nameservices._heard(present, State.ACTIVE, loop.time() + 0.001)
+        nameservices._note_state(present, State.ACTIVE, loop.time() + 0.001)
         waiting.goes_on.set()
         await call
         assert members.active is present
@@ -267,10 +267,10 @@ def test_a_late_refusal_of_a_quick_call_makes_no_standby_of_the_active(tmp_path:
         nameservices, loop = pair(tmp_path), asyncio.get_running_loop()
         members = nameservices.members["n1"]
         active, _ = members.namenodes
-        nameservices._heard(active, State.ACTIVE, loop.time())
+        nameservices._note_state(active, State.ACTIVE, loop.time())
         identity = nameservices.own_identity()
         assert nameservices.send("n1", "getFileInfo", GET, identity, lambda _: None)
-        nameservices._heard(active, State.ACTIVE, loop.time() + 0.001)
+        nameservices._note_state(active, State.ACTIVE, loop.time() + 0.001)
         waiting: Any = nameservices._connections
         waiting.done[0](errors.StandbyError("it was one then"))
         assert members.active is active

@@ -41,26 +41,26 @@ def test_a_nameservice_is_the_other_way_round_where_it_is_named() -> None:
 
 def test_an_observer_is_asked_for_what_its_caller_has_seen() -> None:
     found = states()
-    assert found.wanted("east", "getFileInfo", said(east=7, west=9), 101.0) == 7
-    assert found.wanted("east", "getFileInfo", said(west=9), 101.0) is None
-    assert found.wanted("east", "getFileInfo", b"", 101.0) is None
+    assert found.required_txid("east", "getFileInfo", said(east=7, west=9), 101.0) == 7
+    assert found.required_txid("east", "getFileInfo", said(west=9), 101.0) is None
+    assert found.required_txid("east", "getFileInfo", b"", 101.0) is None
 
 
 @pytest.mark.parametrize("method", ["mkdirs", "msync", "getFsStats", "getQuotaUsage"])
 def test_what_is_no_coordinated_read_is_for_the_active(method: str) -> None:
-    assert states().wanted("east", method, said(east=7), 101.0) is None
+    assert states().required_txid("east", method, said(east=7), 101.0) is None
 
 
 def test_where_the_active_has_not_answered_for_long_it_is_asked() -> None:
     found = states(refresh_s=15.0)
-    assert found.wanted("east", "getFileInfo", said(east=7), 115.0) == 7
-    assert found.wanted("east", "getFileInfo", said(east=7), 115.1) is None
+    assert found.required_txid("east", "getFileInfo", said(east=7), 115.0) == 7
+    assert found.required_txid("east", "getFileInfo", said(east=7), 115.1) is None
     found.heard_active("east", 115.1)
-    assert found.wanted("east", "getFileInfo", said(east=7), 130.0) == 7
+    assert found.required_txid("east", "getFileInfo", said(east=7), 130.0) == 7
     never = States(("east",), by_default=True, refresh_s=-1)
-    assert never.wanted("east", "getFileInfo", said(east=7), 1e9) == 7
+    assert never.required_txid("east", "getFileInfo", said(east=7), 1e9) == 7
     unheard = States(("east",), by_default=True)
-    assert unheard.wanted("east", "getFileInfo", said(east=7), 1.0) is None
+    assert unheard.required_txid("east", "getFileInfo", said(east=7), 1.0) is None
 
 
 def test_what_a_router_says_never_goes_back() -> None:
@@ -183,11 +183,11 @@ def test_observers_answer_in_turn_and_the_active_behind_them() -> None:
         (c, State.OBSERVER),
         (d, State.STANDBY),
     ):
-        members.heard(each, state, 1.0)
+        members.note_state(each, state, 1.0)
     first, second = members.observers_first(), members.observers_first()
     assert {first[0].name, second[0].name} == {"b", "c"}
     assert [each.name for each in first[2:]] == [each.name for each in second[2:]] == ["a", "d"]
-    members.heard(b, State.UNAVAILABLE, 1.0)
-    members.heard(c, State.UNAVAILABLE, 1.0)
+    members.note_state(b, State.UNAVAILABLE, 1.0)
+    members.note_state(c, State.UNAVAILABLE, 1.0)
     assert members.observers_first() == [a, d, b, c]
     assert members.next_observer() is None

@@ -120,7 +120,7 @@ def both(
     """What the two return, or raise."""
 
     def within(number: int, makes: Callable[[], object]) -> object:
-        with pair.place(number):
+        with pair.slot(number):
             try:
                 return makes()
             except errors.HowdahError as error:

@@ -56,7 +56,9 @@ class Log(OpenBarrier):
     ) -> None:
         self.waiting.append(send)
 
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+    def send_when_durable(
+        self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+    ) -> bool:
         if self.takes:
             self.left.append((outlet, data, back))
         return self.takes
@@ -105,7 +107,9 @@ class Thread(OpenBarrier):
     ) -> None:
         self._waiting.append(send)
 
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+    def send_when_durable(
+        self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+    ) -> bool:
         self.left += 1
         return self._writer.answer(outlet, data, self.txid + 1, back) > 0
 
@@ -177,7 +181,7 @@ class Ends:
         self.log = Log()
 
     def leave(self, data: bytes) -> bool:
-        return self.way.leave(data, self.log)
+        return self.way.hand_over(data, self.log)
 
     def receive(self, count: int) -> bytes:
         found = b""
@@ -236,17 +240,19 @@ def test_no_more_is_left_than_a_client_may_have_before_it(ends: Ends) -> None:
     writer = native.DirectWriter(-1)
 
     class Keeps(Log):
-        def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        def send_when_durable(
+            self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+        ) -> bool:
             return bool(writer.answer(outlet, data, 1, back))
 
     keeps = Keeps()
-    assert ends.way.leave(bytes(MOST_WAITING_BYTES), keeps)
-    assert ends.way.leave(b"x", keeps)
-    assert not ends.way.leave(b"x", keeps)
+    assert ends.way.hand_over(bytes(MOST_WAITING_BYTES), keeps)
+    assert ends.way.hand_over(b"x", keeps)
+    assert not ends.way.hand_over(b"x", keeps)
     assert ends.way.waiting_bytes == MOST_WAITING_BYTES + 1
     writer.returned(1)
     assert ends.way.waiting_bytes == 0
-    assert ends.way.leave(b"x", keeps)
+    assert ends.way.hand_over(b"x", keeps)
 
 
 def test_what_is_owed_comes_before_what_is_written_meanwhile(ends: Ends) -> None:
@@ -256,10 +262,12 @@ def test_what_is_owed_comes_before_what_is_written_meanwhile(ends: Ends) -> None
     writer, file = native.DirectWriter(-1), os.memfd_create("segment")
 
     class Thread(Log):
-        def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+        def send_when_durable(
+            self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+        ) -> bool:
             return bool(writer.answer(outlet, data, 1, back))
 
-    assert ends.way.leave(b"A" * 200_000, Thread())
+    assert ends.way.hand_over(b"A" * 200_000, Thread())
     writer.open([(file, -1, 0, 0)], 0)
     running = threading.Thread(target=writer.run)
     running.start()

@@ -52,7 +52,7 @@ class Implementation:
 
     def get_file_info(self, request: pb.GetFileInfoRequestProto, caller: Caller) -> Any:
         self.served.append(request.src)
-        self.callers.append(caller.shown)
+        self.callers.append(caller.display_name)
         if request.src == "/defect":
             raise RuntimeError("a defect")
         if request.src == "/refused":

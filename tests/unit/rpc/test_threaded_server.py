@@ -33,7 +33,7 @@ class Protocol:
         self.callers: list[str] = []
 
     def get_balancer_bandwidth(self, request: Any, caller: Any) -> Any:
-        self.callers.append(caller.shown)
+        self.callers.append(caller.display_name)
         return self.answer()
 
 

@@ -351,14 +351,14 @@ class Said:
     def __init__(self) -> None:
         self.count = 0
 
-    def say(self) -> None:
+    def show(self) -> None:
         self.count += 1
 
 
 def test_a_word_is_said_once_before_the_time_out() -> None:
     left, right = socket.socketpair()
     with Connection(left, read_timeout_s=0.1) as connection, right:
-        connection.word = said = Said()
+        connection.wait_notice = said = Said()
         for _ in range(2):
             with pytest.raises(PeerSilent, match=r"in 0\.1 s"):
                 connection.recv_exactly(1)
@@ -372,7 +372,7 @@ def test_a_read_waits_no_longer_for_having_a_word(monkeypatch: pytest.MonkeyPatc
     with Connection(left, read_timeout_s=0.1) as connection, right:
         left.setblocking(False)
         waits.clear()
-        connection.word = Said()
+        connection.wait_notice = Said()
         with pytest.raises(PeerSilent):
             connection.recv_exactly(1)
     assert waits == [0.01, pytest.approx(0.09)]
@@ -409,11 +409,13 @@ def test_a_word_is_said_while_a_small_read_waits(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(short_read, "read_short", silent)
     left, right = socket.socketpair()
     with Connection(left, read_timeout_s=0.1) as connection, right:
-        connection.word = said = Said()
-        assert short_read.ask(connection, b"", 0, 1, 100, b"") is None, "it is read on as usual"
+        connection.wait_notice = said = Said()
+        assert short_read.read_range(connection, b"", 0, 1, 100, b"") is None, (
+            "it is read on as usual"
+        )
         assert said.count == 1
         with pytest.raises(PeerSilent, match=r"in 0\.1 s"):
-            short_read.ask(connection, b"", 0, 1, 100, b"")
+            short_read.read_range(connection, b"", 0, 1, 100, b"")
     assert waits_ns == [10_000_000, 100_000_000]
 
 
@@ -421,11 +423,11 @@ def test_what_comes_after_the_word_is_read(pair: tuple[Connection, socket.socket
     connection, far = pair
 
     class Wakes(Said):
-        def say(self) -> None:
-            super().say()
+        def show(self) -> None:
+            super().show()
             far.sendall(b"abc")
 
-    connection.word = said = Wakes()
+    connection.wait_notice = said = Wakes()
     assert connection.recv_exactly(3) == b"abc"
     assert said.count == 1
     far.sendall(b"d")
@@ -435,7 +437,7 @@ def test_what_comes_after_the_word_is_read(pair: tuple[Connection, socket.socket
 def test_no_word_is_said_where_the_time_out_comes_first() -> None:
     left, right = socket.socketpair()
     with Connection(left, read_timeout_s=0.005) as connection, right:
-        connection.word = said = Said()
+        connection.wait_notice = said = Said()
         with pytest.raises(PeerSilent):
             connection.recv_exactly(1)
         assert said.count == 0
@@ -457,8 +459,8 @@ def test_a_word_takes_no_further_call_of_the_kernel(monkeypatch: pytest.MonkeyPa
         far, _ = server.accept()
         with connection, far:
             for _ in range(3):
-                connection.word = word
+                connection.wait_notice = word
                 far.sendall(b"a")
                 connection.recv_exactly(1)
-                connection.word = None
+                connection.wait_notice = None
     assert told == [word.after_s]

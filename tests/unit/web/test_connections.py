@@ -163,7 +163,7 @@ def test_a_connection_is_kept_if_the_other_side_does_not_end_it(
 ) -> None:
     connections = Connections(WAIT_S, WAIT_S, ClientTls(Configuration({})))
     kept: list[object] = []
-    monkeypatch.setattr(connections, "keep", lambda place, connection: kept.append(connection))
+    monkeypatch.setattr(connections, "put_back", lambda place, connection: kept.append(connection))
     with answering(answer) as (place, _):
         made = connections.exchange(place)
         made.begin("GET", "/", {})

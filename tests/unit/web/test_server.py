@@ -30,7 +30,7 @@ from howdah.web import channel as channel_module
 from howdah.web import server as server_module
 from howdah.web.channel import Channel, Malformed, Patience
 from howdah.web.file_response import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 from howdah.web.ports import WebKeys, listen
 from howdah.web.server import Handler, HttpServer, Later, on_loop
 
@@ -72,7 +72,7 @@ def said(port: int, *pieces: bytes) -> bytes:
 
 
 def path_of(request: Request) -> Response:
-    return plain(200, request.path)
+    return text_response(200, request.path)
 
 
 class Echo:
@@ -158,7 +158,7 @@ def test_who_waits_to_send_a_body_is_told_to() -> None:
 
 
 def test_who_waits_to_send_a_body_that_nobody_wants_is_told_so_and_closed() -> None:
-    with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
+    with serving(lambda _: text_response(403, "no")) as port, dial(port) as connection:
         connection.sendall(
             b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
         )
@@ -169,7 +169,7 @@ def test_who_waits_to_send_a_body_that_nobody_wants_is_told_so_and_closed() -> N
 
 @pytest.mark.parametrize("size", [10, 8 << 20])
 def test_answer_is_seen_though_nobody_read_the_body(size: int) -> None:
-    with serving(lambda _: plain(403, "no")) as port, dial(port) as connection:
+    with serving(lambda _: text_response(403, "no")) as port, dial(port) as connection:
         connection.sendall(b"PUT / HTTP/1.1\r\nHost: [::]\r\nContent-Length: %d\r\n\r\n" % size)
 
         def send() -> None:
@@ -231,7 +231,7 @@ def test_bodies_of_a_known_length_may_be_cut_anywhere_and_have_requests_behind(
             if is_read:
                 assert b"".join(iter(channel.read, b"")) == body
                 assert channel.read() == b""
-            channel.respond(plain(200, "done"))
+            channel.respond(text_response(200, "done"))
             assert channel.finish()
         sender.join()
 
@@ -350,7 +350,7 @@ def test_a_head_behind_an_answer_has_the_time_of_a_head() -> None:
         theirs.sendall(GET % b"/a" + b"GET")
         channel = Channel(ours, "a peer", 10, Patience(head_s=0.05, idle_s=600))
         assert channel.next_request() is not None
-        channel.respond(plain(200, "first"))
+        channel.respond(text_response(200, "first"))
         assert channel.finish()
         with pytest.raises(Malformed, match=r"within 0\.05 s"):
             channel.next_request()
@@ -568,7 +568,7 @@ def test_nothing_is_left_of_a_malformed_request(sent: bytes) -> None:
 
 
 def test_an_answer_may_say_more_than_its_status_does() -> None:
-    refusal = replace(plain(400, "why"), reason="Missing Required Header")
+    refusal = replace(text_response(400, "why"), reason="Missing Required Header")
     with serving(lambda _: refusal) as port:
         assert said(port, GET % b"/").startswith(b"HTTP/1.1 400 Missing Required Header\r\n")
 
@@ -652,7 +652,7 @@ def test_handler_on_a_loop_is_called_there_and_long_work_is_not() -> None:
 
         def make() -> Response:
             threads.append(threading.current_thread().name)
-            return plain(200, "made")
+            return text_response(200, "made")
 
         return Later(make)
 
@@ -788,7 +788,10 @@ def test_what_lies_beside_a_loop_is_answered_while_the_loop_stands() -> None:
         return act()
 
     server = HttpServer(
-        path_of, timeout_s=10.0, run=run, beside={"/health": lambda _: plain(503, "it stands")}
+        path_of,
+        timeout_s=10.0,
+        run=run,
+        beside={"/health": lambda _: text_response(503, "it stands")},
     )
     port = server.start("127.0.0.1", 0)
     try:
@@ -847,7 +850,7 @@ def test_who_asks_for_the_host_of_a_stranger_reaches_no_handler() -> None:
 
     def note(request: Request) -> Response:
         asked.append(request.path)
-        return plain(200, "here")
+        return text_response(200, "here")
 
     head = b"PUT /webhdfs/v1/d?op=MKDIRS HTTP/1.1\r\nHost: %s\r\nContent-Length: 0\r\n\r\n"
     with serving(note, beside={"/beside": note}) as port:

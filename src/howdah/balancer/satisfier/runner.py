@@ -134,13 +134,13 @@ class Satisfier:
             case List(_, files):
                 assert self._walk is not None
                 for file_id, name in self._walk.more(files):
-                    work.found(file_id, name, _now_ms())
+                    work.add_file(file_id, name, _now_ms())
                 if self._walk.is_over:
                     self._walk = None
                     work.listed()
             case Look(file_id, name):
                 cluster = self._fresh_cluster()
-                judged = work.looked(file_id, self._facts(file_id), cluster, _now_ms())
+                judged = work.judge(file_id, self._facts(file_id), cluster, _now_ms())
                 if judged.line:
                     log.warning("%s", judged.line)
                 for move in judged.moves:

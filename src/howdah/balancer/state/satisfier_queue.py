@@ -102,7 +102,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Ask what the namenode knows of a file, and say `looked`."""
+    """Ask what the namenode knows of a file, and say `judge`."""
 
     file: int
     name: str
@@ -200,7 +200,7 @@ class Work:
         for mark in self._finished.values():
             if now_ms >= mark.unmark_at_ms:
                 return Unmark(mark.mark)
-        file = self._due(now_ms)
+        file = self._next_due(now_ms)
         if file is not None:
             return Look(file.file, file.name)
         if now_ms < self._ask_at_ms:
@@ -217,7 +217,7 @@ class Work:
         if mark.is_listed and not mark.files_left:
             self._finished[mark.mark] = mark
 
-    def _due(self, now_ms: int) -> _File | None:
+    def _next_due(self, now_ms: int) -> _File | None:
         if now_ms < self._paused_until_ms or self._running >= self._limits.moves:
             return None
         queue = self._queue
@@ -242,7 +242,7 @@ class Work:
         """The namenode has none, or did not answer; also when a list could not be had."""
         self._ask_at_ms = now_ms + self._limits.pause_ms
 
-    def found(self, file_id: int, name: str, now_ms: int) -> None:
+    def add_file(self, file_id: int, name: str, now_ms: int) -> None:
         """A file is below the mark that is being listed, or is that mark."""
         mark = self._listing
         assert mark is not None, "nothing is being listed"
@@ -278,7 +278,7 @@ class Work:
         """The namenode did not answer."""
         self._look_at(self._files[file_id], now_ms + self._limits.pause_ms)
 
-    def looked(self, file_id: int, facts: Facts | None, cluster: Cluster, now_ms: int) -> Judgement:
+    def judge(self, file_id: int, facts: Facts | None, cluster: Cluster, now_ms: int) -> Judgement:
         """What the namenode says of a file; None if it is gone. The moves that come back have
         begun: each of them ends with `ended`."""
         file = self._files[file_id]

@@ -71,7 +71,7 @@ def _serve(wanted: Wanted, conf: Configuration, output: Output) -> Status:
             if failures > settings.service_retries:
                 raise
             log.warning("balancing failed, %d times one after the other: %s", failures, error)
-        output.say(
+        output.print_line(
             f"Finished one round, will wait for {time_text(settings.service_interval_s * 1000)} "
             "for next round"
         )
@@ -119,7 +119,7 @@ def _balance(wanted: Wanted, conf: Configuration, output: Output) -> Status:
         ]
         status = balance(balancers, settings.pause_s, report)
         if status is Status.SUCCESS:
-            output.say("The cluster is balanced. Exiting...")
+            output.print_line("The cluster is balanced. Exiting...")
         return status
 
 

@@ -118,7 +118,7 @@ def _move(paths: list[str], conf: Configuration, output: Output) -> Status:
             number += 1
             if movers:
                 time.sleep(settings.pause_s)
-    output.say(
+    output.print_line(
         {
             Status.SUCCESS: "Mover Successful: all blocks satisfy the specified storage policy. "
             "Exiting...",

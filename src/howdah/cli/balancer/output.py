@@ -33,7 +33,7 @@ def time_text(span_ms: float) -> str:
     return f"{span_ms / 3_600_000} hours"
 
 
-def moment(now: datetime) -> str:
+def java_date(now: datetime) -> str:
     """`Nov 23, 2026, 3:26:00 AM`, as Java writes it in English."""
     month = _MONTHS.split(",")[now.month - 1]
     half = "AM" if now.hour < 12 else "PM"
@@ -78,7 +78,7 @@ class Output:
         if result.status is Status.NO_MOVE_BLOCK:
             print("No block can be moved. Exiting...")
         print(
-            f"{moment(self._now()):<24} {result.number:>10}  "
+            f"{java_date(self._now()):<24} {result.number:>10}  "
             f"{byte_text(result.moved_bytes):>19}  {byte_text(result.left_bytes):>18}  "
             f"{byte_text(result.planned_bytes):>17}  {result.moved_blocks:>17}  {uri}",
             flush=True,
@@ -86,14 +86,14 @@ class Output:
 
     def facts(self, line: str, **values: object) -> None:
         """A line of text, or the same as an object."""
-        self.say(line)
+        self.print_line(line)
         if self._is_json:
             self._json(**values)
 
     def idle(self, iterations: int) -> None:
-        self.say(f"No block has been moved for {iterations} iterations. Exiting...")
+        self.print_line(f"No block has been moved for {iterations} iterations. Exiting...")
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self._clear()
         if not self._is_json:
             print(line, flush=True)
@@ -109,8 +109,10 @@ class Output:
             )
             return
         if error:
-            self.say(f"{error}.  Exiting ...")
-        self.say(f"{moment(self._now()):<24} {self._what} took {time_text(int(span_s * 1000))}")
+            self.print_line(f"{error}.  Exiting ...")
+        self.print_line(
+            f"{java_date(self._now()):<24} {self._what} took {time_text(int(span_s * 1000))}"
+        )
 
     def progress(self, progress: Progress) -> None:
         now_s = time.monotonic()

@@ -14,9 +14,9 @@ from howdah.cli.cacheadmin.commands import (
     EXIT_FAILURE,
     EXIT_USAGE,
     complain,
+    error_text,
     named,
     print_usage,
-    shown,
 )
 from howdah.config import Configuration
 
@@ -44,5 +44,5 @@ def main(argv: list[str], conf: Configuration) -> int:
         complain(str(nonsense))
         return EXIT_NONSENSE
     except errors.HowdahError as error:
-        complain(shown(error))
+        complain(error_text(error))
         return EXIT_FAILURE

@@ -44,7 +44,7 @@ class Words:
         self.left.remove(option)
         return True
 
-    def plain(self) -> str | None:
+    def pop_argument(self) -> str | None:
         """The first that is no option."""
         for place, word in enumerate(self.left):
             if word == "--":

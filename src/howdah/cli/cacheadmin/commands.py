@@ -63,7 +63,7 @@ def complain(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def shown(error: errors.HowdahError) -> str:
+def error_text(error: errors.HowdahError) -> str:
     name = error.remote_class.rpartition(".")[2].rpartition("$")[2]
     return f"{name}: {error.message.partition(chr(10))[0]}"
 
@@ -137,7 +137,7 @@ def _modify_directive(words: Words, conf: Configuration) -> int:
 
 
 def _remove_directive(words: Words, conf: Configuration) -> int:
-    text = words.plain()
+    text = words.pop_argument()
     if text is None:
         raise Wrong("You must specify a directive ID to remove.")
     try:
@@ -164,7 +164,7 @@ def _remove_directives(words: Words, conf: Configuration) -> int:
             try:
                 fs.remove_cache_directive(directive.directive_id)
             except errors.HowdahError as error:
-                complain(shown(error))
+                complain(error_text(error))
                 exit_code = EXIT_FAILURE
             else:
                 print(f"Removed cache directive {directive.directive_id}")
@@ -235,7 +235,7 @@ def _mode(words: Words, bits: int) -> int | None:
 
 
 def _add_pool(words: Words, conf: Configuration) -> int:
-    name = words.plain()
+    name = words.pop_argument()
     if name is None:
         raise Wrong("You must specify a name when creating a cache pool.")
     owner, group = words.value("-owner"), words.value("-group")
@@ -267,7 +267,7 @@ def _modify_pool(words: Words, conf: Configuration) -> int:
         (b for a, b in zip(words.left, words.left[1:], strict=False) if a == "-maxTtl"), ""
     )
     max_ttl_ms = ttl_ms_of(words, "-maxTtl")
-    name = words.plain()
+    name = words.pop_argument()
     if name is None:
         raise Wrong("You must specify a name when creating a cache pool.")
     words.none_left(_MODIFY_POOL.usage, all_of_them=True)
@@ -312,7 +312,7 @@ def _rwx(mode: int) -> str:
 
 
 def _remove_pool(words: Words, conf: Configuration) -> int:
-    name = words.plain()
+    name = words.pop_argument()
     if name is None:
         raise Wrong("You must specify a name when deleting a cache pool.")
     words.none_left(_REMOVE_POOL.usage, all_of_them=True)
@@ -323,7 +323,7 @@ def _remove_pool(words: Words, conf: Configuration) -> int:
 
 
 def _list_pools(words: Words, conf: Configuration) -> int:
-    name = words.plain()
+    name = words.pop_argument()
     stats = words.flag("-stats")
     words.none_left(_LIST_POOLS.usage, all_of_them=True)
     columns = [("NAME", False), ("OWNER", False), ("GROUP", False), ("MODE", False)]

@@ -42,7 +42,7 @@ class Cluster:
     def authority(self) -> str:
         return paths.parse(self.fs.uri).authority
 
-    def ask(
+    def print_answers(
         self,
         question: Callable[[Administration], str],
         failed: str,

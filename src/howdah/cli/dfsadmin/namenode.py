@@ -22,14 +22,14 @@ def _safe_mode(words: list[str], cluster: Cluster) -> None:
     if action != "wait" and action not in _ACTIONS:
         raise UsageError
 
-    def ask(namenode: Administration) -> str:
+    def question(namenode: Administration) -> str:
         on = namenode.safe_mode(_ACTIONS.get(action, "get"))
         while action == "wait" and on:
             time.sleep(_WAIT_S)
             on = namenode.safe_mode("get")
         return f"Safe mode is {'ON' if on else 'OFF'}"
 
-    cluster.ask(ask, "", of="in")
+    cluster.print_answers(question, "", of="in")
 
 
 def _save_namespace(words: list[str], cluster: Cluster) -> None:
@@ -49,7 +49,7 @@ def _save_namespace(words: list[str], cluster: Cluster) -> None:
         saved = namenode.save_namespace(window_s, gap)
         return "Save namespace successful" if saved else "No extra checkpoint has been made"
 
-    cluster.ask(save, "Save namespace failed")
+    cluster.print_answers(save, "Save namespace failed")
 
 
 def _roll_edits(words: list[str], cluster: Cluster) -> None:
@@ -67,7 +67,7 @@ def _restore_failed_storage(words: list[str], cluster: Cluster) -> None:
         restores = namenode.restore_failed_storage(argument)
         return f"restoreFailedStorage is set to {str(restores).lower()}"
 
-    cluster.ask(restore, "restoreFailedStorage failed")
+    cluster.print_answers(restore, "restoreFailedStorage failed")
 
 
 def _metasave(words: list[str], cluster: Cluster) -> None:
@@ -83,7 +83,7 @@ def _metasave(words: list[str], cluster: Cluster) -> None:
         return created
 
     skipped = "Skip Standby NameNode, since it cannot perform metasave operation"
-    cluster.ask(save, created, of="of namenode", suffix=" failed", skipped=skipped)
+    cluster.print_answers(save, created, of="of namenode", suffix=" failed", skipped=skipped)
 
 
 def _refresh_nodes(words: list[str], cluster: Cluster) -> None:
@@ -91,7 +91,7 @@ def _refresh_nodes(words: list[str], cluster: Cluster) -> None:
         namenode.refresh_nodes()
         return "Refresh nodes successful"
 
-    cluster.ask(refresh, "Refresh nodes failed")
+    cluster.print_answers(refresh, "Refresh nodes failed")
 
 
 def _set_balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
@@ -108,12 +108,12 @@ def _set_balancer_bandwidth(words: list[str], cluster: Cluster) -> None:
 def _refresh(
     done: str, call: Callable[[Administration], None]
 ) -> Callable[[list[str], Cluster], None]:
-    def ask(namenode: Administration) -> str:
+    def question(namenode: Administration) -> str:
         call(namenode)
         return f"{done} successful"
 
     def run(words: list[str], cluster: Cluster) -> None:
-        cluster.ask(ask, f"{done} failed")
+        cluster.print_answers(question, f"{done} failed")
 
     return run
 

@@ -20,7 +20,7 @@ def _finalize(words: list[str], cluster: Cluster) -> None:
         namenode.finalize_upgrade()
         return "Finalize upgrade successful"
 
-    cluster.ask(finalize, "Finalize upgrade failed")
+    cluster.print_answers(finalize, "Finalize upgrade failed")
 
 
 def _check_one_is_active(cluster: Cluster) -> None:
@@ -38,7 +38,7 @@ def _upgrade(words: list[str], cluster: Cluster) -> None:
     if words == ["finalize"]:
         _finalize(words, cluster)
     elif words == ["query"]:
-        cluster.ask(_status, "Getting upgrade status failed")
+        cluster.print_answers(_status, "Getting upgrade status failed")
     else:
         raise UsageError
 

@@ -83,7 +83,7 @@ def _check(fs: HdfsFileSystem, wanted: Wanted, shown_path: str, conf: Configurat
         return _list_corrupt(namenode, wanted, shown_path)
     url = namenode.url(wanted)
     print(f"Connecting to namenode via {url}", file=sys.stderr)
-    text = namenode.ask(url, is_shown=not wanted.json)
+    text = namenode.fetch(url, is_shown=not wanted.json)
     code = exit_code(text)
     problems: list[str] = []
     if wanted.move and code == 1:
@@ -105,7 +105,7 @@ def _list_corrupt(namenode: Namenode, wanted: Wanted, shown_path: str) -> int:
     found: list[str] = []
     print(f"Connecting to namenode via {namenode.url(wanted)}", file=sys.stderr)
     while True:
-        text = namenode.ask(namenode.url(wanted, skip=seen), is_shown=False)
+        text = namenode.fetch(namenode.url(wanted, skip=seen), is_shown=False)
         page = read_corrupt_page(text)
         if page.is_denied:
             print(f"Failed to open path '{shown_path}': Permission denied")

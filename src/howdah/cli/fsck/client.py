@@ -31,7 +31,7 @@ class Namenode:
     def url(self, wanted: Wanted, skip: int = 0) -> str:
         return f"{self._place}{wanted.target(self._user, skip)}"
 
-    def ask(self, url: str, *, is_shown: bool) -> str:
+    def fetch(self, url: str, *, is_shown: bool) -> str:
         """The whole text. It is printed as it comes, or its progress is shown on a terminal.
 
         Raises RemoteError where the namenode refuses, Unreachable where it does not answer or

@@ -519,14 +519,14 @@ def _disabled(administration: Administration, words: list[str]) -> int:
 
 def _refresh(administration: Administration, words: list[str]) -> int:
     if administration.refresh():
-        print(f"Successfully updated mount table cache on router {administration.place}")
+        print(f"Successfully updated mount table cache on router {administration.location}")
     return 0
 
 
 def _refresh_super_user_groups(administration: Administration, words: list[str]) -> int:
     if not administration.refresh_super_user_groups():
         return FAILED
-    print(f"Successfully updated superuser proxy groups on router {administration.place}")
+    print(f"Successfully updated superuser proxy groups on router {administration.location}")
     return 0
 
 
@@ -536,9 +536,9 @@ def _refresh_call_queue(administration: Administration, words: list[str]) -> int
     except errors.HowdahError as error:
         # Hadoop's keeps the reason to itself.
         print(f"refreshCallQueue: {error.message.splitlines()[0]}", file=sys.stderr)
-        print(f"Refresh call queue unsuccessfully for {administration.place}")
+        print(f"Refresh call queue unsuccessfully for {administration.location}")
         return FAILED
-    print(f"Refresh call queue successfully for {administration.place}")
+    print(f"Refresh call queue successfully for {administration.location}")
     return 0
 
 

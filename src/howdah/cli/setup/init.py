@@ -88,7 +88,7 @@ def main(argv: list[str], conf: Configuration) -> int:
     if options.machines is None:
         if not sys.stdin.isatty():
             raise UsageError("--machines HOST,… is wanted where nobody can be asked")
-        _ask(options)
+        _prompt(options)
     directory = Path(options.to or "conf").absolute()
     wish = _wish(options, directory, dict(conf.items()))
     files = plan.files(wish, writing.look_up(wish.racks))
@@ -136,19 +136,19 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
     from howdah.config_generator import plan
 
     racks = {}
-    for pair in _words(options.racks):
+    for pair in _split_names(options.racks):
         host, equals, rack = pair.partition("=")
         if not equals:
             raise UsageError(f"--racks {pair}: HOST=/RACK is wanted")
         racks[host] = rack
     return plan.Wish(
-        machines=_words(options.machines),
+        machines=_split_names(options.machines),
         name=options.name or plan.NAMESERVICE,
         highly_available=False if options.single else None,
         namenodes=options.namenodes,
         journal_nodes=options.journal_nodes,
-        name_dirs=_words(options.name_dirs),
-        data_dirs=_words(options.data_dirs),
+        name_dirs=_split_names(options.name_dirs),
+        data_dirs=_split_names(options.data_dirs),
         base=(options.base or plan.DEFAULT_BASE).rstrip("/"),
         conf_dir=(options.conf_dir or str(directory)).rstrip("/"),
         replication=options.replication,
@@ -162,16 +162,16 @@ def _wish(options: argparse.Namespace, directory: Path, values: dict[str, str]) 
     )
 
 
-def _words(text: str | None) -> tuple[str, ...]:
+def _split_names(text: str | None) -> tuple[str, ...]:
     return tuple(word.strip() for word in (text or "").split(",") if word.strip())
 
 
-def _ask(options: argparse.Namespace) -> None:
+def _prompt(options: argparse.Namespace) -> None:
     """Ask for what matters most; what is given by options is not asked for."""
     from howdah.config_generator import plan
 
     options.machines = _answer("Machines, separated by commas", "127.0.0.1")
-    if len(_words(options.machines)) >= plan.ENOUGH_FOR_TAKEOVERS and not options.single:
+    if len(_split_names(options.machines)) >= plan.ENOUGH_FOR_TAKEOVERS and not options.single:
         answer = _answer("Several namenodes that take each other's place (yes or no)", "yes")
         options.single = answer.lower() in ("n", "no")
     if options.base is None:
@@ -184,7 +184,7 @@ def _ask(options: argparse.Namespace) -> None:
         options.name_dirs = _answer(
             "Directories for the namespace, best on two disks", f"{options.base}/name"
         )
-    if options.racks is None and len(_words(options.machines)) > 1:
+    if options.racks is None and len(_split_names(options.machines)) > 1:
         options.racks = _answer("Racks as HOST=/RACK,… (empty: all in one)", "")
     if not options.https and not options.self_signed:
         answer = _answer(

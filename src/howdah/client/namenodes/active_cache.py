@@ -12,7 +12,7 @@ from howdah.config.value_types import Address
 _active: dict[frozenset[tuple[str, Address]], str] = {}
 
 
-def keep(target: Target, namenode: str) -> None:
+def remember(target: Target, namenode: str) -> None:
     """It answered as the active namenode."""
     _active[_key(target)] = namenode
 

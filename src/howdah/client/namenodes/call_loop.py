@@ -73,7 +73,7 @@ class FailoverCalls(abc.ABC):
 
     def _answered(self, namenode: str) -> None:
         """This one is active."""
-        active_cache.keep(self._connections.target, namenode)
+        active_cache.remember(self._connections.target, namenode)
 
     @abc.abstractmethod
     def _go_elsewhere(self, namenodes: tuple[str, ...]) -> None:
@@ -141,7 +141,8 @@ class FailoverCalls(abc.ABC):
             if step.elsewhere:
                 self._go_elsewhere(asked)
             said = "; ".join(
-                f"{connections.target.shown(name)}: {error}" for name, error in failures.items()
+                f"{connections.target.display_name(name)}: {error}"
+                for name, error in failures.items()
             )
             following = self._to_be_asked()
             where = "again"
@@ -172,7 +173,8 @@ def given_up(
     if isinstance(last, errors.RetriableError) or len(connections.names) == 1:
         return last
     said = "; ".join(
-        f"{connections.target.shown(name)}: {error}" for name, error in attempts.failures.items()
+        f"{connections.target.display_name(name)}: {error}"
+        for name, error in attempts.failures.items()
     )
     return NoActiveNamenode(
         f"no active namenode of {connections.target.nameservice} answers {method} "

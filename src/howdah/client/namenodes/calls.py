@@ -115,4 +115,4 @@ def say_again(method: str, what: str, pause_s: float, attempts: int) -> None:
     _log.info("%s: %s in %.3g s", method, what, pause_s)
     # The first, and then fewer and fewer: 1, 2, 4, 8 …
     if attempts and not attempts & attempts - 1:
-        wait_notices.say(what)
+        wait_notices.show(what)

@@ -34,7 +34,7 @@ def while_waiting(connections: Connections, namenode: str, every_s: float) -> Me
         for other in connections.names:
             if other != namenode and state_of(connections, other, every_s) == ha_pb2.ACTIVE:
                 raise LeftForAnother(
-                    f"it does not answer, and {connections.target.shown(other)} is active"
+                    f"it does not answer, and {connections.target.display_name(other)} is active"
                 )
 
     return Meanwhile(every_s, check)
@@ -51,6 +51,8 @@ def state_of(connections: Connections, namenode: str, timeout_s: float) -> int |
         )
     except errors.HowdahError as error:
         # As good as a standby: whoever asked goes on to wait, or asks the next one.
-        _log.debug("%s does not say its state: %s", connections.target.shown(namenode), error)
+        _log.debug(
+            "%s does not say its state: %s", connections.target.display_name(namenode), error
+        )
         return None
     return answer.state

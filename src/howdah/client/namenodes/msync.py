@@ -32,7 +32,7 @@ class Syncing:
         self._heard_s: float | None = None
         self._lock = PerProcess(threading.Lock)
 
-    def heard(self) -> None:
+    def note_answer(self) -> None:
         """The active has just answered."""
         self._heard_s = self._now_s()
 
@@ -43,7 +43,7 @@ class Syncing:
         with self._lock.get():
             if not self._is_synced():
                 self._active.call("msync", pb.MsyncRequestProto(), pb.MsyncResponseProto)
-                self.heard()
+                self.note_answer()
 
     def _is_synced(self) -> bool:
         if self._heard_s is None or self._period_s == 0:

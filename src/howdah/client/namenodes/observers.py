@@ -82,7 +82,7 @@ class ObserverReads:
             if answer is not None:
                 return answer
         answer = self._active.call(method, request, response_type, call_id=call_id)
-        self._syncing.heard()
+        self._syncing.note_answer()
         return answer
 
     # -- which namenodes are observers ------------------------------------------------------
@@ -109,8 +109,8 @@ class ObserverReads:
                 return None
             except FAILOVER_ERRORS as error:
                 failed += 1
-                self._leave(namenode)
-                shown = self._connections.target.shown(namenode)
+                self._drop_observer(namenode)
+                shown = self._connections.target.display_name(namenode)
                 _log.info("observer %s does not answer %s: %s", shown, method, error)
             else:
                 self._no_observer_since_s = None
@@ -125,7 +125,7 @@ class ObserverReads:
         first = names.index(self._observer) if self._observer in names else 0
         return names[first:] + names[:first]
 
-    def _leave(self, namenode: str) -> None:
+    def _drop_observer(self, namenode: str) -> None:
         """It is asked for its role before it gets another read."""
         if self._observer == namenode:
             self._observer = None

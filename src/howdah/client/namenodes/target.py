@@ -17,7 +17,7 @@ class Target:
     nameservice: str | None
     namenodes: dict[str, Address]
 
-    def shown(self, namenode: str) -> str:
+    def display_name(self, namenode: str) -> str:
         """A namenode, as messages have it."""
         host, port = self.namenodes[namenode]
         place = f"{host}:{port}"

@@ -101,7 +101,7 @@ class BlockReader:
             raise
 
     def _open(self, request: ReadRequest) -> None:
-        self._connection, response = self._ask(_encoded(request, self._span))
+        self._connection, response = self._send_request(_encoded(request, self._span))
         near = self._connection.is_same_machine
         self.source = ReadSource.LOCAL if near else ReadSource.REMOTE
         if response is None:
@@ -122,10 +122,10 @@ class BlockReader:
         """Bytes of the range that were not read yet."""
         return self._end - self.position
 
-    def _ask(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse | None]:
+    def _send_request(self, request: bytes) -> tuple[sockets.Connection, BlockOpResponse | None]:
         """Send the request, over a kept connection if there is one that still lives. None: the
         whole range has come, and the datanode was told."""
-        while (kept := self._peers.take(self._address)) is not None:
+        while (kept := self._peers.pop(self._address)) is not None:
             try:
                 return kept, self._exchange(kept, request)
             except sockets.PeerClosed:
@@ -145,7 +145,7 @@ class BlockReader:
         """The datanode's answer; the connection is closed if there is none."""
         try:
             self._watch(connection)
-            connection.word = self if wait_notices.are_wanted() else None
+            connection.wait_notice = self if wait_notices.are_wanted() else None
             response = None
             if not self._is_short:
                 connection.send_all(request)
@@ -163,7 +163,7 @@ class BlockReader:
 
     def _read_at_once(self, connection: sockets.Connection, request: bytes) -> bool:
         """Whether the answer was what nearly every short one is. If not it is to be read."""
-        read = short_read.ask(
+        read = short_read.read_range(
             connection, request, self.position, self._end, self._response_bytes(), _ALL_WAS_RIGHT
         )
         if read is None:
@@ -182,8 +182,8 @@ class BlockReader:
         """When a word is said to those who wait (`howdah.runtime.sockets.Word`)."""
         return wait_notices.FIRST_NOTICE_S
 
-    def say(self) -> None:
-        wait_notices.say(
+    def show(self) -> None:
+        wait_notices.show(
             f"{self._path}: {self.node} has sent nothing of {self._block.name} for "
             f"{self.after_s:g} s; waiting for up to {self._timeout_s:g} s "
             "(dfs.client.socket-timeout) before another datanode is asked"
@@ -354,7 +354,7 @@ class BlockReader:
     def _part_with_connection(self, *, clean: bool) -> None:
         """Keep it for others, if nothing more is under way on it."""
         if clean and self._keep:
-            self._connection.word = None
+            self._connection.wait_notice = None
             self._let_go()
             self._peers.give_back(self._address, self._connection)
         else:

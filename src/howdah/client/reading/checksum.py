@@ -156,7 +156,7 @@ class FileChecksumReader:
         reasons: list[str] = []
         for node in block.nodes:
             try:
-                return self._ask(node, block, kind)
+                return self._fetch_checksum(node, block, kind)
             except (errors.HowdahError, OSError) as error:
                 reasons.append(f"{node}: {error}")
         raise errors.BlockMissing(
@@ -164,7 +164,7 @@ class FileChecksumReader:
             f"{'; '.join(reasons) or 'no datanode has a live replica'}"
         )
 
-    def _ask(
+    def _fetch_checksum(
         self, node: DatanodeAddress, block: LocatedBlock, kind: BlockChecksumType
     ) -> BlockChecksumResult:
         # The datanode reads the whole block's sums before it answers.

@@ -278,7 +278,7 @@ class FileReplicas:
             settings = self._context.settings
             pause_s = attempts.pause_s(settings.retry_window_s, random.random())
             most_s = attempts.longest_s(settings.retry_window_s)
-            wait_notices.say(
+            wait_notices.show(
                 f"{self.path}: block {block.block.name} cannot be read now "
                 f"({attempts.summary(now.nodes)}); it is tried again in {pause_s:.1f} s, for up to "
                 f"{most_s:g} s in all"

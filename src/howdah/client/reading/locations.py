@@ -110,11 +110,11 @@ class FileLocations:
             # One byte of the block before, if that is known: it must still be the same.
             before = int(not overlaps and offset > 0 and self._map.find(offset - 1) is not None)
             other = None if overlaps or before else self._map.first()
-        batch = self._ask(offset - before, self._batch_bytes + before)
+        batch = self._fetch(offset - before, self._batch_bytes + before)
         if other is not None:
             # Far from all that is known. Block ids are never used again: if a known block
             # is still there now, the batch was of the same file.
-            known_part = self._ask(other.offset, 1).blocks
+            known_part = self._fetch(other.offset, 1).blocks
             with self._lock:
                 self._map.check(known_part)
         known = list(batch.blocks)
@@ -127,7 +127,7 @@ class FileLocations:
             raise self._lost(offset, batch)
         return block
 
-    def _ask(self, offset: int, length: int) -> LocatedBlocks:
+    def _fetch(self, offset: int, length: int) -> LocatedBlocks:
         try:
             with self._span.current():
                 return self._namenode.get_block_locations(self.path, offset, length)

@@ -105,7 +105,7 @@ class OpenRead:
         return self._own
 
     def __exit__(self, *_: object) -> None:
-        self._all.leave(self._own)
+        self._all.remove(self._own)
 
 
 class OpenReads:
@@ -126,7 +126,7 @@ class OpenReads:
                 raise ReadCancelled("the stream is closed")
             self._under_way.add(read)
 
-    def leave(self, read: Cancellation) -> None:
+    def remove(self, read: Cancellation) -> None:
         with self._lock:
             self._under_way.discard(read)
 

@@ -44,7 +44,7 @@ class _InPart(Exception):
     """More is to come."""
 
 
-def ask(
+def read_range(
     connection: Connection, request: bytes, start: int, end: int, room: int, status: bytes
 ) -> tuple[memoryview, bool] | None:
     """The bytes `start` to `end` of a block, and whether the datanode knows that they are right;
@@ -53,7 +53,7 @@ def ask(
     As much as fits into `room` is received. Raises `PeerClosed` and `PeerSilent`.
     """
     assert not connection.has_read_ahead
-    word = connection.word
+    word = connection.wait_notice
     silence_s = connection.read_timeout_s
     if comes_before(word, silence_s):
         silence_s = word.after_s

@@ -18,7 +18,7 @@ from howdah.runtime.sockets import Connection, connect_local, is_local_address
 class LocalWay(Protocol):
     """Leads to datanodes of this machine. Thread-safe."""
 
-    def place(self, node: DatanodeAddress) -> str | None:
+    def socket_path(self, node: DatanodeAddress) -> str | None:
         """Where `node` is asked for files; None where this way does not lead."""
 
     def connect(self, place: str, timeout_s: float) -> Connection:
@@ -36,7 +36,7 @@ class UnixSockets:
         self._path = path
         self._local_hosts: dict[str, bool] = {}
 
-    def place(self, node: DatanodeAddress) -> str | None:
+    def socket_path(self, node: DatanodeAddress) -> str | None:
         here = self._local_hosts.get(node.ip)
         if here is None:
             here = self._local_hosts[node.ip] = is_local_address(node.ip)
@@ -63,7 +63,7 @@ class OwnDatanode:
         self._dial = dial
         self._has_read = has_read
 
-    def place(self, node: DatanodeAddress) -> str | None:
+    def socket_path(self, node: DatanodeAddress) -> str | None:
         return self.uuid if node.uuid == self.uuid else None
 
     def connect(self, place: str, timeout_s: float) -> Connection:

@@ -85,7 +85,7 @@ class ShortCircuitCache:
         None where it isn't on this machine, or its datanode does not pass it.
         """
         self._own()
-        place = self._way.place(node) if block.length_bytes else None
+        place = self._way.socket_path(node) if block.length_bytes else None
         if place is None:
             return None
         key = key_of(place, block.block)

@@ -104,11 +104,11 @@ class LocalDatanode:
 
     def _fetch(self, request: RequestDescriptors, slot: Slot | None) -> LocalReplica | None:
         block = request.block
-        connection, response = self._ask(request, read_response)
+        connection, response = self._request(request, read_response)
         try:
             if not response.is_success:
                 self._refused(block, response)
-                self._keep(connection)
+                self._cache_connection(connection)
                 if slot is not None:
                     slot.give_back()
                 return None
@@ -130,12 +130,12 @@ class LocalDatanode:
                 self.path, block, block_fd, meta_fd, slot, self.free, check=self._check
             )
         except (ReplicaRevoked, errors.ChecksumMismatch):
-            self._keep(connection)
+            self._cache_connection(connection)
             raise
         except BaseException:
             connection.close()
             raise
-        self._keep(connection)
+        self._cache_connection(connection)
         return replica
 
     def _refused(self, block: ExtendedBlock, response: BlockOpResponse) -> None:
@@ -170,7 +170,7 @@ class LocalDatanode:
     def _new_segment(self) -> Segment | None:
         connection = self._connect()
         try:
-            return Segment.ask(connection, self._client_name())
+            return Segment.request(connection, self._client_name())
         except SegmentRefused as error:
             _log.info("%s shares no memory, local reads go without: %s", self.path, error)
             connection.close()
@@ -186,10 +186,10 @@ class LocalDatanode:
             self._end(segment)
             return
         try:
-            connection, answer = self._ask(
+            connection, answer = self._request(
                 ReleaseSlot(slot.id), lambda source: SlotReleased.decode(read_delimited(source))
             )
-            self._keep(connection)
+            self._cache_connection(connection)
             if answer.status is not Status.SUCCESS:
                 raise errors.RemoteError(f"{self.path} did not free {slot.id}: {answer.error}")
         except (errors.HowdahError, OSError) as error:
@@ -218,12 +218,12 @@ class LocalDatanode:
     def _connect(self) -> sockets.Connection:
         return self._way.connect(self.path, self._timeout_s)
 
-    def _ask(
+    def _request(
         self, request: Request, read: Callable[[sockets.Connection], T]
     ) -> tuple[sockets.Connection, T]:
         """The answer to a request, and the connection that it came over."""
         data = encode_request(request)
-        while (kept := self._kept.take((self.path, 0))) is not None:
+        while (kept := self._kept.pop((self.path, 0))) is not None:
             try:
                 kept.send_all(data)
                 return kept, read(kept)
@@ -240,7 +240,7 @@ class LocalDatanode:
             fresh.close()
             raise
 
-    def _keep(self, connection: sockets.Connection) -> None:
+    def _cache_connection(self, connection: sockets.Connection) -> None:
         if connection.has_read_ahead:
             connection.close()
         else:

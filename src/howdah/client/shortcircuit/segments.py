@@ -56,7 +56,7 @@ class Segment:
         self._trusted_until_s = 0.0
 
     @classmethod
-    def ask(cls, connection: Connection, client_name: str) -> Segment:
+    def request(cls, connection: Connection, client_name: str) -> Segment:
         """A new segment, which takes the connection over. `SegmentRefused` if it gets none."""
         connection.send_all(encode_request(RequestSegment(client_name)))
         answer = SegmentGiven.decode(read_delimited(connection))

@@ -66,7 +66,7 @@ class Acks:
         else:
             self._end(failure)
 
-    def take(self) -> bool:
+    def read_next(self) -> bool:
         """The next ack, or several; False when it was the last one.
 
         Raises HowdahError, OSError where the connection breaks, or what comes is no ack.
@@ -82,10 +82,10 @@ class Acks:
                 and not pipeline.queues
                 and pipeline.queues.last_acked_seqno == machine.awaited_seqno
             )
-            self._tell(done)
+            self._report(done)
         return not done
 
-    def _tell(self, done: bool) -> None:
+    def _report(self, done: bool) -> None:
         # Waking threads costs more than an ack does, so only those are woken
         # that have something to do; a writer that waits for room gets a lot.
         machine = self._machine
@@ -97,7 +97,7 @@ class Acks:
 
     def step_ended(self) -> None:
         """With the lock: who waits for what a step has found, or left, is woken."""
-        self._tell(done=False)
+        self._report(done=False)
         if self._must_read:
             self._machine.turn.notify()
 
@@ -135,7 +135,7 @@ class Acks:
         done = False
         failure: Exception | None = None
         try:
-            while self.take():
+            while self.read_next():
                 if self._is_quiet:
                     self._park()
             done = True

@@ -41,7 +41,7 @@ class LateSync:
 
     def sync(self, blocks: Iterable[LocatedBlock], synced: Callable[[LocatedBlock], None]) -> None:
         """Sync `blocks`, and tell of each that is; raises for the first that can't be."""
-        asked = [(block, self._ask(block)) for block in blocks]
+        asked = [(block, self._request_syncs(block)) for block in blocks]
         first: errors.HowdahError | None = None
         for block, answers in asked:
             try:
@@ -53,7 +53,7 @@ class LateSync:
         if first is not None:
             raise first
 
-    def _ask(self, block: LocatedBlock) -> dict[DatanodeAddress, Future[None]]:
+    def _request_syncs(self, block: LocatedBlock) -> dict[DatanodeAddress, Future[None]]:
         def one(node: DatanodeAddress) -> Callable[[], None]:
             return lambda: self._setup.sync_at(node, block)
 
@@ -70,7 +70,7 @@ class LateSync:
             now, where = None, f"; where it is now cannot be asked: {error}"
         for node in () if now is None else now.nodes:
             if now is not None and node not in refusals:
-                moved = self._refusals(now, self._ask(now.at(node)))
+                moved = self._refusals(now, self._request_syncs(now.at(node)))
                 if not moved:
                     return
                 refusals |= moved

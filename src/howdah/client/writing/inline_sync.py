@@ -146,7 +146,7 @@ class Step:
         self._packets = packets
         acks.lent_to = self
         # Who holds them tells a length, too.
-        if self._lengths is not None and not self._lengths.take(self):
+        if self._lengths is not None and not self._lengths.acquire(self):
             self._lengths = None
         # It says to send just these.
         pipeline.next_action(time.monotonic())

@@ -1,7 +1,8 @@
 """What the namenode is told of the length of a block that is being written (shell).
 
 Every sync of a stream tells it, behind the acks of what is counted. The call is made by itself
-(`tell`), or in one step with hearing the last ack (`prepare`, `howdah.client.writing.inline_sync`).
+(`report`), or in one step with hearing the last ack (`prepare`,
+`howdah.client.writing.inline_sync`).
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ class Lengths:
         who = object()
         try:
             with self._machine.lock:
-                while not self.take(who):
+                while not self.acquire(who):
                     self._freed.wait()
             yield
         finally:
             with self._machine.lock:
                 self.free(who)
 
-    def take(self, who: object) -> bool:
+    def acquire(self, who: object) -> bool:
         """With the machine's lock: whether `who` holds them now, and nobody else does."""
         if self._holder is None:
             self._holder = who
@@ -57,7 +58,7 @@ class Lengths:
             self._holder = None
             self._freed.notify()
 
-    def tell(self, *, durable: bool) -> None:
+    def report(self, *, durable: bool) -> None:
         """Let the namenode know how long the acknowledged part of the last block is.
 
         The first length of a block is durable in any case: without one a namenode that was just
@@ -86,7 +87,7 @@ class Lengths:
 
     def prepare(self, block_id: int, length: int, *, durable: bool) -> PreparedCall | None:
         """A call that tells this length, for who holds them and is about to hear that so much is
-        acknowledged; None where it is for `tell` to do."""
+        acknowledged; None where it is for `report` to do."""
         known = self._durable
         if known is None or known[0] != block_id or known[1] >= length:
             return None

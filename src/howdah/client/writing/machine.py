@@ -52,7 +52,7 @@ class Machine:
             self._is_notified = False
         elif not self._is_notified:
             self._is_notified = True
-            wait_notices.say(self._what_is_slow())
+            wait_notices.show(self._what_is_slow())
 
     def _what_is_slow(self) -> str:
         path, block = self.pipeline.path, self.pipeline.block

@@ -220,7 +220,7 @@ class DFSOutputStream:
         with self._write_lock:
             self._check_writable()
             self._take_waiting()
-            self._take(data)
+            self._buffer_data(data)
             with self._position_lock:
                 self._position += len(data)
 
@@ -258,10 +258,10 @@ class DFSOutputStream:
         with self._position_lock:
             del self._waiting[:count]
             self._position += len(data)
-        self._take(data)
+        self._buffer_data(data)
         self._torn = False
 
-    def _take(self, data: Buffer) -> None:
+    def _buffer_data(self, data: Buffer) -> None:
         if not self._packetizer.absorb(data):
             self._enqueue(self._packetizer.write(data), self._progress)
 
@@ -334,7 +334,7 @@ class DFSOutputStream:
 
     def _tell_length(self, *, durable: bool) -> None:
         try:
-            self._streamer.lengths.tell(durable=durable)
+            self._streamer.lengths.report(durable=durable)
         except errors.HowdahError:
             # Another thread may have closed the file since, and then it has its length.
             if not self._closed:

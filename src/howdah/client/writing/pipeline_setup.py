@@ -123,7 +123,7 @@ class PipelineSetup:
             settings.socket_timeout_s + settings.timeout_per_node_s * len(block.nodes),
             cancellation,
         )
-        response = self._ask(connection, encode_request(request), first, cancellation)
+        response = self._request(connection, encode_request(request), first, cancellation)
         if response.is_success:
             return connection
         connection.close()
@@ -171,7 +171,7 @@ class PipelineSetup:
             source, self._settings.socket_timeout_s * patience, self._stopped
         )
         # The source is known to be good, so a copy that fails is laid at the target.
-        response = self._ask(connection, encode_request(request), target, self._stopped)
+        response = self._request(connection, encode_request(request), target, self._stopped)
         connection.close()
         if not response.is_success:
             raise SetupFailed(
@@ -193,7 +193,7 @@ class PipelineSetup:
         except (errors.HowdahError, OSError) as error:
             raise SetupFailed(node, str(error)) from error
 
-    def _ask(
+    def _request(
         self,
         connection: sockets.Connection,
         request: bytes,

@@ -284,7 +284,7 @@ class Streamer:
             return False
         failure: Exception | None = None
         try:
-            acks.take()
+            acks.read_next()
         except (errors.HowdahError, OSError) as error:
             failure = error
             acks.broke(error)

@@ -87,7 +87,7 @@ class CopyFailed(errors.HowdahError, OSError):
     """A file could not be copied; the message names source, target and reason in one line."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(paths.shown(message))
+        super().__init__(paths.printable(message))
 
 
 class ReadFailed(CopyFailed):
@@ -117,7 +117,7 @@ def error_name(error: Exception) -> str:
 
 def error_text(error: Exception) -> str:
     """The message of an error, in a line that is UTF-8 even if a path is not."""
-    return paths.shown(str(error))
+    return paths.printable(str(error))
 
 
 def error_from(name: str, message: str, *kinds: type[errors.HowdahError]) -> errors.HowdahError:

@@ -85,7 +85,7 @@ def cut(text: str, columns: int) -> str:
 
 
 class ProgressLine:
-    """The line, shown while the context is entered. `say` sets its text."""
+    """The line, shown while the context is entered. `set_text` sets its text."""
 
     def __init__(self, wanted: bool, out: TextIO | None = None) -> None:
         self._out = (out or sys.stderr) if wanted else None
@@ -97,7 +97,7 @@ class ProgressLine:
     def __bool__(self) -> bool:
         return self._out is not None
 
-    def say(self, text: str | Callable[[float], str]) -> None:
+    def set_text(self, text: str | Callable[[float], str]) -> None:
         """Set the text: the name of a phase, which is shown with its duration, or a function
         that is called every second with the seconds since this call."""
         self._since_s = time.monotonic()
@@ -146,11 +146,11 @@ def listing_progress(shown: ProgressLine) -> Callable[[int], None] | None:
     if not shown:
         return None
 
-    def tell(entries: int) -> None:
-        shown.say(f"listing, {entries:,} entries so far")
+    def report(entries: int) -> None:
+        shown.set_text(f"listing, {entries:,} entries so far")
 
-    shown.say("listing")
-    return tell
+    shown.set_text("listing")
+    return report
 
 
 def _columns(out: TextIO) -> int:
@@ -198,7 +198,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         self._fs.mkdirs(self._directory)
-        self._shown.say(lambda seconds: line(self.done(), self._total, seconds))
+        self._shown.set_text(lambda seconds: line(self.done(), self._total, seconds))
         self._shown.__enter__()
         return self
 

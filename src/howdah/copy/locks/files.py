@@ -43,7 +43,7 @@ class HeldLock(Protocol):
 
 
 class LockMechanism(Protocol):
-    def take(self, path: str, note: bytes) -> HeldLock | None:
+    def acquire(self, path: str, note: bytes) -> HeldLock | None:
         """Take the lock; None if another job holds it. Raises `AccessDenied` if the file cannot
         be created."""
         ...
@@ -68,7 +68,7 @@ class _Leases:
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
 
-    def take(self, path: str, note: bytes) -> HeldLock | None:
+    def acquire(self, path: str, note: bytes) -> HeldLock | None:
         fs = self._fs
         try:
             try:
@@ -192,7 +192,7 @@ class _Flocks:
     def __init__(self, fs: FileSystem) -> None:
         self._fs = fs
 
-    def take(self, path: str, note: bytes) -> HeldLock | None:
+    def acquire(self, path: str, note: bytes) -> HeldLock | None:
         place = os.fsencode(path)
         try:
             self._fs.mkdirs(paths.parent_of(path) or paths.SEPARATOR)

@@ -116,7 +116,7 @@ def locked(
 
     Raises `TreeLocked`: at once if the holder is known to run, else after `wait_s`.
     """
-    lock = _Taking(fs, tree, job, wait_s, tell, clock, sleep).take()
+    lock = _Taking(fs, tree, job, wait_s, tell, clock, sleep).acquire()
     try:
         yield lock
     except BaseException as error:
@@ -133,10 +133,10 @@ def refuse_if_held(fs: FileSystem, path: str) -> None:
     mechanism = mechanism_of(fs)
     holder = None if mechanism is None else mechanism.holder(path)
     if holder is not None:
-        raise TreeLocked(_said(fs, path, holder))
+        raise TreeLocked(_holder_text(fs, path, holder))
 
 
-def _said(fs: FileSystem, path: str, holder: Holder) -> str:
+def _holder_text(fs: FileSystem, path: str, holder: Holder) -> str:
     return (
         f"{fs.uri}{path} is held by {holder}: one job at a time changes a tree. "
         "Wait for its end, or end it"
@@ -164,7 +164,7 @@ class _Taking:
         self._clock = clock
         self._sleep = sleep
 
-    def take(self) -> TreeLock:
+    def acquire(self) -> TreeLock:
         mechanism = mechanism_of(self._fs)
         if mechanism is None:
             why = f"{self._fs.uri} has no leases and no file locks"
@@ -181,7 +181,7 @@ class _Taking:
                 continue  # it was released meanwhile
             where, holder = blocker
             if holder.is_of_this_machine or self._clock() >= deadline_s:
-                raise TreeLocked(_said(self._fs, where, holder))
+                raise TreeLocked(_holder_text(self._fs, where, holder))
             if self._tell is not None and not is_told:
                 is_told = True
                 self._tell(
@@ -211,8 +211,8 @@ class _Taking:
         *tried, last = places_of(self._tree)
         for place in tried:
             with suppress(errors.AccessDenied, errors.MaxDirectoryItemsExceeded):
-                return mechanism.take(place, self._note), place
-        return mechanism.take(last, self._note), last
+                return mechanism.acquire(place, self._note), place
+        return mechanism.acquire(last, self._note), last
 
     def _others(self, own: str) -> Iterator[str]:
         tree: str | None = self._tree

@@ -328,7 +328,7 @@ class BlockCache:
                 if memory is not None and memory.mapped is not None:
                     self._store.in_memory.mapped[entry.key] = memory.mapped
                 self._registry.cached(*entry.key)
-                self._tell(CacheChanged(pool_id, (block_id,), ()))
+                self._notify(CacheChanged(pool_id, (block_id,), ()))
             else:
                 self._entries.pop(entry.key, None)
         if is_wanted:
@@ -362,12 +362,12 @@ class BlockCache:
                 self._store.in_memory.mapped.pop(key, None)
                 self._registry.uncached(*key)
                 self._leaving.append(entry)
-                self._tell(CacheChanged(key[0], (), (key[1],)))
+                self._notify(CacheChanged(key[0], (), (key[1],)))
             elif entry.stage is Stage.UNCACHING and give_up_s is None:
                 entry.give_up_s = 0.0
                 self._changed.notify()
 
-    def _tell(self, news: CacheChanged) -> None:
+    def _notify(self, news: CacheChanged) -> None:
         """With the lock held, so in order: a thread tells the keeper and gives memory back, never
         whoever changes a replica."""
         self._news.append(news)
@@ -388,7 +388,7 @@ class BlockCache:
                     self._changed.wait(self._polling_s if self._leaving else None)
             try:
                 while self._news:
-                    self._store.tell(self._news.popleft())
+                    self._store.notify(self._news.popleft())
                 self.let_go()
             except Exception:
                 # The only thread for these: memory would never be given back again.

@@ -53,7 +53,7 @@ class Questions:
         self._lock = threading.Lock()
         self._numbers = itertools.count()
 
-    def ask(self, subject: Subject) -> str:
+    def request(self, subject: Subject) -> str:
         """Return the answer, or the reason why there is none."""
         deadline_s = time.monotonic() + TIMEOUT_S
         if not self._lock.acquire(timeout=TIMEOUT_S):

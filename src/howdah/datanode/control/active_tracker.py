@@ -55,7 +55,7 @@ class ActiveClaim:
         """Of the last claim that was believed; -1 if there was none."""
         return self._txid
 
-    def heard(self, namenode: str, *, claims: bool, txid: int) -> Change:
+    def note_heartbeat(self, namenode: str, *, claims: bool, txid: int) -> Change:
         """`namenode` has answered a heartbeat, with its last transaction id."""
         is_active = self._active == namenode
         if not claims:

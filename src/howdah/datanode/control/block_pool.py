@@ -103,7 +103,7 @@ class BlockPool:
             self._stopping = True
             self._changed.notify_all()
 
-    def leave(self) -> str | None:
+    def close(self) -> str | None:
         """The nameservice was taken out of the configuration: from now on nobody joins, and
         nobody is obeyed. Returns the block pool, if it is known."""
         self.stop()
@@ -118,7 +118,7 @@ class BlockPool:
         on."""
         with self._changed:
             namenode.has_left = True
-            self._claim.heard(namenode.name, claims=False, txid=self._claim.txid)
+            self._claim.note_heartbeat(namenode.name, claims=False, txid=self._claim.txid)
             self._changed.notify_all()
 
     def _is_dropped(self, namenode: Member, what: str) -> bool:
@@ -193,7 +193,7 @@ class BlockPool:
 
     # --- obeying ---
 
-    def heard(self, member: Member, status: pb.NNHAStatusHeartbeatProto) -> None:
+    def note_heartbeat(self, member: Member, status: pb.NNHAStatusHeartbeatProto) -> None:
         """What a namenode says of itself in the answer of a heartbeat."""
         namenode = member.name
         claims = status.state == pb.NNHAStatusHeartbeatProto.ACTIVE
@@ -202,7 +202,7 @@ class BlockPool:
             if self._is_dropped(member, "the answer to its last heartbeat"):
                 return
             before, newest = self._claim.active, self._claim.txid
-            change = self._claim.heard(namenode, claims=claims, txid=txid)
+            change = self._claim.note_heartbeat(namenode, claims=claims, txid=txid)
         where = f"{self.pool_id}: namenode {namenode}"
         match change:
             case Change.TAKEN_OVER if before is None:

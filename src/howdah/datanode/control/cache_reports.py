@@ -52,7 +52,7 @@ class CacheReportSchedule:
     def is_due(self, now_s: float) -> bool:
         return now_s >= self._due_s or self._told_version != self._cached.version
 
-    def take(self, pool_id: str, now_s: float) -> list[int]:
+    def pop_due(self, pool_id: str, now_s: float) -> list[int]:
         """What the report has that is sent now."""
         self._told_version = self._cached.version
         self._due_s = now_s + self._interval_s

@@ -219,8 +219,8 @@ class Keeper:
             also=OtherProcess(
                 "the data process of this datanode",
                 set_level=lambda name, level: self._command(LogLevel(name, level)),
-                stacks=lambda: self._questions.ask(Subject.STACKS),
-                log=lambda: self._questions.ask(Subject.LOG),
+                stacks=lambda: self._questions.request(Subject.STACKS),
+                log=lambda: self._questions.request(Subject.LOG),
             ),
         )
         self._web = self._pages.start(conf)
@@ -351,7 +351,7 @@ class Keeper:
             "datanode",
             data="{}:{}".format(*self._data_address[:2]),
             ipc="{}:{}".format(*self._ipc_address[:2]),
-            **self._web.told(),
+            **self._web.addresses(),
             uuid=self._uuid,
         )
 
@@ -417,11 +417,11 @@ class Keeper:
                 self._inventory.apply(message)
                 if isinstance(message, ReplicaDeleted):
                     self._activity.count(Count.BlocksRemoved)
-                self._nameservices.tell(message)
+                self._nameservices.enqueue(message)
             case DeletionEnded() | CopiesCounted():
                 self._inventory.apply(message)
             case CorruptFound() | BlockSynchronized():
-                self._nameservices.tell(message)
+                self._nameservices.enqueue(message)
             case VolumeFailed():
                 self._activity.count(Count.VolumeFailures)
                 self._inventory.apply(message)

@@ -248,7 +248,7 @@ class NamenodeActor:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
-    def tell(self, news: News) -> None:
+    def enqueue(self, news: News) -> None:
         """Pass this on to the namenode as soon as possible.
 
         One that has yet to register this datanode, or refuses it, gets a full report first.
@@ -263,7 +263,7 @@ class NamenodeActor:
         with self._changed:
             self._heartbeat_due_s = 0.0
             if full:
-                self._reports.ask()
+                self._reports.request_now()
             self._changed.notify()
 
     def found_slow(self, found: OutliersFound) -> None:
@@ -477,7 +477,7 @@ class NamenodeActor:
             if self._slow is slow:
                 self._slow = None
         self._reports.granted(answer.fullBlockReportLeaseId)
-        self._pool.heard(self._member, answer.haStatus)
+        self._pool.note_heartbeat(self._member, answer.haStatus)
         if answer.HasField("rollingUpgradeStatusV2"):
             self._pool.heard_of_upgrade(self._member, answer.rollingUpgradeStatusV2)
         for order in decode_orders(answer.cmds):
@@ -525,7 +525,7 @@ class NamenodeActor:
         request = pb.CacheReportRequestProto(
             registration=self._registration,
             blockPoolId=pool_id,
-            blocks=self._cache_reports.take(pool_id, now_s),
+            blocks=self._cache_reports.pop_due(pool_id, now_s),
         )
         answer = self._call("cacheReport", request, pb.CacheReportResponseProto)
         if answer.HasField("cmd"):

@@ -76,15 +76,15 @@ class Nameservice:
         """None of its namenodes answers, or has this datanode."""
         return all(actor.is_away or actor.refusal is not None for actor in self.actors)
 
-    def tell(self, news: News) -> None:
+    def enqueue(self, news: News) -> None:
         """Pass on what concerns this block pool."""
         if isinstance(news, BlockSynchronized):
             for actor in self.actors:
                 if actor.name == news.ordered_by:
-                    actor.tell(news)
+                    actor.enqueue(news)
         elif news.block.pool_id == self.pool.pool_id:
             for actor in self.actors:
-                actor.tell(news)
+                actor.enqueue(news)
 
     def stop(self) -> None:
         self.pool.stop()
@@ -204,7 +204,7 @@ class Nameservices:
             self._settings = replace(self._settings, lifelines=dict(lifelines))
             for nameservice in self.all:
                 if nameservice.name not in addresses:
-                    self._leave(nameservice)
+                    self._remove(nameservice)
             for nameservice in self.all:
                 self._change(nameservice, addresses[nameservice.name])
             known = {nameservice.name: nameservice for nameservice in self.all}
@@ -227,12 +227,12 @@ class Nameservices:
             if problems:
                 raise errors.RemoteError("; ".join(problems))
 
-    def _leave(self, nameservice: Nameservice) -> None:
+    def _remove(self, nameservice: Nameservice) -> None:
         with self._judging:
             self.all = tuple(each for each in self.all if each is not nameservice)
         nameservice.stop()
         _wait_for_the_end(nameservice.actors)
-        pool_id = nameservice.pool.leave()
+        pool_id = nameservice.pool.close()
         log.warning(
             "nameservice %s is left; its block pool %s stays on the volumes, unless it is "
             "deleted (dfsadmin -deleteBlockPool)",
@@ -306,10 +306,10 @@ class Nameservices:
         for nameservice in self.all:
             nameservice.stop()
 
-    def tell(self, news: News) -> None:
+    def enqueue(self, news: News) -> None:
         """Have the namenodes that it concerns told of it."""
         for nameservice in self.all:
-            nameservice.tell(news)
+            nameservice.enqueue(news)
 
     def pool_served(self, pool_id: str) -> None:
         """The data process serves this block pool now."""

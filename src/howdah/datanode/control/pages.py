@@ -21,7 +21,7 @@ from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.state.messages import OutliersFound
 from howdah.runtime import unexpected_errors
 from howdah.web import jmx
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.families import Family, Total, one
 from howdah.web.monitoring.health import Check, Report
 from howdah.web.monitoring.pages import Monitoring
@@ -217,14 +217,14 @@ class Pages:
                     self._files = self._make_files()
             return self._files.answer(request)
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         found = self._common.answer(request)
         if found is not None:
             return found
         if request.path == "/":
             if self.facts is None:
-                return plain(503, "this datanode is starting: look again in a moment")
+                return text_response(503, "this datanode is starting: look again in a moment")
             return self._common.page("/", "Overview", overview(self.facts()))
         if self._watch.wants(request):
             return self._watch.answer(request, self._found(), self._families)
-        return plain(404, f"there is no {request.path} here")
+        return text_response(404, f"there is no {request.path} here")

@@ -101,13 +101,13 @@ class Reconfiguration:
 
     def _run(self) -> None:
         try:
-            changes = self._look()
+            changes = self._find_changes()
         except Exception as error:
             log.exception("the new look at the configuration failed on a defect")
             changes = (PropertyChange("", "", "", repr(error)),)
         self._command(Reconfigured(changes))
 
-    def _look(self) -> tuple[PropertyChange, ...]:
+    def _find_changes(self) -> tuple[PropertyChange, ...]:
         try:
             fresh = self._conf.reloaded()
             fresh.check_values()
@@ -248,7 +248,7 @@ class Reconfiguration:
             (reserve.absolute_bytes, reserve.percent, reserve.calculator),
             volume.number,
             used_bytes,
-            tuple(_found(pool_id, replica) for pool_id, replica in replicas),
+            tuple(_found_replica(pool_id, replica) for pool_id, replica in replicas),
         )
         self._inventory.add(volume, replicas)
         if not volume.is_transient:
@@ -278,5 +278,5 @@ class Reconfiguration:
         log.info("%s is removed", volume)
 
 
-def _found(pool_id: str, replica: Replica) -> FoundReplica:
+def _found_replica(pool_id: str, replica: Replica) -> FoundReplica:
     return FoundReplica(replica.as_block(pool_id), int(replica.state), replica.tail[1])

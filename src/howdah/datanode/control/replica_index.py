@@ -92,10 +92,10 @@ class Inventory:
         self._askers = {volume: self._asker(volume) for volume in volumes.all}
 
     def _asker(self, volume: Volume) -> UsageAsker:
-        def ask() -> Usage:
+        def measure() -> Usage:
             return volume.usage(self._gauges.promised_bytes(volume.number))
 
-        return UsageAsker(f"usage of {volume.path}", ask)
+        return UsageAsker(f"usage of {volume.path}", measure)
 
     def apply(self, event: Event) -> None:
         """Follow what the data process has done."""

@@ -197,7 +197,7 @@ class DiskBalancer:
             if trouble:
                 work.error = trouble
                 break
-            if not work.takes(replica.length_bytes, rules):
+            if not work.accepts(replica.length_bytes, rules):
                 continue
             try:
                 self._move(work, replica.as_block(pool_id), destination, took)

@@ -181,12 +181,12 @@ class OutlierReports:
         while True:
             time.sleep(self._settings.interval_s)
             try:
-                self.look()
+                self.refresh()
             except Exception:
                 # The only thread for these; the next look may do better.
                 log.exception("looking for slow peers and disks failed on a defect")
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Once: what is slow now."""
         settings = self._settings
         means = {} if self._peers is None else self._peers.means(settings.least_samples)

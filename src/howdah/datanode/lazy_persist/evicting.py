@@ -103,7 +103,7 @@ def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> No
     reach(Point.EVICT_PLACED, block_id)
     # The keeper counts it as a replica from now on.
     store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
-    store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
+    store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
     store.in_memory.left(record.key, turn)
     behind: OSError | None = None
     try:
@@ -160,7 +160,7 @@ def rescue(store: BlockStore, records: list[Record]) -> None:
         except OSError as error:
             unsynced = error
         store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
-        store.tell(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
+        store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
         log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
         if unsynced is not None:
             # Only now: the keeper hears of the replica before it hears of a failed volume.

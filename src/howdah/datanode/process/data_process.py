@@ -110,7 +110,7 @@ class DataProcess:
         self._store = BlockStore(
             inheritance.volumes,
             inheritance.replicas,
-            self._tell,
+            self._send_event,
             inheritance.settings.stop_timeout_s,
             inheritance.settings.memory_bytes,
         )
@@ -150,13 +150,13 @@ class DataProcess:
         )
         self._protocol = ClientDatanodeProtocol(
             self._store,
-            self._tell,
+            self._send_event,
             getpass.getuser(),
             balance_bandwidth=lambda: self._server.balancing.bytes_per_s,
             disk_balancer=self._disk_balancer,
         )
         self._gauges = inheritance.gauges
-        self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._tell)
+        self._recoveries = RecoveryWorker(self._store, inheritance.settings, self._send_event)
         services = [
             service(self._protocol),
             reconfiguration.service(self._protocol),
@@ -172,7 +172,9 @@ class DataProcess:
         latency = inheritance.settings.latency
         if latency.measures_peers:
             self._store.peers = PeerMeter()
-        self._outliers = OutlierReports(latency, self._store.peers, self._disk_means, self._tell)
+        self._outliers = OutlierReports(
+            latency, self._store.peers, self._disk_means, self._send_event
+        )
         for volume in self._store.volumes.all:
             measure(volume, latency.sampled_percent, inheritance.gauges)
 
@@ -184,7 +186,7 @@ class DataProcess:
         }
 
     def _count_copies(self, pool_id: str, volume: Volume, change_bytes: int) -> None:
-        self._tell(CopiesCounted(pool_id, volume.storage_id, change_bytes))
+        self._send_event(CopiesCounted(pool_id, volume.storage_id, change_bytes))
 
     def _connect_gauges(self, gauges: Gauges) -> None:
         self._server.on_count = gauges.set_connections
@@ -235,7 +237,7 @@ class DataProcess:
         match command:
             case ServePool(pool_id):
                 self._store.serve_pool(pool_id)
-                self._tell(PoolServed(pool_id))
+                self._send_event(PoolServed(pool_id))
             case LeavePool(pool_id):
                 self._store.leave_pool(pool_id)
                 self._cache.leave_pool(pool_id)
@@ -266,7 +268,7 @@ class DataProcess:
             case Reconfigured(changes):
                 self._protocol.reconfiguration.ended(changes)
             case LeaveVolume(storage_id, reason):
-                self._store.trouble.leave(self._store.volumes[storage_id], reason)
+                self._store.trouble.remove_volume(self._store.volumes[storage_id], reason)
             case BalanceBandwidth(bytes_per_second):
                 self._server.balancing.set_bandwidth(bytes_per_second)
             case LogLevel(name, level):
@@ -295,7 +297,7 @@ class DataProcess:
         except RuntimeError as error:
             log.error("%s is not carried out: %s", type(command).__name__, error)
 
-    def _tell(self, event: Event) -> None:
+    def _send_event(self, event: Event) -> None:
         if isinstance(event, ReplicaOpened | ReplicaReceived):
             self._workers.arrived(event.block, event.storage_id)
         try:

@@ -67,7 +67,7 @@ def add_volume(
 def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str, number: int) -> None:
     """The keeper hears of the end, with the `number` of its order."""
     volume = store.volumes[storage_id]
-    store.trouble.leave(volume, "it was taken out of the configuration", tell=False)
+    store.trouble.remove_volume(volume, "it was taken out of the configuration", tell=False)
     store.volumes.remove(volume)
     workers.remove_volume(volume)
-    store.tell(VolumeRemoved(storage_id, number))
+    store.notify(VolumeRemoved(storage_id, number))

@@ -139,7 +139,7 @@ class VolumeWorkers:
                 replica = self._store.find(block)
             except errors.HowdahError as error:
                 log.error("cannot delete %s: %s", block, error)
-                self._store.tell(DeletionEnded(block))
+                self._store.notify(DeletionEnded(block))
                 continue
             self._order(block, _NO_VOLUME if replica is None else replica.volume_id)
 
@@ -149,7 +149,7 @@ class VolumeWorkers:
             of_block = self._ordered.setdefault(_key(block), {})
             is_known = of_block.setdefault(storage_id, order) is not order
         if is_known:
-            self._store.tell(DeletionEnded(block))
+            self._store.notify(DeletionEnded(block))
             return
         self._queues[storage_id].put(order)
         if self._is_left(storage_id):
@@ -202,7 +202,7 @@ class VolumeWorkers:
     def _end(self, order: _Order) -> None:
         """End an order; notify the keeper once."""
         if self._forget(order):
-            self._store.tell(DeletionEnded(order.block))
+            self._store.notify(DeletionEnded(order.block))
 
     def _forget(self, order: _Order) -> bool:
         """Remove an order; return False if it had ended before."""
@@ -333,7 +333,7 @@ class VolumeWorkers:
         if done.wait(self._check_timeout_s):
             return
         try:
-            self._store.trouble.leave(
+            self._store.trouble.remove_volume(
                 volume, f"it does not answer a check within {self._check_timeout_s:g} s"
             )
         except Exception:

@@ -50,7 +50,7 @@ class InterDatanodeProtocol:
         if not isinstance(order, RecoverBlock):
             raise errors.UnsupportedOperation(f"{order.name} is not supported")
         with _told_by_name():
-            found = replica_recovery.take(self._store, order.block, order.recovery_id)
+            found = replica_recovery.init_recovery(self._store, order.block, order.recovery_id)
         if found is None:
             return pb.InitReplicaRecoveryResponseProto(replicaFound=False)
         return pb.InitReplicaRecoveryResponseProto(
@@ -91,7 +91,7 @@ class Peer:
             (host, node.ipc_port), PROTOCOL, connect_timeout_s=timeout_s, call_timeout_s=timeout_s
         )
 
-    def take(self, order: RecoverBlock) -> Candidate | None:
+    def init_recovery(self, order: RecoverBlock) -> Candidate | None:
         answer = self._client.call(
             "initReplicaRecovery",
             pb.InitReplicaRecoveryRequestProto(block=encode_order(order)),

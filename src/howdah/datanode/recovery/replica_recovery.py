@@ -2,7 +2,7 @@
 
 FsDatasetImpl.initReplicaRecovery and updateReplicaUnderRecovery in Hadoop.
 
-`take` (initReplicaRecovery):
+`init_recovery` (initReplicaRecovery):
 
 1. refuse a recovery that comes too late, before it does any harm;
 2. claim the replica: whoever writes it is stopped, and gone;
@@ -57,7 +57,7 @@ PROVEN_BYTES = 64 * 1024 * 1024
 has hardly written and not put on its disk."""
 
 
-def take(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate | None:
+def init_recovery(store: BlockStore, block: ExtendedBlock, recovery_id: int) -> Candidate | None:
     """Put the replica of `block` under recovery; None if there is none that can be read.
 
     `RecoveryInProgress` if another recovery with this id or a higher one has it or had it,
@@ -96,8 +96,8 @@ def settle(
     new_length_bytes: int,
     new_block_id: int | None = None,
 ) -> str:
-    """Set the replica that `take` described as `block` to what was agreed on; the id of the
-    storage that has it. With a `new_block_id` of its own that becomes another block.
+    """Set the replica that `init_recovery` described as `block` to what was agreed on; the id of
+    the storage that has it. With a `new_block_id` of its own that becomes another block.
 
     `ReplicaNotFound` if it is gone, `RecoveryInProgress` if another recovery has it now,
     `RemoteError` if it isn't what the primary thinks.
@@ -119,7 +119,7 @@ def settle(
             replica.complete_recovery,
         )
         log.info("recovery %d of %s is done here: %r", recovery_id, block, replica)
-        store.tell(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
+        store.notify(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
         return replica.volume_id
     finally:
         store.writers.release(block, holder)
@@ -130,7 +130,7 @@ def _prove(store: BlockStore, pool_id: str, replica: Replica) -> bool:
     nothing can be said of it, is there no more: then it is false."""
     try:
         with store.open(replica.as_block(pool_id)) as opened:
-            trouble = _trouble(opened)
+            trouble = _damage_text(opened)
             if trouble is None:
                 return True
             if replica.stored_as is not ReplicaState.FINALIZED:
@@ -152,7 +152,7 @@ def _prove(store: BlockStore, pool_id: str, replica: Replica) -> bool:
     return True
 
 
-def _trouble(opened: OpenReplica) -> str | None:
+def _damage_text(opened: OpenReplica) -> str | None:
     """What is wrong with its files, in words. Those of a final one are read: since it was
     written its machine may have lost power."""
     length, spec = opened.length_bytes, opened.checksum

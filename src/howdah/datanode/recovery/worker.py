@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _Participant(Protocol):
-    def take(self, order: RecoverBlock) -> Candidate | None: ...
+    def init_recovery(self, order: RecoverBlock) -> Candidate | None: ...
 
     def settle(
         self, replica: ExtendedBlock, recovery_id: int, new_length_bytes: int, new_block_id: int
@@ -51,8 +51,8 @@ class _Here:
     def __init__(self, store: BlockStore) -> None:
         self._store = store
 
-    def take(self, order: RecoverBlock) -> Candidate | None:
-        return replica_recovery.take(self._store, order.block, order.recovery_id)
+    def init_recovery(self, order: RecoverBlock) -> Candidate | None:
+        return replica_recovery.init_recovery(self._store, order.block, order.recovery_id)
 
     def settle(
         self, replica: ExtendedBlock, recovery_id: int, new_length_bytes: int, new_block_id: int
@@ -111,8 +111,8 @@ class RecoveryWorker:
         log.info("recovery %d of %s begins, by order of %s", *_about(order))
         participants = {node: self._participant(node) for node in order.nodes}
         try:
-            answers = self._ask(
-                order, order.nodes, lambda node: participants[node].take(order), "says"
+            answers = self._call_all(
+                order, order.nodes, lambda node: participants[node].init_recovery(order), "says"
             )
             agreement = agree(order, answers)
             log.info(
@@ -124,7 +124,7 @@ class RecoveryWorker:
                 or "no datanode",
             )
             target = agreement.block
-            outcomes = self._ask(
+            outcomes = self._call_all(
                 order,
                 agreement.participants,
                 lambda node: participants[node].settle(
@@ -146,7 +146,7 @@ class RecoveryWorker:
         settings = self._settings
         return Peer(node, settings.socket_timeout_s, use_hostname=settings.use_hostname)
 
-    def _ask(
+    def _call_all(
         self,
         order: RecoverBlock,
         nodes: Iterable[DatanodeAddress],

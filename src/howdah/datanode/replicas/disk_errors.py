@@ -105,7 +105,7 @@ class Trouble:
             return
         trouble = volume.probe(self._served)
         if trouble is not None:
-            self.leave(volume, f"{error}; then {trouble}")
+            self.remove_volume(volume, f"{error}; then {trouble}")
         elif (
             pool_id is not None
             and replica is not None
@@ -119,7 +119,7 @@ class Trouble:
             return
         trouble = volume.probe(self._served)
         if trouble is not None:
-            self.leave(volume, str(trouble))
+            self.remove_volume(volume, str(trouble))
 
     def pool_deleted(self, pool_id: str, volumes: Iterable[Volume]) -> None:
         """The directories of a pool that is not served were deleted from these volumes."""
@@ -134,7 +134,7 @@ class Trouble:
         log.warning("%d replicas of %s went with its directories", len(gone), pool_id)
         self._notify(PoolDeleted(pool_id))
 
-    def leave(self, volume: Volume, reason: str, *, tell: bool = True) -> None:
+    def remove_volume(self, volume: Volume, reason: str, *, tell: bool = True) -> None:
         """The volume is not used any more, nor is what lies on it. Not to `tell` is for one that
         has not failed."""
         with self._lock:

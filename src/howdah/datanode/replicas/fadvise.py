@@ -39,7 +39,7 @@ def _find_sync_file_range() -> SyncFileRange | None:
 _sync_file_range = _find_sync_file_range()
 
 
-def tell(fd: int, advice: Iterable[CacheAdvice]) -> None:
+def advise(fd: int, advice: Iterable[CacheAdvice]) -> None:
     """Pass it on, in order. `OSError` is the disk's: pages could not be written."""
     for one in advice:
         match one.what:

@@ -117,7 +117,7 @@ class InMemory:
             self.forget(*key)
             raise
         with self.lock:
-            self.tracker.place(key, volume.storage_id)
+            self.tracker.assign_volume(key, volume.storage_id)
         return volume
 
     def _has_volumes(self) -> bool:

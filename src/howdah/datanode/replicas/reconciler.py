@@ -108,7 +108,7 @@ class Reconciler:
             block_id,
             pool_id,
             volume,
-            _told(replica, outcome),
+            _outcome_text(replica, outcome),
         )
         self._act(pool_id, block_id, volume, replica, outcome, directory)
         return True
@@ -262,7 +262,7 @@ def _put(directory: str, *paths: str) -> list[str]:
     return targets
 
 
-def _told(replica: Replica | None, outcome: Outcome) -> str:
+def _outcome_text(replica: Replica | None, outcome: Outcome) -> str:
     if outcome.take:
         return f"{replica!r} is replaced" if outcome.forget else "it is taken in"
     if outcome.forget:

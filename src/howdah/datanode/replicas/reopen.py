@@ -150,7 +150,7 @@ def recover_close(
                 stamp,
                 lambda: replica.restamp(stamp),
             )
-            store.tell(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
+            store.notify(ReplicaReceived(replica.as_block(block.pool_id), replica.volume_id))
             if durable or stamp == block.generation_stamp:
                 store.sync(block.pool_id, replica)
         else:

@@ -86,7 +86,7 @@ def scan_all(volumes: VolumeSet, replicas: ReplicaMap) -> None:
         try:
             pools.update(pools_on(volume))
         except OSError as error:
-            _leave(volume, f"its scan failed: {error}", replicas)
+            _remove_volume(volume, f"its scan failed: {error}", replicas)
     for pool_id in sorted(pools):
         scan_pool(volumes, pool_id, replicas)
 
@@ -102,7 +102,7 @@ def scan_pool(volumes: VolumeSet, pool_id: str, replicas: ReplicaMap) -> None:
         except OSError as error:
             trouble = error
         if trouble is not None:
-            _leave(volume, f"its scan failed: {trouble}", replicas)
+            _remove_volume(volume, f"its scan failed: {trouble}", replicas)
 
 
 def _scan_volume(
@@ -124,7 +124,7 @@ def _scan_volume(
         found, open_files = finalized.get(block_id), rbw.get(block_id)
         try:
             if found is not None and open_files is None:
-                plain = _plain(volume, pool_id, block_id, found, replicas)
+                plain = _ordinary_replica(volume, pool_id, block_id, found, replicas)
                 if plain is not None:
                     replicas.add(pool_id, plain)
                     continue
@@ -152,7 +152,7 @@ def _recover_saved(volume: Volume, pool_id: str) -> None:
     saved_copies.end_recovery(volume, pool_id)
 
 
-def _leave(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
+def _remove_volume(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
     lost = replicas.of_volume(volume.storage_id)
     for pool_id, replica in lost:
         replicas.remove(pool_id, replica.block_id)
@@ -160,7 +160,7 @@ def _leave(volume: Volume, reason: str, replicas: ReplicaMap) -> None:
     log.error("volume %s has failed with %d replicas: %s", volume, len(lost), reason)
 
 
-def _plain(
+def _ordinary_replica(
     volume: Volume, pool_id: str, block_id: int, found: _Found, replicas: ReplicaMap
 ) -> Replica | None:
     """The replica of a pair that needs nothing done to it, as nearly all of a million are."""
@@ -209,7 +209,7 @@ def _admit(
             return 1
         trouble = loser_volume.probe(())
         if trouble is not None:
-            _leave(loser_volume, f"its scan failed: {trouble}", replicas)
+            _remove_volume(loser_volume, f"its scan failed: {trouble}", replicas)
     return 0
 
 

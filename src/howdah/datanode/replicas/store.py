@@ -611,7 +611,7 @@ class BlockStore:
 
     # --- trouble ---
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         """Pass something on to the keeper."""
         self._notify(event)
 

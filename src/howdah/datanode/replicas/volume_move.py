@@ -160,7 +160,7 @@ def _move(
             store.disk_failed(store.volumes[replica.volume_id], error)
     # Whatever a disk does wrong now: this is where the replica is, and the keeper hears of that
     # before it hears of a failed volume.
-    store.tell(ReplicaReceived(moved.as_block(pool_id), new.storage_id))
+    store.notify(ReplicaReceived(moved.as_block(pool_id), new.storage_id))
     if unsynced is not None:
         store.disk_failed(new, unsynced)
         raise unsynced

@@ -22,7 +22,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.datanode.latency.monitor import DiskOp
-from howdah.datanode.replicas.fadvise import tell
+from howdah.datanode.replicas.fadvise import advise
 from howdah.datanode.replicas.files import copy_files, files_bytes, sync_directories
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.replicas.writer_registry import Stoppable
@@ -217,7 +217,7 @@ class ReplicaWriter:
         if meter is not None and begin_s is not None:
             meter.add(DiskOp.WRITE, time.monotonic() - begin_s)
         self.replica.grow(length, last_sum)
-        tell(self._block_fd, self._cache.wrote(length))
+        advise(self._block_fd, self._cache.wrote(length))
         self.count_written()
 
     def sync(self) -> None:
@@ -255,7 +255,7 @@ class ReplicaWriter:
         if self._cached_fd >= 0:
             fd, self._cached_fd = self._cached_fd, -1
             try:
-                tell(fd, self._cache.rest())
+                advise(fd, self._cache.rest())
             finally:
                 os.close(fd)
 
@@ -263,7 +263,7 @@ class ReplicaWriter:
 
     def start_writing_out(self) -> None:
         """All is written: set the disk to work on the rest, if that is wanted."""
-        tell(self._block_fd, self._cache.closing(self.replica.length_bytes))
+        advise(self._block_fd, self._cache.closing(self.replica.length_bytes))
 
     def _files_bytes(self) -> int:
         """Of a write that failed there may be more than the replica has."""

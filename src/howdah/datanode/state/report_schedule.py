@@ -35,7 +35,7 @@ class ReportSchedule:
         self._due_s = 0.0
         self.lease_id = NO_LEASE
 
-    def ask(self) -> None:
+    def request_now(self) -> None:
         """An administrator wants a report now."""
         self._asked = True
 

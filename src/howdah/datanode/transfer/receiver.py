@@ -118,7 +118,7 @@ class BlockReceiver:
             return False
         pool_id = self._request.block.pool_id
         reopen.expect_back(self._store, pool_id, self._writer.replica, until_ms)
-        return responder.say(Status.OOB_RESTART, timeout_s)
+        return responder.send_status(Status.OOB_RESTART, timeout_s)
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
@@ -306,7 +306,7 @@ class BlockReceiver:
                 last = packet.header.last_in_block
             if packets:
                 self._packets += len(packets)
-                self._take(stream, packets, responder)
+                self._process_packets(stream, packets, responder)
                 if self._move is not None:
                     self._move.took(packets[-1].end - packets[0].start)
             if last:
@@ -356,7 +356,9 @@ class BlockReceiver:
         self._disk_ns += figures.write_ns
         self._mirror_ns += figures.send_ns
 
-    def _take(self, stream: PacketStream, packets: list[Packet], responder: Responder) -> None:
+    def _process_packets(
+        self, stream: PacketStream, packets: list[Packet], responder: Responder
+    ) -> None:
         mirror = self._mirror
         if mirror is not None and not mirror.failed:
             try:
@@ -467,7 +469,7 @@ class BlockReceiver:
             f"{self._name} does not fit its checksums"
         )
         if request.is_datanode and request.source is not None:
-            self._store.tell(CorruptFound(request.block, "", request.source, reason))
+            self._store.notify(CorruptFound(request.block, "", request.source, reason))
         responder.written([packet.header], Status.ERROR_CHECKSUM)
         responder.finish()
         raise errors.ChecksumMismatch(reason)

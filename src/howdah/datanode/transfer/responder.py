@@ -82,7 +82,7 @@ class Responder(Protocol):
     def abort(self) -> None:
         """The connection is over: returns when no ack is being sent any more."""
 
-    def say(self, status: Status, timeout_s: float) -> bool:
+    def send_status(self, status: Status, timeout_s: float) -> bool:
         """Say something that answers no packet; False if nobody could be told in time."""
 
 
@@ -111,7 +111,7 @@ class AckSender:
         with self._turn:
             self._connection.send_all(acks)
 
-    def say(self, replies: Sequence[Status], timeout_s: float) -> bool:
+    def send_replies(self, replies: Sequence[Status], timeout_s: float) -> bool:
         self._has_word = True
         relay = self._relay
         if relay is not None:
@@ -149,7 +149,7 @@ class SilentResponder:
     def abort(self) -> None:
         return
 
-    def say(self, status: Status, timeout_s: float) -> bool:
+    def send_status(self, status: Status, timeout_s: float) -> bool:
         return False
 
 
@@ -190,8 +190,8 @@ class LastResponder:
     def abort(self) -> None:
         return
 
-    def say(self, status: Status, timeout_s: float) -> bool:
-        return self._acks.say((status,), timeout_s)
+    def send_status(self, status: Status, timeout_s: float) -> bool:
+        return self._acks.send_replies((status,), timeout_s)
 
 
 class MirrorResponder:
@@ -242,8 +242,8 @@ class MirrorResponder:
         self._connection.shutdown()
         self._thread.join()
 
-    def say(self, status: Status, timeout_s: float) -> bool:
-        return self._acks.say((status,), timeout_s)
+    def send_status(self, status: Status, timeout_s: float) -> bool:
+        return self._acks.send_replies((status,), timeout_s)
 
     def _run(self) -> None:
         try:
@@ -329,7 +329,7 @@ class MirrorResponder:
 
     def _pass_on(self, ack: PipelineAck) -> None:
         log.info("%s says %s", self._mirror.name, ack.out_of_band)
-        self._acks.say((Status.SUCCESS, *ack.replies), _NO_HURRY_S)
+        self._acks.send_replies((Status.SUCCESS, *ack.replies), _NO_HURRY_S)
 
     def _hear_last_words(self) -> None:
         """A mirror that can't be written to may have said why: it restarts, and is awaited."""

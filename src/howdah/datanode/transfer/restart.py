@@ -34,7 +34,7 @@ def announce_restart(store: BlockStore, settings: DataSettings) -> int:
     until_ms = time.time_ns() // 1_000_000 + int(settings.restart_expiry_s * 1000)
     told: list[BlockReceiver] = []
 
-    def tell(receiver: BlockReceiver) -> None:
+    def announce(receiver: BlockReceiver) -> None:
         try:
             if receiver.announce_restart(until_ms, settings.restart_notice_s):
                 told.append(receiver)
@@ -42,7 +42,7 @@ def announce_restart(store: BlockStore, settings: DataSettings) -> int:
             log.info("a client is gone before it is told of the restart: %s", error)
 
     threads = [
-        threading.Thread(target=tell, args=(writer,), name="restart notice", daemon=True)
+        threading.Thread(target=announce, args=(writer,), name="restart notice", daemon=True)
         for writer in store.writers.all()
         if isinstance(writer, BlockReceiver)
     ]

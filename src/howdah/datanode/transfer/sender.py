@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 from howdah import errors
 from howdah.datanode.latency.monitor import DiskOp
 from howdah.datanode.memory.mmap_replicas import LONGEST_BYTES, MappedReplica
-from howdah.datanode.replicas.fadvise import tell
+from howdah.datanode.replicas.fadvise import advise
 from howdah.datanode.replicas.open_replica import OpenReplica
 from howdah.datanode.state.replicas.page_cache import NO_READAHEAD, CachePolicy, ReadCache
 from howdah.datanode.state.volumes import block_files
@@ -93,7 +93,7 @@ class BlockSender:
             return self._send_short(connection, answer)
         offset, seqno = self.start, 0
         for sums, data_bytes in self._packets():
-            tell(self._opened.block_fd, self._cache.at(offset))
+            advise(self._opened.block_fd, self._cache.at(offset))
             header = PacketHeader(offset, seqno, False, data_bytes)
             prelude = encode_prelude(header, len(sums))
             if self._sendfile:
@@ -115,7 +115,7 @@ class BlockSender:
         seqno = 0
         for sums, data_bytes in self._packets():
             assert seqno == 0, "a short stretch is one packet"
-            tell(self._opened.block_fd, self._cache.at(self.start))
+            advise(self._opened.block_fd, self._cache.at(self.start))
             prelude = encode_prelude(PacketHeader(self.start, seqno, False, data_bytes), len(sums))
             data = read_exactly(self._opened.block_fd, data_bytes, self.start)
             pieces += (prelude, sums, data)
@@ -133,7 +133,7 @@ class BlockSender:
 
     def finish(self) -> None:
         """The reader has got what was sent, or is gone: drop it from the cache, if so told."""
-        tell(self._opened.block_fd, self._cache.rest())
+        advise(self._opened.block_fd, self._cache.rest())
 
     def _packets(self) -> Iterator[tuple[memoryview, int]]:
         """(checksums, bytes of data) of each packet."""

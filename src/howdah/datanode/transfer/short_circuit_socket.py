@@ -74,7 +74,7 @@ def _check_directories(path: str) -> None:
             raise errors.InvalidConfiguration(
                 f"{_KEY}: failed to stat a path component: '{directory}': {error.strerror}"
             ) from error
-        trouble = _trouble(found, is_parent=directory == parent)
+        trouble = _insecurity_reason(found, is_parent=directory == parent)
         if trouble:
             raise errors.InvalidConfiguration(
                 f"{_KEY}: the path component '{directory}' of {path} is {trouble}. Its "
@@ -86,7 +86,7 @@ def _check_directories(path: str) -> None:
         directory = os.path.dirname(directory)
 
 
-def _trouble(found: os.stat_result, *, is_parent: bool) -> str:
+def _insecurity_reason(found: os.stat_result, *, is_parent: bool) -> str:
     """Why somebody else could put another socket there, or an empty text."""
     if not stat.S_ISDIR(found.st_mode):
         return "not a directory"

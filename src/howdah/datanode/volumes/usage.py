@@ -41,7 +41,7 @@ class UsageAsker:
         self._last: Usage | OSError | None = None
         self._thread: threading.Thread | None = None
 
-    def ask(self) -> int:
+    def request(self) -> int:
         """Begin to ask; the number of the question."""
         with self._changed:
             if self._thread is None:
@@ -88,6 +88,6 @@ class UsageAsker:
 
 def ask_all(askers: Sequence[UsageAsker], patience_s: float = PATIENCE_S) -> list[Answer]:
     """All at once, and no longer than `patience_s` for all of them."""
-    questions = [asker.ask() for asker in askers]
+    questions = [asker.request() for asker in askers]
     deadline_s = time.monotonic() + patience_s
     return [asker.answer(n, deadline_s) for asker, n in zip(askers, questions, strict=True)]

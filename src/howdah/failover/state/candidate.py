@@ -153,7 +153,7 @@ class Candidate:
             if answer is not None:
                 self._highest_term = max(self._highest_term, answer.promised_term)
         if question.kind is Kind.LOOK:
-            return self._looked(answers, now_ms)
+            return self._after_inspection(answers, now_ms)
         granted = [answer for answer in answers.values() if answer is not None and answer.granted]
         if len(granted) >= self._majority:
             return self._was_granted(question, answers, granted, now_ms)
@@ -161,12 +161,12 @@ class Candidate:
             return self._was_not_renewed(question, answers, now_ms)
         self._next_kind = Kind.LOOK
         self.next_at_ms = now_ms + self._pause_ms(2 * LOOK_SHARE)
-        outcome = self._report(Report.UNCERTAIN, f"{self._said(answers)} granted no lease")
+        outcome = self._report(Report.UNCERTAIN, f"{self._failures_text(answers)} granted no lease")
         return Outcome(outcome.report, outcome.reason, question.term)
 
     # -- what a round means ----------------------------------------------------------------
 
-    def _looked(self, answers: Answers, now_ms: int) -> Outcome:
+    def _after_inspection(self, answers: Answers, now_ms: int) -> Outcome:
         answered = [answer for answer in answers.values() if answer is not None]
         other = self._holder_of_majority(answers)
         self.next_at_ms = now_ms + self._pause_ms(LOOK_SHARE)
@@ -179,7 +179,7 @@ class Candidate:
             self.next_at_ms = now_ms
             return Outcome()
         if len(answered) < self._majority:
-            return self._report(Report.UNCERTAIN, f"only {self._said(answers)} answered")
+            return self._report(Report.UNCERTAIN, f"only {self._failures_text(answers)} answered")
         return self._report(Report.UNCERTAIN, "no majority of journal nodes has a free lease")
 
     def _was_granted(
@@ -209,7 +209,9 @@ class Candidate:
         if other is not None:
             return self._give_up(question, f"the lease was lent to {other}", now_ms)
         if now_ms >= self._held_until_ms:
-            return self._give_up(question, f"only {self._said(answers)} renewed it in time", now_ms)
+            return self._give_up(
+                question, f"only {self._failures_text(answers)} renewed it in time", now_ms
+            )
         if self._highest_term > question.term:
             self._next_term = self._highest_term + 1
         self.next_at_ms = min(now_ms + self._pause_ms(LOOK_SHARE), self._held_until_ms)
@@ -248,6 +250,6 @@ class Candidate:
         """A share of the time to live, up to twice as long by chance."""
         return max(1, int(self.ttl_ms * share * (1 + self._random())))
 
-    def _said(self, answers: Answers) -> str:
+    def _failures_text(self, answers: Answers) -> str:
         count = sum(answer is not None for answer in answers.values())
         return f"{count} of {self._nodes} journal nodes"

@@ -90,12 +90,12 @@ def health(sight: Sight) -> answers.Report:
     """Of `/health`: whether the process lives."""
     silent_s = max(0, sight.now_ms - sight.turned_ms) / 1000
     loop = Check("loop", silent_s < answers.STALL_S, f"its loop turned {silent_s:.1f} s ago")
-    return answers.Report(ROLE, [loop], _told(sight))
+    return answers.Report(ROLE, [loop], _sight_json(sight))
 
 
 def readiness(sight: Sight) -> answers.Report:
     """Of `/ready`."""
-    return answers.Report(ROLE, [_namenode(sight), _election(sight)], _told(sight))
+    return answers.Report(ROLE, [_namenode(sight), _election(sight)], _sight_json(sight))
 
 
 def _namenode(sight: Sight) -> Check:
@@ -130,7 +130,7 @@ def _election(sight: Sight) -> Check:
     return Check("election", False, f"it does not know who is elected: {sight.reason}")
 
 
-def _told(sight: Sight) -> dict[str, object]:
+def _sight_json(sight: Sight) -> dict[str, object]:
     return {
         "nameservice": sight.own.nameservice,
         "namenode": sight.own.namenode,

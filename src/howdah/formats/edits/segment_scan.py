@@ -170,7 +170,7 @@ class SegmentReader:
         self._available(sys.maxsize)
         return self._buffer[self._start :]
 
-    def _take(self, count: int) -> bytes:
+    def _pop_bytes(self, count: int) -> bytes:
         """The next `count` bytes, which the buffer has."""
         taken = self._buffer[self._start : self._start + count]
         self._start += count
@@ -198,7 +198,7 @@ class SegmentReader:
                     f"transaction {txid} stands in its place",
                 )
             offset = self._offset
-            self._take(len(record))
+            self._pop_bytes(len(record))
             self._last_txid = txid
             self._expected_txid = txid + 1
             yield offset, txid, record
@@ -220,7 +220,7 @@ class SegmentReader:
                 f"this software reads {OLDEST_READABLE_LAYOUT_VERSION} to {LAYOUT_VERSION}"
             )
         self._layout_version = version
-        self._take(HEADER_BYTES)
+        self._pop_bytes(HEADER_BYTES)
         return True
 
     def _next_record(self) -> tuple[bytes, int]:

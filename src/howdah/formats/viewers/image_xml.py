@@ -87,11 +87,11 @@ class Element:
         return [_number(name, _as_element(name, each).text, _INTEGER) for each in self._all(name)]
 
     def find(self, name: str) -> Element | None:
-        found = self._take(name)
+        found = self._pop_child(name)
         return None if found is None else _as_element(name, found)
 
     def want(self, name: str) -> Element:
-        found = self._take(name)
+        found = self._pop_child(name)
         if found is None:
             raise self._wrong(name, found)
         return _as_element(name, found)
@@ -145,7 +145,7 @@ class Element:
 
     def has(self, name: str) -> bool:
         """Whether there is such an element, which is taken out."""
-        return self._take(name) is not None
+        return self._pop_child(name) is not None
 
     def long(self) -> int:
         return _number(self.name, self.text, _LONG)
@@ -159,7 +159,7 @@ class Element:
             return []
         return found if isinstance(found, list) else [found]
 
-    def _take(self, name: str) -> Inside | None:
+    def _pop_child(self, name: str) -> Inside | None:
         found = self.inside.pop(name, None)
         if isinstance(found, list):
             raise self._wrong(name, found)
@@ -237,13 +237,13 @@ class Elements:
         found = self._peek()
         if not isinstance(found, Element) or found.name != name:
             raise errors.IllegalArgument(f"{name} should be here")
-        return self._taken(found)
+        return self._consumed(found)
 
     def rest(self, name: str | None = None) -> Iterator[Element]:
         """All other elements of the section; of one name if it is given."""
         while (found := self._peek()) is not None:
             assert isinstance(found, Element), found
-            element = self._taken(found)
+            element = self._consumed(found)
             if name is not None:
                 element.only(name)
             yield element
@@ -263,7 +263,7 @@ class Elements:
                     self._found.popleft()
                     return
                 assert isinstance(found, Element), found
-                yield self._taken(found)
+                yield self._consumed(found)
             elif self._ended_at != self._given_bytes or not self._read_rows(end.encode()):
                 # Within an element, or before what is none of that name.
                 self._feed_to(end.encode())
@@ -314,12 +314,12 @@ class Elements:
         data, self._ahead = self._ahead[:cut], self._ahead[cut:]
         self._parse(data.replace(b"\r", b"&#13;"))
 
-    def _taken(self, element: Element) -> Element:
+    def _consumed(self, element: Element) -> Element:
         self._found.popleft()
         self.line = element.line
         return element
 
-    def whole(self, name: str) -> Element:
+    def read_section(self, name: str) -> Element:
         """The section as one element."""
         section = Element(name)
         for element in self.rest():

@@ -99,7 +99,7 @@ class _Image:
 
     def _namesystem(self) -> rec.NamesystemRecord:
         self._in.section("NameSection")
-        section = self._in.whole("NameSection")
+        section = self._in.read_section("NameSection")
         striped = section.find_long("lastAllocatedStripedBlockId")
         self._knows_striped_blocks = striped is not None
         record = rec.NamesystemRecord(

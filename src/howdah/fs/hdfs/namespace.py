@@ -55,7 +55,7 @@ class HdfsNamespace(HdfsSnapshots):
                 resolved.encode()
         except UnicodeEncodeError:
             raise errors.InvalidPath(
-                f"Invalid path name {paths.shown(resolved)}: names are UTF-8 on HDFS"
+                f"Invalid path name {paths.printable(resolved)}: names are UTF-8 on HDFS"
             ) from None
         return resolved
 

@@ -10,7 +10,7 @@ _RENAMES: Final = ("rename", "rename2")
 
 
 def together() -> Together:
-    """For two renames of two threads, each within its `place` (0 is the first).
+    """For two renames of two threads, each within its `slot` (0 is the first).
 
     They reach the namenode in one piece. Ours serves them in one turn, and no call of anybody
     comes in between; Hadoop's serves them with other calls, in any order. Filesystems that call

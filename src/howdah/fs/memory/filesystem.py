@@ -123,7 +123,7 @@ class MemoryFileSystem(FileSystem):
     ) -> FSDataOutputStream:
         target = self.resolve(path)
         with self._doing(target):
-            place = self._tree.place(target, self.user)
+            place = self._tree.resolve(target, self.user)
             if isinstance(place.node, Directory):
                 raise errors.PathExists(f"{target} already exists as a directory")
             if isinstance(place.node, File):
@@ -215,7 +215,7 @@ class MemoryFileSystem(FileSystem):
             raise errors.IllegalArgument(f"concat: a file is named twice: {into}, {names}")
         with self._doing(into):
             file = self._changeable(into, "concat to")
-            places = [self._tree.place(name, self.user) for name in names]
+            places = [self._tree.resolve(name, self.user) for name in names]
             found = [self._changeable(name, "concat") for name in names]
             for place in places:
                 self._tree.check_removable(self.user, place)
@@ -282,7 +282,7 @@ class MemoryFileSystem(FileSystem):
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         target = self.resolve(path)
         with self._doing(target):
-            place = self._tree.place(target, self.user)
+            place = self._tree.resolve(target, self.user)
             if place.node is not None:
                 raise errors.PathExists(f"{target} already exists")
             self._parent(place, create=False)
@@ -291,7 +291,7 @@ class MemoryFileSystem(FileSystem):
     def rename(self, src: PathLike, dst: PathLike, *, overwrite: bool = False) -> None:
         source_path, target_path = self.resolve(src), self.resolve(dst)
         with self._doing(source_path, target_path):
-            source = self._tree.place(source_path, self.user)
+            source = self._tree.resolve(source_path, self.user)
             if source.node is None:
                 raise errors.PathNotFound(f"rename source {source_path} is not found.")
             if source.parent is None or target_path == paths.SEPARATOR:
@@ -302,7 +302,7 @@ class MemoryFileSystem(FileSystem):
                 raise errors.RemoteError(
                     f"Rename destination {target_path} is under source {source_path}"
                 )
-            target = self._tree.place(target_path, self.user)
+            target = self._tree.resolve(target_path, self.user)
             self._check_replaceable(source, target, overwrite)
             if target.parent is None:
                 raise errors.PathNotFound(f"rename destination parent {target_path} not found.")
@@ -327,7 +327,7 @@ class MemoryFileSystem(FileSystem):
         target = self.resolve(path)
         with self._doing(target):
             try:
-                place = self._tree.place(target, self.user)
+                place = self._tree.resolve(target, self.user)
             except errors.ParentNotDirectory:
                 return False
             if place.node is None:

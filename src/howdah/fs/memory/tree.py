@@ -78,7 +78,7 @@ class Tree:
 
     # --- finding ----------------------------------------------------------------------
 
-    def place(self, path: str, user: str) -> Place:
+    def resolve(self, path: str, user: str) -> Place:
         """What is on the way to a path, which may all be looked at by `user`.
 
         Raises `ParentNotDirectory` if a file is on the way.
@@ -102,7 +102,7 @@ class Tree:
     def existing(self, path: str, user: str) -> Node:
         """What is at a path; raises `PathNotFound`, also for what is below a file."""
         try:
-            node = self.place(path, user).node
+            node = self.resolve(path, user).node
         except errors.ParentNotDirectory as error:
             raise errors.PathNotFound(f"File does not exist: {path}: {error}") from error
         if node is None:
@@ -136,7 +136,7 @@ class Tree:
 
         Raises `PathExists` for a file at the path, `ParentNotDirectory` for one above it.
         """
-        place = self.place(path, user)
+        place = self.resolve(path, user)
         if isinstance(place.node, Directory):
             return place.node
         if place.node is not None:

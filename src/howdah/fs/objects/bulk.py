@@ -51,7 +51,7 @@ class ObjectBulkDelete(BulkDelete):
         refused = self._tree.store.delete_many([key_of(path) for path in files])
         failed += [(path_of(each.key), each.error) for each in refused]
         for parent in by_parent:
-            self._tree.keep(parent)
+            self._tree.ensure_directory(parent)
         return failed
 
     def _directories(self, parent: str, names: Sequence[str]) -> frozenset[str]:

@@ -198,7 +198,7 @@ class Copying:
             errors.CallTimeout,
             errors.RetriableError,
         ) as error:
-            found = self._found(key)
+            found = self._object_info(key)
             if found is not None and (found.writer, found.length) == (writer, source.length):
                 log.info("%s is there: only the answer to its copy was lost", path_of(key))
                 return Stored(found.etag, found.version_id, found.crc32c)
@@ -209,7 +209,7 @@ class Copying:
                 ).about(path_of(key)) from error
             raise
 
-    def _found(self, key: str) -> ObjectInfo | None:
+    def _object_info(self, key: str) -> ObjectInfo | None:
         try:
             return self._store.head(key)
         except errors.PathNotFound:
@@ -325,7 +325,7 @@ def rename(tree: Tree, copying: Copying, source: str, target: str, *, overwrite:
                 f"removed, the first is {path_of(refused[0].key)}: {refused[0].error}"
             )
     if paths.parent_of(source) != paths.parent_of(target):
-        tree.keep(paths.parent_of(source))
+        tree.ensure_directory(paths.parent_of(source))
 
 
 def _check_target(tree: Tree, source: Found, target: str, *, overwrite: bool) -> None:

@@ -20,7 +20,7 @@ from howdah import errors
 from howdah.fs.objects.retrying import Damaged, Failed, Throttled
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import NotAsExpected, UploadLost
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 
 _THROTTLED: Final = frozenset(
     ("SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests")
@@ -60,7 +60,7 @@ _FAILED_WITH_4XX: Final = frozenset(
 
 def translated(error: Exception, settings: Settings, key: str | None) -> errors.HowdahError:
     """The error that a call on an object (or, without `key`, on the bucket) comes to."""
-    where = shown(f"s3://{settings.bucket}/{key or ''}")
+    where = printable(f"s3://{settings.bucket}/{key or ''}")
     if isinstance(error, exceptions.ClientError):
         return refused(error.response, settings, key)
     if isinstance(
@@ -74,14 +74,14 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
             "fs.s3a.secret.key, or have one of fs.s3a.aws.credentials.provider find some"
         )
     if isinstance(error, exceptions.ConnectTimeoutError | exceptions.ReadTimeoutError):
-        return errors.CallTimeout(f"{where}: {settings.place} did not answer in time")
+        return errors.CallTimeout(f"{where}: {settings.location} did not answer in time")
     if isinstance(error, exceptions.SSLError):
         # A certificate that is refused now is refused the next time.
         said = _inner(error)
         hint = ""
         if settings.endpoint is not None and any(each in said for each in _PLAIN):
             hint = "; if it speaks plain HTTP, say http:// in fs.s3a.endpoint"
-        return errors.RemoteError(f"{where}: no TLS with {settings.place}: {said}{hint}")
+        return errors.RemoteError(f"{where}: no TLS with {settings.location}: {said}{hint}")
     if isinstance(error, exceptions.EndpointConnectionError | exceptions.HTTPClientError):
         if _is_unknown_host(error):
             hint = ""
@@ -90,18 +90,18 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
                     " (or for the bucket's name before it): name another fs.s3a.endpoint, or set "
                     "fs.s3a.path.style.access to true"
                 )
-            return errors.UnknownHost(f"{where}: no address is known for {settings.place}{hint}")
+            return errors.UnknownHost(f"{where}: no address is known for {settings.location}{hint}")
         what = "broke off"
         if isinstance(error, exceptions.EndpointConnectionError):
             what = "cannot be reached"
-        return errors.Unreachable(f"{where}: {settings.place} {what}: {_inner(error)}")
+        return errors.Unreachable(f"{where}: {settings.location} {what}: {_inner(error)}")
     if isinstance(
         error,
         exceptions.ResponseStreamingError
         | exceptions.IncompleteReadError
         | exceptions.ConnectionError,
     ):
-        return errors.Unreachable(f"{where}: the answer of {settings.place} broke off")
+        return errors.Unreachable(f"{where}: the answer of {settings.location} broke off")
     if isinstance(error, ResponseParserError):
         return no_store(settings, where)
     if isinstance(error, exceptions.ParamValidationError):
@@ -114,7 +114,7 @@ def translated(error: Exception, settings: Settings, key: str | None) -> errors.
 def no_store(settings: Settings, where: str) -> errors.HowdahError:
     """Whoever answers there is no store."""
     return errors.RemoteError(
-        f"{where}: {settings.place} does not answer as S3 does: is fs.s3a.endpoint right?"
+        f"{where}: {settings.location} does not answer as S3 does: is fs.s3a.endpoint right?"
     )
 
 
@@ -128,40 +128,42 @@ def is_elsewhere(response: Any) -> bool:
 def refused(response: Any, settings: Settings, key: str | None) -> errors.HowdahError:
     """The error that an answer stands for, as botocore records it: `Error`, whose members are
     those of the answer's document, and `ResponseMetadata` with its status and headers."""
-    where = shown(f"s3://{settings.bucket}/{key or ''}")
+    where = printable(f"s3://{settings.bucket}/{key or ''}")
     told = response.get("Error", {})
     code = str(told.get("Code", ""))
     meta = response.get("ResponseMetadata", {})
     status = int(meta.get("HTTPStatusCode", 0))
     said = f"{code}: {told.get('Message') or 'no message'} (HTTP status {status})"
     if code == "NoSuchBucket":
-        return errors.UnknownStore(f"Bucket {settings.bucket} does not exist at {settings.place}")
+        return errors.UnknownStore(
+            f"Bucket {settings.bucket} does not exist at {settings.location}"
+        )
     if code == "NoSuchUpload":
         return UploadLost(f"{where}: {said}")
     if is_elsewhere(response):
         return _elsewhere(told, meta, settings, where)
     if code in _THROTTLED or status in (429, 503):
-        return Throttled(f"{where}: {settings.place} asks to slow down: {said}")
+        return Throttled(f"{where}: {settings.location} asks to slow down: {said}")
     if code == "RequestTimeTooSkewed":
         return errors.AccessDenied(
-            f"{where}: {settings.place} refuses the request, as {_skew(meta)}: set the clock"
+            f"{where}: {settings.location} refuses the request, as {_skew(meta)}: set the clock"
         )
     if code in _DAMAGED:
-        return Damaged(f"{where} was damaged on the way to {settings.place}: {said}")
+        return Damaged(f"{where} was damaged on the way to {settings.location}: {said}")
     if code in _NO_KEY:
-        return errors.InvalidPath(f"{where} cannot be a key of {settings.place}: {said}")
+        return errors.InvalidPath(f"{where} cannot be a key of {settings.location}: {said}")
     if code == "500":
         # Neither an answer to HEAD nor what is no XML, whatever its status was, has a reason.
         return Failed(
-            f"{where}: {settings.place} failed without a reason (HTTP status 500, or an answer "
+            f"{where}: {settings.location} failed without a reason (HTTP status 500, or an answer "
             "that is not S3's: is fs.s3a.endpoint right?)"
         )
     if status >= 500 or code in _FAILED_WITH_4XX:
-        return Failed(f"{where}: {settings.place} failed: {said}")
+        return Failed(f"{where}: {settings.location} failed: {said}")
     if code in _BAD_KEY or (status == 401):
-        return errors.AccessDenied(f"{where}: {settings.place} refuses the credentials: {said}")
+        return errors.AccessDenied(f"{where}: {settings.location} refuses the credentials: {said}")
     if status == 403:
-        return errors.AccessDenied(f"{where}: access denied by {settings.place}: {said}")
+        return errors.AccessDenied(f"{where}: access denied by {settings.location}: {said}")
     if status == 412:
         return NotAsExpected(f"{where}: {said}")
     if status == 416:
@@ -178,7 +180,7 @@ def _elsewhere(told: Any, meta: Any, settings: Settings, where: str) -> errors.H
     target = urlsplit(headers.get("location", ""))
     if not region and target.hostname:
         return errors.RemoteError(
-            f"{where}: {settings.place} sends us on to {target.scheme}://{target.netloc}: set "
+            f"{where}: {settings.location} sends us on to {target.scheme}://{target.netloc}: set "
             "fs.s3a.endpoint"
         )
     hint = f"set fs.s3a.endpoint.region to {region}" if region else "set its endpoint or region"

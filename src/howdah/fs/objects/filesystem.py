@@ -297,7 +297,7 @@ class ObjectFileSystem(FileSystem):
                 self._tree.delete_below(target)
             else:
                 self._tree.delete_empty(target)
-            self._tree.keep(paths.parent_of(target))
+            self._tree.ensure_directory(paths.parent_of(target))
         return True
 
     def bulk_delete(self, base_path: PathLike) -> BulkDelete:

@@ -81,7 +81,7 @@ class Requests:
     def close(self) -> None:
         self._connections.close()
 
-    def ask(self, place: Place, request: Request) -> Answer:
+    def send(self, place: Place, request: Request) -> Answer:
         """The whole answer, whatever its status. Raises `Unreachable`, `CallTimeout`,
         `ProtocolViolation`."""
         with _named(request.where):
@@ -93,7 +93,7 @@ class Requests:
 
     def open(self, place: Place, request: Request) -> tuple[RestReading | None, Answer]:
         """For an answer with status 200 or 206 its body as it comes, which is the caller's to
-        close; else None, and the answer as by `ask`."""
+        close; else None, and the answer as by `send`."""
         with _named(request.where):
             exchange, head = self._answered(place, request)
             try:

@@ -118,7 +118,7 @@ class ObjectInput(RemoteInput):
         """Whether nobody has asked for any bytes, and so told how the file is read."""
         self._opened_s = 0.0
         if first is not None:
-            self._take(first)
+            self._adopt(first)
         elif info.length <= FEW_BYTES:
             self._is_unread = False
             self._openings.learn(is_straight=True)
@@ -132,7 +132,7 @@ class ObjectInput(RemoteInput):
                 f"{keys.FS_S3A_CHANGE_DETECTION_VERSION_REQUIRED.name} to false"
             ).about(path)
 
-    def _take(self, first: Reading) -> None:
+    def _adopt(self, first: Reading) -> None:
         """An answer that came with the opening."""
         self._counts = ObjectInputStatistics(requests=1)
         length = self._info.length
@@ -252,7 +252,7 @@ class ObjectInput(RemoteInput):
             self._plan.skip(-1 if self._answer_at else self._plan.readahead_bytes)
         if self._answer is None:
             end = self._plan.end_of(self._position, wanted)
-            self._answer = self._asked(self._position, end)
+            self._answer = self._request_range(self._position, end)
             self._answer_at, self._answer_end = self._position, end
         return self._answer
 
@@ -267,7 +267,7 @@ class ObjectInput(RemoteInput):
             self._count(bytes_discarded=count)
         self._answer_at = self._position
 
-    def _asked(self, start: int, end: int) -> Reading:
+    def _request_range(self, start: int, end: int) -> Reading:
         """The bytes of the object that was opened; raises `FileChanged` if it is no more."""
         settings = self._settings
         by_version = settings.by_version and self._info.version_id is not None
@@ -376,7 +376,7 @@ class ObjectInput(RemoteInput):
             if self._is_unread:
                 # What waits for who reads on does so; further files are rather looked at.
                 self._openings.learn(is_straight=False)
-            answer = self._asked(offset + filled, offset + len(view))
+            answer = self._request_range(offset + filled, offset + len(view))
             try:
                 while filled < len(view):
                     count = answer.readinto(view[filled : filled + _PIECE_BYTES])

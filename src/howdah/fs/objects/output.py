@@ -101,7 +101,7 @@ class ObjectOutput(OutputUntilClose):
         self._is_settled = False
         """Whether the upload was completed or given up, or could not be."""
 
-    def _take(self, view: memoryview) -> None:
+    def _accept(self, view: memoryview) -> None:
         taken = 0
         while taken < len(view):
             room = self._part_bytes() - len(self._pending)

@@ -67,9 +67,9 @@ class ListingAhead:
         else:
             self._used += 1
             self._kept -= len(found)
-        return self._told(path, found)
+        return self._statuses(path, found)
 
-    def _told(self, path: str, found: _Entries) -> list[FileStatus]:
+    def _statuses(self, path: str, found: _Entries) -> list[FileStatus]:
         tree, prefix = self._tree, prefix_of(path)
         files = {each.key for each in found.files}
         told = [tree.status(Found(path_of(each.key), each)) for each in found.files]
@@ -105,7 +105,7 @@ class ListingAhead:
             found.pop(each, None)
         own = found.pop(prefix[:-1], None)
         is_cut = token is not None and last.startswith(prefix)
-        self._keep(found, is_sorted=is_sorted, is_cut=is_cut)
+        self._store(found, is_sorted=is_sorted, is_cut=is_cut)
         if is_sorted and token is not None:
             self._keep_tail(keys, prefix, token)
         if is_cut:
@@ -114,7 +114,7 @@ class ListingAhead:
             self._complete(own, prefix, last if is_sorted else "")
         return self._without_keys(path) if own is None else own
 
-    def _keep(self, found: dict[str, _Entries], *, is_sorted: bool, is_cut: bool) -> None:
+    def _store(self, found: dict[str, _Entries], *, is_sorted: bool, is_cut: bool) -> None:
         if is_cut and not is_sorted:
             found = {}
         self._gained, self._used = len(found), 0

@@ -94,5 +94,5 @@ class Retrying:
         pause_s *= 0.5 + self._draw() / 2
         log.info("%s failed, again in %.1f s (attempt %d): %s", what, pause_s, failures + 1, error)
         if pause_s >= _TOLD_S:
-            wait_notices.say(f"{error}; trying again in {pause_s:.0f} s")
+            wait_notices.show(f"{error}; trying again in {pause_s:.0f} s")
         self._sleep(pause_s)

@@ -40,7 +40,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
 )
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 
 try:
     from botocore.exceptions import ClientError
@@ -77,7 +77,7 @@ class S3Store:
         self._bucket = settings.bucket
 
     def __repr__(self) -> str:
-        return f"S3Store({self._settings.place}, {self._bucket})"
+        return f"S3Store({self._settings.location}, {self._bucket})"
 
     @property
     def calls(self) -> int:
@@ -107,7 +107,7 @@ class S3Store:
     def close(self) -> None:
         self._connection.close()
 
-    def _ask(
+    def _call(
         self,
         what: str,
         key: str | None,
@@ -115,7 +115,7 @@ class S3Store:
         quickly: Callable[[Quick], T] | None = None,
     ) -> T:
         """What botocore answers, or the same without it."""
-        return self._connection.ask(what, key, ask, quickly)
+        return self._connection.call(what, key, ask, quickly)
 
     # --- one object ---------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class S3Store:
         more = self._with_checksum()
 
         def head() -> Any:
-            return self._ask(
+            return self._call(
                 "HEAD",
                 key,
                 lambda s3: s3.head_object(Bucket=self._bucket, Key=key, **more),
@@ -141,7 +141,7 @@ class S3Store:
     def _info(self, key: str, found: Any) -> ObjectInfo:
         if not field_codec.etag(found):
             # A page of some web server, which has one for every name.
-            raise no_store(self._settings, shown(f"s3://{self._bucket}/{key}"))
+            raise no_store(self._settings, printable(f"s3://{self._bucket}/{key}"))
         return ObjectInfo(
             key=key,
             length=int(found["ContentLength"]),
@@ -161,7 +161,7 @@ class S3Store:
         would compare that itself, it is a look."""
         found: tuple[Any, Reading] | None = None
         if self._connection.is_quick:
-            found = self._ask(
+            found = self._call(
                 "GET",
                 key,
                 lambda _: None,
@@ -193,7 +193,7 @@ class S3Store:
             meta = found["ResponseMetadata"]
             answer = Answer(meta["HTTPStatusCode"], meta["HTTPHeaders"], b"")
             try:
-                check_range(answer, start, end, shown(f"s3://{self._bucket}/{key}"))
+                check_range(answer, start, end, printable(f"s3://{self._bucket}/{key}"))
             except errors.ProtocolViolation:
                 reading.close(0)
                 raise
@@ -202,7 +202,7 @@ class S3Store:
         def quickly(quick: Quick) -> tuple[Reading, str]:
             return quick.get(key, start, end, more)
 
-        return self._ask("GET", key, get, quickly)
+        return self._call("GET", key, get, quickly)
 
     def put(self, key: str, body: Body, *, exclusive: bool, writer: str | None) -> Stored:
         its_crc = self._crc_of(body)
@@ -213,7 +213,7 @@ class S3Store:
         }
         if self._settings.content_encoding and not key.endswith("/"):
             more["ContentEncoding"] = self._settings.content_encoding
-        found = self._ask(
+        found = self._call(
             "PUT",
             key,
             lambda s3: s3.put_object(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
@@ -222,7 +222,7 @@ class S3Store:
         return Stored(field_codec.etag(found), field_codec.version(found), its_crc)
 
     def delete(self, key: str) -> None:
-        self._ask(
+        self._call(
             "DELETE",
             key,
             lambda s3: s3.delete_object(Bucket=self._bucket, Key=key),
@@ -230,7 +230,7 @@ class S3Store:
         )
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
-        found = self._ask(
+        found = self._call(
             "COPY",
             key,
             lambda s3: s3.copy_object(
@@ -275,7 +275,7 @@ class S3Store:
             more = {**theirs, "Metadata": own}
         if self._settings.with_checksums:
             more |= {"ChecksumAlgorithm": field_codec.ALGORITHM, "ChecksumType": "FULL_OBJECT"}
-        found = self._ask(
+        found = self._call(
             "an upload",
             key,
             lambda s3: s3.create_multipart_upload(Bucket=self._bucket, Key=key, **more),
@@ -284,14 +284,14 @@ class S3Store:
 
     def _tagging(self, source: ObjectInfo) -> dict[str, str]:
         where = self._source(source)
-        found = self._ask("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
+        found = self._call("the tags", source.key, lambda s3: s3.get_object_tagging(**where))
         return field_codec.tagging(found)
 
     def upload_part(self, key: str, upload_id: str, number: int, body: Body) -> Part:
         its_crc = self._crc_of(body)
         more: dict[str, Any] = field_codec.sent(its_crc)
         more |= {"UploadId": upload_id, "PartNumber": number}
-        found = self._ask(
+        found = self._call(
             f"part {number}",
             key,
             lambda s3: s3.upload_part(Bucket=self._bucket, Key=key, Body=in_one(body), **more),
@@ -302,7 +302,7 @@ class S3Store:
     def copy_part(
         self, source: ObjectInfo, key: str, upload_id: str, number: int, start: int, end: int
     ) -> Part:
-        found = self._ask(
+        found = self._call(
             f"a copy of part {number}",
             key,
             lambda s3: s3.upload_part_copy(
@@ -337,7 +337,7 @@ class S3Store:
             }
             for each in parts
         ]
-        found = self._ask(
+        found = self._call(
             "the end of an upload",
             key,
             lambda s3: s3.complete_multipart_upload(
@@ -351,7 +351,7 @@ class S3Store:
         return Stored(field_codec.etag(found), field_codec.version(found), joined)
 
     def abort_upload(self, key: str, upload_id: str) -> None:
-        self._ask(
+        self._call(
             "the abort of an upload",
             key,
             lambda s3: s3.abort_multipart_upload(Bucket=self._bucket, Key=key, UploadId=upload_id),
@@ -420,10 +420,10 @@ class S3Store:
         quickly: Callable[[Quick], T] | None = None,
     ) -> T:
         try:
-            return self._ask(what, prefix, ask, quickly)
+            return self._call(what, prefix, ask, quickly)
         except errors.PathNotFound:
             # A bucket that is not there has an error of its own, and a list is always there.
-            raise no_store(self._settings, shown(f"s3://{self._bucket}/{prefix}")) from None
+            raise no_store(self._settings, printable(f"s3://{self._bucket}/{prefix}")) from None
 
     def delete_many(self, keys: Sequence[str]) -> list[NotDeleted]:
         refused: list[NotDeleted] = []

@@ -85,14 +85,14 @@ class Settings(Tuning):
         return self.requires_version
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the bucket is, for messages."""
         return self.endpoint or f"Amazon S3 ({self.region or DEFAULT_REGION})"
 
     def why_not_copied_from(self, other: Settings) -> str | None:
         """What keeps one request from reading another bucket and writing this one."""
         if (self.endpoint, self.fips) != (other.endpoint, other.fips):
-            return f"{other.bucket} is at {other.place}, and {self.bucket} at {self.place}"
+            return f"{other.bucket} is at {other.location}, and {self.bucket} at {self.location}"
         if (self.providers, self.role) != (other.providers, other.role) or not (
             self.secrets.are_those_of(other.secrets)
         ):

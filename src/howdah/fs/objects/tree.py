@@ -25,7 +25,7 @@ from howdah.fs import paths
 from howdah.fs.objects import names
 from howdah.fs.objects.names import MAX_KEY_BYTES, key_of, path_of, prefix_of
 from howdah.fs.objects.store import ObjectInfo, ObjectStore, Page, Reading
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.fs.status import FileStatus
 
 log = logging.getLogger(__name__)
@@ -242,13 +242,13 @@ class Tree:
         key = prefix_of(path)
         if len(key.encode()) > MAX_KEY_BYTES:
             raise errors.InvalidPath(
-                f"{shown(path)} has {len(key.encode()) - 1} bytes, and a directory of an object "
-                f"store at most {MAX_KEY_BYTES - 1}"
+                f"{printable(path)} has {len(key.encode()) - 1} bytes, and a directory of an "
+                f"object store at most {MAX_KEY_BYTES - 1}"
             ).about(path)
         if key:
             self.store.put(key, b"", exclusive=False, writer=None)
 
-    def keep(self, path: str | None) -> None:
+    def ensure_directory(self, path: str | None) -> None:
         """A directory that lost an entry stays a directory."""
         if path is not None and path != paths.SEPARATOR and not self.is_prefix(path):
             self.make_marker(path)

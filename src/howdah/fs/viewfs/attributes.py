@@ -84,15 +84,15 @@ class ViewAttributes(Delegation):
     # --- extended attributes --------------------------------------------------------------
 
     def get_xattr(self, path: PathLike, name: str) -> bytes:
-        with self._asking(path, "getXAttr") as (fs, there):
+        with self._any_target(path, "getXAttr") as (fs, there):
             return fs.get_xattr(there, name)
 
     def get_xattrs(self, path: PathLike, names: Iterable[str] = ()) -> dict[str, bytes]:
-        with self._asking(path, "getXAttrs") as (fs, there):
+        with self._any_target(path, "getXAttrs") as (fs, there):
             return fs.get_xattrs(there, names)
 
     def list_xattrs(self, path: PathLike) -> list[str]:
-        with self._asking(path, "listXAttrs") as (fs, there):
+        with self._any_target(path, "listXAttrs") as (fs, there):
             return fs.list_xattrs(there)
 
     def set_xattr(
@@ -124,7 +124,7 @@ class ViewAttributes(Delegation):
         return list(found)
 
     def get_storage_policy(self, path: PathLike) -> StoragePolicy:
-        with self._asking(path, "getStoragePolicy") as (fs, there):
+        with self._any_target(path, "getStoragePolicy") as (fs, there):
             return fs.get_storage_policy(there)
 
     def set_storage_policy(self, path: PathLike, policy: str) -> None:

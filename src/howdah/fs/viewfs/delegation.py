@@ -169,7 +169,7 @@ class Delegation(FileSystem):
             yield reached.fs, reached.path
 
     @contextmanager
-    def _asking(self, path: PathLike, operation: str) -> Iterator[tuple[FileSystem, str]]:
+    def _any_target(self, path: PathLike, operation: str) -> Iterator[tuple[FileSystem, str]]:
         """A target and a path there, to ask what internal directories have no answer to."""
         name = self.resolve(path)
         resolved = self.table.resolve(name)

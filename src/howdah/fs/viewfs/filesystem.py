@@ -77,7 +77,7 @@ class ViewFileSystem(ViewAttributes):
             raise internal.read_only(operation, name)
         return Resolved(name, name, self.table.fallback, None)
 
-    def _taken(self, name: str) -> Directory | Link | None:
+    def _table_entry(self, name: str) -> Directory | Link | None:
         """What of the table itself has this name in an internal directory."""
         if self.table.merge_slash is not None:
             return None
@@ -113,7 +113,7 @@ class ViewFileSystem(ViewAttributes):
             raise errors.PathExists("/ is not a file. The directory / already exist at: /").about(
                 name
             )
-        if self._taken(name) is not None:
+        if self._table_entry(name) is not None:
             if self.table.fallback is None:
                 raise internal.read_only("create", name)
             raise errors.PathExists(
@@ -211,7 +211,7 @@ class ViewFileSystem(ViewAttributes):
 
     def mkdirs(self, path: PathLike, permission: int | None = None) -> bool:
         name = self.resolve(path)
-        if self._taken(name) is not None:
+        if self._table_entry(name) is not None:
             return True
         # Of a directory that nothing covers Hadoop says what is missing, not what is read-only.
         self.table.resolve(name, last=False)
@@ -220,13 +220,17 @@ class ViewFileSystem(ViewAttributes):
 
     def mkdir(self, path: PathLike, permission: int | None = None) -> bool:
         name = self.resolve(path)
-        if self._taken(name) is not None:
+        if self._table_entry(name) is not None:
             raise errors.PathExists(f"{name} already exists").about(name)
         self.table.resolve(name, last=False)
         resolved = self._for_new(name, "mkdirs")
         above = paths.parent_of(name)
         with self._there(resolved) as reached:
-            if above is not None and self._taken(above) is not None and not resolved.is_mount_link:
+            if (
+                above is not None
+                and self._table_entry(above) is not None
+                and not resolved.is_mount_link
+            ):
                 # The directory above is the table's: the fallback need not have it yet.
                 reached.fs.mkdirs(paths.parent_of(reached.path) or paths.SEPARATOR)
             return reached.fs.mkdir(reached.path, permission)
@@ -278,7 +282,7 @@ class ViewFileSystem(ViewAttributes):
             if self._is_mount_point(name):
                 raise internal.read_only("rename", name)
             return resolved
-        if self.table.fallback is None or self._taken(name) is not None:
+        if self.table.fallback is None or self._table_entry(name) is not None:
             raise internal.read_only("rename", name)
         return Resolved(name, name, self.table.fallback, None)
 
@@ -386,7 +390,7 @@ class ViewFileSystem(ViewAttributes):
         )
 
     def quota_usage(self, path: PathLike) -> QuotaUsage:
-        with self._asking(path, "getQuotaUsage") as (fs, there):
+        with self._any_target(path, "getQuotaUsage") as (fs, there):
             return fs.quota_usage(there)
 
     def block_locations(

@@ -114,7 +114,7 @@ def _with_central_file(
                 _log.warning(
                     "Invalid file name format for mount-table version file: %s. The valid file "
                     "name format is mount-table-name.<versionNumber>.xml",
-                    paths.shown(status.path),
+                    paths.printable(status.path),
                 )
                 continue
             if newest is None or int(version[1]) > newest[0]:

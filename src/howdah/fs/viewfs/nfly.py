@@ -115,7 +115,7 @@ class NflyFileSystem(FileSystem):
                 _log.warning(
                     "%s of %s failed at %s, and %d targets have it: %s",
                     operation,
-                    paths.shown(name),
+                    paths.printable(name),
                     target,
                     done,
                     error,
@@ -209,7 +209,7 @@ class NflyFileSystem(FileSystem):
 
     # --- looking ------------------------------------------------------------------------
 
-    def _ask(self, operation: str, name: str, ask: Callable[[Target], T]) -> T:
+    def _first_answer(self, operation: str, name: str, ask: Callable[[Target], T]) -> T:
         """What the first target says that has an answer."""
         targets = self._targets
         if self._rules.read_most_recent:
@@ -246,7 +246,9 @@ class NflyFileSystem(FileSystem):
 
     def get_file_status(self, path: PathLike) -> FileStatus:
         name = self.resolve(path)
-        found = self._ask("getFileStatus", name, lambda to: to.fs.get_file_status(to.path(name)))
+        found = self._first_answer(
+            "getFileStatus", name, lambda to: to.fs.get_file_status(to.path(name))
+        )
         return dataclasses.replace(found, path=name)
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
@@ -261,13 +263,13 @@ class NflyFileSystem(FileSystem):
                 for each in target.fs.list_status(there)
             ]
 
-        yield from self._ask("listStatus", name, listing)
+        yield from self._first_answer("listStatus", name, listing)
 
     def block_locations(
         self, path: PathLike, start: int = 0, length: int | None = None
     ) -> list[BlockLocation]:
         name = self.resolve(path)
-        return self._ask(
+        return self._first_answer(
             "getFileBlockLocations",
             name,
             lambda to: to.fs.block_locations(to.path(name), start, length),
@@ -277,7 +279,7 @@ class NflyFileSystem(FileSystem):
         self, path: PathLike, *, length: int | None = None, combine_mode: str | None = None
     ) -> FileChecksum | None:
         name = self.resolve(path)
-        return self._ask(
+        return self._first_answer(
             "getFileChecksum",
             name,
             lambda to: to.fs.get_file_checksum(
@@ -292,7 +294,9 @@ class NflyFileSystem(FileSystem):
         name = self.resolve(path)
         if self._rules.repair_on_read:
             self._repair(name)
-        return self._ask("open", name, lambda to: to.fs._open_input(to.path(name), buffer_size))
+        return self._first_answer(
+            "open", name, lambda to: to.fs._open_input(to.path(name), buffer_size)
+        )
 
     # --- repair -------------------------------------------------------------------------
 
@@ -314,7 +318,7 @@ class NflyFileSystem(FileSystem):
                 except errors.HowdahError as error:
                     _log.warning(
                         "%s could not be copied from %s to %s, and is read without: %s",
-                        paths.shown(name),
+                        paths.printable(name),
                         source,
                         target,
                         error,
@@ -385,7 +389,9 @@ class _Output:
     def closed(self) -> bool:
         return self._closed
 
-    def _each(self, operation: str, do: Callable[[Target, FSDataOutputStream], object]) -> None:
+    def _for_each_target(
+        self, operation: str, do: Callable[[Target, FSDataOutputStream], object]
+    ) -> None:
         """Go on with the targets that can; raises if they are too few."""
         going_on, failed = [], []
         for target, stream in self._opened:
@@ -400,11 +406,11 @@ class _Output:
     def write(self, data: Writable) -> None:
         if self._closed:
             raise errors.ClosedStream(f"{self._name} is closed").about(self._name)
-        self._each("write", lambda _, stream: stream.write(data))
+        self._for_each_target("write", lambda _, stream: stream.write(data))
         self._position += len(data)
 
     def flush(self) -> None:
-        self._each("flush", lambda _, stream: stream.flush())
+        self._for_each_target("flush", lambda _, stream: stream.flush())
 
     def hflush(self) -> None:
         raise errors.UnsupportedOperation(
@@ -447,7 +453,7 @@ class _Output:
             return
         self._closed = True
         try:
-            self._each("close", lambda _, stream: stream.close())
+            self._for_each_target("close", lambda _, stream: stream.close())
         except errors.HowdahError:
             self.drop()
             raise
@@ -480,7 +486,7 @@ class _Output:
             renamed.append(to)
 
         try:
-            self._each("commit", rename)
+            self._for_each_target("commit", rename)
             if not taken:
                 return
             refusal: errors.HowdahError = taken[0]

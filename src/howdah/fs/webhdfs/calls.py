@@ -32,7 +32,7 @@ from howdah.web.connections import (
     redirection,
 )
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
-from howdah.web.webhdfs.requests import Wanted, wanted
+from howdah.web.webhdfs.requests import Wanted, make_request
 
 log = logging.getLogger(__name__)
 M = TypeVar("M")
@@ -92,7 +92,7 @@ class RestCalls:
     def call(self, method: str, request: Message, response_type: AnswerType[M]) -> M:
         """Raises what the namenode answers; UnsupportedOperation for what WebHDFS lacks."""
         try:
-            answer = response(method, loaded(self.ask(wanted(method, request))))
+            answer = response(method, loaded(self.send(make_request(method, request))))
         except errors.PathNotFound:
             absent = ABSENT.get(method)
             if absent is None:
@@ -101,7 +101,7 @@ class RestCalls:
         # The message that its bytes would be read as.
         return cast("M", answer)
 
-    def ask(self, what: Wanted) -> bytes:
+    def send(self, what: Wanted) -> bytes:
         """The body of the answer."""
         return self._at_active(what, lambda exchange, _: exchange.body(MAX_ANSWER_BYTES))
 
@@ -178,13 +178,13 @@ class RestCalls:
                 if step is None or (len(self._names) == 1 and step.elsewhere):
                     raise
                 if step.elsewhere:
-                    self._leave(name)
+                    self._switch_namenode(name)
                 again = f"namenode {self._current}" if step.elsewhere else "again"
                 say_again(what.operation, f"{error}; trying {again}", step.pause_s, attempts.pauses)
                 if step.pause_s:
                     self._sleep(step.pause_s)
 
-    def _leave(self, name: str) -> None:
+    def _switch_namenode(self, name: str) -> None:
         """Go on with the next one, unless another thread has left it already."""
         if self._current == name:
             place = self._names.index(name)

@@ -39,7 +39,7 @@ class RestOutput(OutputUntilClose):
         self._ended = ended
         self._pending = bytearray()
 
-    def _take(self, view: memoryview) -> None:
+    def _accept(self, view: memoryview) -> None:
         self._pending += view
         self._position += view.nbytes
         if len(self._pending) >= PIECE_BYTES:

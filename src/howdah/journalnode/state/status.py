@@ -41,7 +41,7 @@ class Figures:
         for each in self.latencies:
             each.add(ns // 1000, now_s)
 
-    def told(self, count: int, length_bytes: int) -> None:
+    def count_edits(self, count: int, length_bytes: int) -> None:
         self.empty_answers += not count
         self.transactions_told += count
         self.bytes_told += length_bytes

@@ -95,7 +95,7 @@ class Restorations:
     ) -> None:
         """Give one that takes part again what ended before it did."""
 
-        def whole() -> None:
+        def finish() -> None:
             self._incomplete.pop(joined, None)
             log.warning("edits directory %s is complete again", joined.name)
 
@@ -106,7 +106,7 @@ class Restorations:
             if joined in self._busy:
                 return
             self._busy.add(joined)
-        self._start(joined, source, before_txid, whole, failed, lambda: None)
+        self._start(joined, source, before_txid, finish, failed, lambda: None)
 
     def dropped(self, lost: DirectoryJournal) -> None:
         """The directory failed again."""
@@ -208,14 +208,14 @@ def fill(directory: StorageDirectory, source: StorageDirectory, before_txid: int
         disk.remove_tree(filling)
     disk.make_directory(filling, 0o700)
 
-    def wanted() -> list[Path]:
+    def missing_files() -> list[Path]:
         images = list_images([source.current])
         return [
             *_finished(list_segments(source.current), before_txid),
             *(path for image in images for path in (md5_path(image.path), image.path)),
         ]
 
-    _copy_all(wanted, filling)
+    _copy_all(missing_files, filling)
     for small in (source.seen_txid_file, source.version_file):
         copy_missing(small, filling)
     disk.rename(filling, directory.current)

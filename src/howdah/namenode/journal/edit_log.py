@@ -161,7 +161,7 @@ class EditLog:
         """Whether answers may be left here (`answer`)."""
         return self._direct is not None
 
-    def look(self) -> int:
+    def poll_durable(self) -> int:
         """`durable_txid`, after a look at what no bell has told of."""
         if self._direct is not None:
             self.durable_txid = max(self.durable_txid, self._direct.look())
@@ -220,7 +220,7 @@ class EditLog:
             with self._wake:
                 self._pending.append(_end_record(last))
                 self.last_txid = last
-            self._write(self._take())
+            self._write(self._pop_work())
             self._journal.end_segment(last)
         finally:
             self._journal.close()
@@ -260,7 +260,7 @@ class EditLog:
                     self._wake.wait()
             if self._stopping and not is_lent:
                 return False
-            pieces = [] if is_lent else self._take()
+            pieces = [] if is_lent else self._pop_work()
         if is_lent:
             self._write_directly()
         else:
@@ -289,7 +289,7 @@ class EditLog:
         self._journal.take_back(durable_txid)
         self._written_txid = durable_txid
 
-    def _take(self) -> list[Batch | _Roll]:
+    def _pop_work(self) -> list[Batch | _Roll]:
         batches, self._pending = self._pending, []
         return batches
 

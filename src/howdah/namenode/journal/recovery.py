@@ -42,7 +42,7 @@ def recover(journals: Sequence[DirectoryJournal], stored: StoredLog, last_txid: 
             log.warning("a damaged segment is not finished: %s", error)
         except OSError as error:
             log.error("the log in %s can be read but not finished: %s", journal.name, error)
-    whole = _whole(stored)
+    whole = _finished_segments(stored)
     for journal in journals:
         try:
             _replace(journal, stored, whole)
@@ -50,7 +50,7 @@ def recover(journals: Sequence[DirectoryJournal], stored: StoredLog, last_txid: 
             log.error("edits directory %s is not made whole: %s", journal.name, error)
 
 
-def _whole(stored: StoredLog) -> dict[int, Path]:
+def _finished_segments(stored: StoredLog) -> dict[int, Path]:
     """By first transaction, files of segments that were read to their end, and are finished."""
     found = {}
     for part in stored.parts:

@@ -41,7 +41,7 @@ class _Trouble:
             return False
         return self.said_ms is None or now_ms - self.said_ms >= REPEAT_MS
 
-    def said(self, count: int, now_ms: int) -> None:
+    def note_logged(self, count: int, now_ms: int) -> None:
         self.said_ms = now_ms if count else None
 
 
@@ -64,7 +64,7 @@ class ClusterLog:
         needs = core.blocks.redundancy
         missing = needs.queues[Need.MISSING]
         return [
-            *self._look(
+            *self._report_changes(
                 self._missing,
                 counts.missing,
                 missing,
@@ -72,14 +72,14 @@ class ClusterLog:
                 "their datanodes are back",
                 "good replicas of all blocks are known again",
             ),
-            *self._look(
+            *self._report_changes(
                 self._corrupt,
                 counts.corrupt,
                 needs.corrupt,
                 "{} with bad replicas; they are replaced as long as there are good ones",
                 "no block has bad replicas any more",
             ),
-            *self._look(
+            *self._report_changes(
                 self._low,
                 counts.too_few,
                 needs.too_few(),
@@ -87,7 +87,7 @@ class ClusterLog:
                 f"{counts.last_replica} have one only; they are copied, where there is room",
                 "all blocks have as many replicas as they are to have again",
             ),
-            *self._look(
+            *self._report_changes(
                 self._misplaced,
                 counts.misplaced,
                 needs.queues[Need.MISPLACED],
@@ -97,13 +97,13 @@ class ClusterLog:
             ),
         ]
 
-    def _look(
+    def _report_changes(
         self, trouble: _Trouble, count: int, block_ids: Iterable[int], text: str, over: str
     ) -> list[str]:
         now_ms = self._core.clock.monotonic_ms()
         if not trouble.is_due(count, now_ms):
             return []
-        trouble.said(count, now_ms)
+        trouble.note_logged(count, now_ms)
         if not count:
             return [over]
         return [text.format(f"{count} block(s)") + self._example(block_ids)]

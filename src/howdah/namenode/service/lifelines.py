@@ -39,7 +39,7 @@ class LastHeard:
         self._lines[key] = line
         return True
 
-    def take(self) -> Iterator[Lifeline]:
+    def pop_all(self) -> Iterator[Lifeline]:
         """Those that wait now. They wait no longer."""
         for _ in range(len(self._lines)):
             yield self._lines.popitem()[1]

@@ -40,7 +40,7 @@ def checksum_chunks(
     value = _value(type)
     _check_length("bytes_per_checksum", bytes_per_checksum, 1)
     _check_length("out_offset", out_offset, 0)
-    whole = _whole(data)
+    whole = _as_bytes(data)
     target = _flat(out)
     if target.readonly:
         raise BufferError("Object is not writable.")
@@ -59,7 +59,7 @@ def checksum_chunks(
 def verify_chunks(type: int, bytes_per_checksum: int, data: Buffer, sums: Buffer, /) -> int:
     value = _value(type)
     _check_length("bytes_per_checksum", bytes_per_checksum, 1)
-    whole = _whole(data)
+    whole = _as_bytes(data)
     expected = _flat(sums)
     count = -(-len(whole) // bytes_per_checksum)
     if len(expected) != count * _SUM_BYTES:
@@ -160,7 +160,7 @@ def _flat(data: Buffer) -> memoryview:
     return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
-def _whole(data: Buffer) -> bytes:
+def _as_bytes(data: Buffer) -> bytes:
     return data if isinstance(data, bytes) else _flat(data).tobytes()
 
 

@@ -32,7 +32,7 @@ class LoneCaller:
         self._in_row = 0
         self._after = FIRST
 
-    def heard(self, caller: object) -> bool:
+    def note_call(self, caller: object) -> bool:
         """`caller` has asked: True if it is worth while to wait for it when it is answered."""
         if caller is not self._caller:
             self._caller, self._in_row = caller, 0
@@ -48,7 +48,7 @@ class LoneCaller:
         self._in_row = 0
         self._after = min(self._after * 2, MOST)
 
-    def gone(self, caller: object) -> None:
+    def note_end(self, caller: object) -> None:
         """It ended its connection."""
         if caller is self._caller:
             self._caller = None

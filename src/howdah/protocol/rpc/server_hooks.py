@@ -31,9 +31,11 @@ class SendingBarrier(Barrier, Protocol):
 
     @property
     def sends(self) -> bool:
-        """Whether `leave` may succeed."""
+        """Whether `send_when_durable` may succeed."""
 
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+    def send_when_durable(
+        self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+    ) -> bool:
         """Send an answer when it may leave. What cannot be sent goes to `back`, on the loop.
         False if it is not kept."""
 
@@ -97,5 +99,7 @@ class OpenBarrier:
     sends = False
     """It keeps nothing."""
 
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+    def send_when_durable(
+        self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+    ) -> bool:
         return False

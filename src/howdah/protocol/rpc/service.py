@@ -28,7 +28,7 @@ from howdah.protocol.rpc import protocol_info, wire
 from howdah.protocol.rpc.fast_path import Quick
 from howdah.protocol.rpc.session import Call
 from howdah.runtime import unexpected_errors
-from howdah.runtime.users.names import shown
+from howdah.runtime.users.names import display_name
 
 T = TypeVar("T")
 
@@ -107,9 +107,9 @@ class Caller:
         return self.told_machine or self.address
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """As Hadoop shows users."""
-        return shown(self.user, self.real_user)
+        return display_name(self.user, self.real_user)
 
 
 class Deferred:
@@ -369,7 +369,7 @@ class Registry:
         services = (*self.services.values(), self._info)
         return frozenset(name for each in services for name in each.methods)
 
-    def quick(self, protocol: str, version: int, method: str) -> Quick | None:
+    def fast_path(self, protocol: str, version: int, method: str) -> Quick | None:
         """What answers a method by its bytes; None where there is none, and where somebody wants
         to see the calls."""
         service = self.services.get(protocol)

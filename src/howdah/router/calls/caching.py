@@ -51,7 +51,7 @@ class CachingCalls:
         return pb.RemoveCachePoolResponseProto()
 
     async def _in_all(self, method: str, request: Message, caller: Caller) -> None:
-        done = await self._core.each(self._everywhere(), method, request, caller)
+        done = await self._core.call_all(self._everywhere(), method, request, caller)
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
         grave = [each for each in failures if not isinstance(each, errors.InvalidRequest)]
         if grave or len(failures) == len(done):
@@ -60,14 +60,14 @@ class CachingCalls:
     async def list_cache_pools(
         self, request: pb.ListCachePoolsRequestProto, caller: Caller
     ) -> Message:
-        done = await self._core.each(self._everywhere(), "listCachePools", request, caller)
+        done = await self._core.call_all(self._everywhere(), "listCachePools", request, caller)
         return merging.cache_pools(_reached(done))
 
     def _everywhere(self) -> list[Location]:
         names = self._core.nameservices.enabled
         if not names:
             raise errors.NoNamenodes("No namespace available.")
-        return [_whole(each) for each in names]
+        return [_root_location(each) for each in names]
 
     # -- directives --------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class CachingCalls:
                 asked = pb.AddCacheDirectiveRequestProto()
                 asked.CopyFrom(request)
                 asked.info.path = place.path
-                answer = await core.ask(place, "addCacheDirective", asked, caller)
+                answer = await core.call_one(place, "addCacheDirective", asked, caller)
                 made.append((place, answer.id))
         except errors.HowdahError as refusal:
             outcome = await self._undo(made, caller)
@@ -107,7 +107,7 @@ class CachingCalls:
         for place, own_id in made:
             undo = pb.RemoveCacheDirectiveRequestProto(id=own_id)
             try:
-                await self._core.ask(place, "removeCacheDirective", undo, caller, part="undo")
+                await self._core.call_one(place, "removeCacheDirective", undo, caller, part="undo")
             except errors.HowdahError as error:
                 outcome = f"directive {own_id} of nameservice {place.nameservice} stays"
                 log.warning(
@@ -126,7 +126,7 @@ class CachingCalls:
         if not request.info.HasField("id"):
             raise errors.InvalidRequest("Must supply an ID.")
         nameservice = self._home(request.info.id)
-        place = _whole(nameservice)
+        place = _root_location(nameservice)
         asked = pb.ModifyCacheDirectiveRequestProto()
         asked.CopyFrom(request)
         asked.info.id = cache_ids.own_id(request.info.id)
@@ -141,16 +141,16 @@ class CachingCalls:
             place = here[0]
             asked.info.path = place.path
         with _named(request.info.id):
-            await core.ask(place, "modifyCacheDirective", asked, caller)
+            await core.call_one(place, "modifyCacheDirective", asked, caller)
         return pb.ModifyCacheDirectiveResponseProto()
 
     async def remove_cache_directive(
         self, request: pb.RemoveCacheDirectiveRequestProto, caller: Caller
     ) -> Message:
         asked = pb.RemoveCacheDirectiveRequestProto(id=cache_ids.own_id(request.id))
-        place = _whole(self._home(request.id))
+        place = _root_location(self._home(request.id))
         with _named(request.id):
-            await self._core.ask(place, "removeCacheDirective", asked, caller)
+            await self._core.call_one(place, "removeCacheDirective", asked, caller)
         return pb.RemoveCacheDirectiveResponseProto()
 
     def _home(self, directive_id: int) -> str:
@@ -163,7 +163,7 @@ class CachingCalls:
         self, request: pb.ListCacheDirectivesRequestProto, caller: Caller
     ) -> Message:
         """Those of mounted paths, one nameservice after the other."""
-        places = self._asked(request, caller)
+        places = self._destinations(request, caller)
         names = cache_ids.in_order(places)
         begun = request.prevId >> cache_ids.OWN_BITS
         answer = pb.ListCacheDirectivesResponseProto(hasMore=False)
@@ -177,7 +177,7 @@ class CachingCalls:
                 while has_more and not answer.elements:
                     page = await self._page(places[name], request, after, caller)
                     has_more = page.hasMore
-                    self._take(page, name, request, answer)
+                    self._merge_page(page, name, request, answer)
                     if page.elements:
                         after = page.elements[-1].info.id
                     else:
@@ -195,7 +195,7 @@ class CachingCalls:
             raise failures[0]
         return answer
 
-    def _asked(
+    def _destinations(
         self, request: pb.ListCacheDirectivesRequestProto, caller: Caller
     ) -> dict[str, list[Location]]:
         """The nameservices that may have what is asked for, and the paths there."""
@@ -204,7 +204,7 @@ class CachingCalls:
         if only.HasField("id"):
             names = [name for name in names if name == self._home(only.id)]
         if not only.HasField("path"):
-            return {name: [_whole(name)] for name in names}
+            return {name: [_root_location(name)] for name in names}
         locations = core.resolve(only.path, caller, "listCacheDirectives").locations
         places: dict[str, list[Location]] = {}
         for each in locations:
@@ -229,10 +229,10 @@ class CachingCalls:
                 asked.filter.id = cache_ids.own_id(request.filter.id)
             if request.filter.HasField("path"):
                 asked.filter.path = place.path
-            pages.append(await self._core.ask(place, "listCacheDirectives", asked, caller))
+            pages.append(await self._core.call_one(place, "listCacheDirectives", asked, caller))
         return pages[0] if len(pages) == 1 else merging.cache_directives(pages)
 
-    def _take(
+    def _merge_page(
         self,
         page: pb.ListCacheDirectivesResponseProto,
         nameservice: str,
@@ -270,5 +270,5 @@ def _reached(done: Sequence[tuple[Location, Any]]) -> list[Any]:
     return [each for _, each in done if not isinstance(each, errors.HowdahError)]
 
 
-def _whole(nameservice: str) -> Location:
+def _root_location(nameservice: str) -> Location:
     return Location(nameservice, "/", "/", "/")

@@ -61,7 +61,9 @@ class _Asking:
         names = self._core.nameservices.enabled
         if not names:
             raise errors.NoNamenodes("No namespace available.")
-        done = await self._core.each([_whole(each) for each in names], method, request, caller)
+        done = await self._core.call_all(
+            [_root_location(each) for each in names], method, request, caller
+        )
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
         grave = [each for each in failures if not (may_miss and is_unavailable(each))]
         if grave or len(failures) == len(done):
@@ -82,7 +84,9 @@ class _Simple(_Asking):
             failures: list[errors.HowdahError] = []
             for name in names:
                 try:
-                    answer = await self._core.ask(_whole(name), method, request, caller)
+                    answer = await self._core.call_one(
+                        _root_location(name), method, request, caller
+                    )
                 except errors.HowdahError as error:
                     if not is_unavailable(error):
                         raise
@@ -214,8 +218,8 @@ class ClusterCalls(_Asking):
         names = [
             each for each in nameservices.enabled if each in nameservices.states.with_observers
         ]
-        places = [_whole(each) for each in names]
-        for _, outcome in await self._core.each(places, "msync", request, caller):
+        places = [_root_location(each) for each in names]
+        for _, outcome in await self._core.call_all(places, "msync", request, caller):
             if isinstance(outcome, errors.HowdahError):
                 raise outcome
         return pb.MsyncResponseProto()
@@ -232,5 +236,5 @@ class ClusterCalls(_Asking):
         return rpc_pb2.GetDelegationTokenResponseProto()
 
 
-def _whole(nameservice: str) -> Location:
+def _root_location(nameservice: str) -> Location:
     return Location(nameservice, "/", "/", "/")

@@ -162,7 +162,7 @@ class Core:
 
     # -- asking --------------------------------------------------------------------------------
 
-    async def ask(
+    async def call_one(
         self,
         location: Location,
         method: str,
@@ -184,7 +184,7 @@ class Core:
                 request,
                 ANSWERS[method],
                 identity_of(caller, part),
-                seen=self.nameservices.wanted(location.nameservice, method, caller),
+                seen=self.nameservices.required_txid(location.nameservice, method, caller),
             )
         except errors.HowdahError as error:
             known = translate_error(error, location, self.table)
@@ -211,7 +211,7 @@ class Core:
         answered: tuple[Any, Location] | None = None
         for location in locations:
             try:
-                answer = await self.ask(location, method, request, caller, field=field)
+                answer = await self.call_one(location, method, request, caller, field=field)
             except errors.HowdahError as error:
                 if len(locations) == 1:
                     raise
@@ -227,7 +227,7 @@ class Core:
             return answered
         raise worst(failures)
 
-    async def each(
+    async def call_all(
         self,
         locations: Sequence[Location],
         method: str,
@@ -240,7 +240,7 @@ class Core:
 
         async def one(location: Location) -> Any | errors.HowdahError:
             try:
-                return await self.ask(location, method, request, caller, field=field)
+                return await self.call_one(location, method, request, caller, field=field)
             except errors.HowdahError as error:
                 return error
 
@@ -261,7 +261,7 @@ class Core:
         Raises the first error of those that could not do it. A fault-tolerant mount point does
         without nameservices that cannot be reached.
         """
-        done = await self.each(resolution.locations, method, request, caller, field=field)
+        done = await self.call_all(resolution.locations, method, request, caller, field=field)
         return answers_of(done, is_tolerant(resolution.entry))
 
     async def status(

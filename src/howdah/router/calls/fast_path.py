@@ -87,7 +87,7 @@ class Quick:
             request,
             identity_of(caller),
             done,
-            seen=core.nameservices.wanted(nameservice, method, caller),
+            seen=core.nameservices.required_txid(nameservice, method, caller),
         )
         if sent:
             self.under_way += 1

@@ -38,7 +38,7 @@ class FileCalls:
             if found.is_all and request.createParent:
                 await self._make_parent(found, request, caller)
         try:
-            answer = await core.ask(place, "create", request, caller, field="src")
+            answer = await core.call_one(place, "create", request, caller, field="src")
         except errors.HowdahError as error:
             others = [each for each in found.locations if each != place]
             if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
@@ -149,7 +149,7 @@ class FileCalls:
         self, method: str, request: Message, caller: Caller, block_pool: str
     ) -> Message:
         nameservice = await self._core.nameservices.of_block_pool(block_pool)
-        answer = await self._core.ask(_whole(nameservice), method, request, caller)
+        answer = await self._core.call_one(_root_location(nameservice), method, request, caller)
         assert isinstance(answer, ANSWERS[method])
         return answer
 
@@ -161,13 +161,15 @@ class FileCalls:
         are_known = bool(named) and all(each in known for each in named)
         names = named if are_known else self._core.nameservices.enabled
         plain = pb.RenewLeaseRequestProto(clientName=request.clientName)
-        done = await self._core.each([_whole(each) for each in names], "renewLease", plain, caller)
+        done = await self._core.call_all(
+            [_root_location(each) for each in names], "renewLease", plain, caller
+        )
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
         if failures and (are_known or len(failures) == len(done)):
             raise failures[0]
         return pb.RenewLeaseResponseProto()
 
 
-def _whole(nameservice: str) -> Location:
+def _root_location(nameservice: str) -> Location:
     """A nameservice, for a call without a path."""
     return Location(nameservice, "/", "/", "/")

@@ -72,7 +72,7 @@ class ListingCalls:
                 is_found=lambda each: bool(each.HasField("fs")),
             )
             return answer.fs if answer.HasField("fs") else None
-        done = await core.each(found.locations, "getFileInfo", request, caller, field="src")
+        done = await core.call_all(found.locations, "getFileInfo", request, caller, field="src")
         statuses = [
             each.fs
             for _, each in done
@@ -173,7 +173,7 @@ class ListingCalls:
             found = core.resolve(request.src, caller, "getListing")
         except errors.NoLocation as error:
             return [], [error]
-        done = await core.each(found.locations, "getListing", request, caller, field="src")
+        done = await core.call_all(found.locations, "getListing", request, caller, field="src")
         pages = []
         failures = []
         for _, answer in done:
@@ -291,7 +291,7 @@ class ListingCalls:
         locations = _outermost(locations)
         if not locations:
             raise failure or errors.NoLocation(f"Cannot find locations for {path}")
-        done = await core.each(locations, method, request, caller, field="path")
+        done = await core.call_all(locations, method, request, caller, field="path")
         answers = [each for _, each in done if not isinstance(each, errors.HowdahError)]
         failures = [each for _, each in done if isinstance(each, errors.HowdahError)]
         grave = [each for each in failures if not isinstance(each, errors.PathNotFound)]
@@ -337,7 +337,7 @@ class ListingCalls:
         core = self._core
         found = core.resolve(request.path or "/", caller, "listOpenFiles")
         answers: list[tuple[Location, pb.ListOpenFilesResponseProto]] = []
-        done = await core.each(found.locations, "listOpenFiles", request, caller, field="path")
+        done = await core.call_all(found.locations, "listOpenFiles", request, caller, field="path")
         answers_of(done, tolerant=False)
         for location, answer in done:
             if not isinstance(answer, errors.HowdahError):

@@ -57,7 +57,7 @@ def _every(core: Core, method: str, field: str) -> Work:
     async def work(request: Message, caller: Caller) -> Message:
         found = core.resolve(getattr(request, field), caller, method)
         if len(found.locations) == 1:
-            answer = await core.ask(found.locations[0], method, request, caller, field=field)
+            answer = await core.call_one(found.locations[0], method, request, caller, field=field)
         else:
             places = await core.holding(found, caller)
             found = replace(found, locations=places)

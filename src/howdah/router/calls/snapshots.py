@@ -51,7 +51,9 @@ class SnapshotCalls:
             )
 
         async def make(location: Location) -> None:
-            answer = await self._core.ask(location, "createSnapshot", request, caller, field=_ROOT)
+            answer = await self._core.call_one(
+                location, "createSnapshot", request, caller, field=_ROOT
+            )
             request.snapshotName = answer.snapshotPath.rpartition("/")[2]
             answers.append(answer)
 
@@ -72,7 +74,7 @@ class SnapshotCalls:
             )
 
         async def make(location: Location) -> None:
-            await self._core.ask(location, "renameSnapshot", request, caller, field=_ROOT)
+            await self._core.call_one(location, "renameSnapshot", request, caller, field=_ROOT)
 
         await self._in_turn(resolution, make, "renameSnapshot", undo, caller)
         return pb.RenameSnapshotResponseProto()
@@ -95,7 +97,9 @@ class SnapshotCalls:
             outcome = "the change is undone in the other destinations"
             for location in changed:
                 try:
-                    await self._core.ask(location, undoing, undo(location), caller, part="undo")
+                    await self._core.call_one(
+                        location, undoing, undo(location), caller, part="undo"
+                    )
                 except errors.HowdahError as error:
                     outcome = f"the change in nameservice {location.nameservice} cannot be undone"
                     log.warning(
@@ -163,7 +167,9 @@ class SnapshotCalls:
                 f"{method} of {request.snapshotRoot}: it is in several destinations, whose "
                 f"differences a router tells as a whole (getSnapshotDiffReport)"
             )
-        answer = await self._core.ask(resolution.locations[0], method, request, caller, field=_ROOT)
+        answer = await self._core.call_one(
+            resolution.locations[0], method, request, caller, field=_ROOT
+        )
         assert isinstance(answer, Message)
         return answer
 
@@ -198,7 +204,9 @@ class SnapshotCalls:
         self, method: str, request: Any, caller: Caller
     ) -> tuple[Resolution, list[Any]]:
         resolution = await self._resolve(request.snapshotRoot, method, caller)
-        outcomes = await self._core.each(resolution.locations, method, request, caller, field=_ROOT)
+        outcomes = await self._core.call_all(
+            resolution.locations, method, request, caller, field=_ROOT
+        )
         return resolution, [_answer(outcome) for _, outcome in outcomes]
 
 

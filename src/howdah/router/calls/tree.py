@@ -51,7 +51,7 @@ class TreeCalls:
             tolerant = is_tolerant(found.entry)
             place = await core.existing(found.locations, caller, tolerant=tolerant) or place
         try:
-            answer = await core.ask(place, "mkdirs", request, caller, field="src")
+            answer = await core.call_one(place, "mkdirs", request, caller, field="src")
         except errors.HowdahError as error:
             others = [each for each in found.locations if each != place]
             if not is_unavailable(error) or not is_tolerant(found.entry) or not others:
@@ -65,7 +65,7 @@ class TreeCalls:
         found = core.resolve(request.src, caller, "delete")
         core.check_no_mount(found.path)
         if len(found.locations) == 1:
-            answer = await core.ask(found.locations[0], "delete", request, caller, field="src")
+            answer = await core.call_one(found.locations[0], "delete", request, caller, field="src")
             assert isinstance(answer, Message)
             return answer
         reached = await core.reached(found, caller)
@@ -74,9 +74,9 @@ class TreeCalls:
             # others must not have done it.
             for place, status in reached:
                 if status is not None and status.childrenNum > 0:
-                    await core.ask(place, "delete", request, caller, field="src")
+                    await core.call_one(place, "delete", request, caller, field="src")
         places = [place for place, _ in reached]
-        done = await core.each(places, "delete", request, caller, field="src")
+        done = await core.call_all(places, "delete", request, caller, field="src")
         is_gone = any(each.result for each in answers_of(done, is_tolerant(found.entry)))
         if not is_gone and len(places) < len(found.locations):
             # It may be in one that cannot be reached.
@@ -86,7 +86,7 @@ class TreeCalls:
     async def rename(self, request: pb.RenameRequestProto, caller: Caller) -> Message:
         move = self._move(request, caller, "rename")
         if move.is_plain:
-            answer = await self._ask(move, move.pairs[0], request, caller)
+            answer = await self._call_rename(move, move.pairs[0], request, caller)
             assert isinstance(answer, Message)
             return answer
         if await self._elsewhere(move, caller):
@@ -97,7 +97,7 @@ class TreeCalls:
     async def rename2(self, request: pb.Rename2RequestProto, caller: Caller) -> Message:
         move = self._move(request, caller, "rename2")
         if move.is_plain:
-            await self._ask(move, move.pairs[0], request, caller)
+            await self._call_rename(move, move.pairs[0], request, caller)
             return pb.Rename2ResponseProto()
         elsewhere = await self._elsewhere(move, caller)
         if elsewhere and not request.overwriteDest:
@@ -105,7 +105,7 @@ class TreeCalls:
         await self._move_all(move, request, caller)
         for place in elsewhere:
             # What was to be overwritten: it would come up again when the new file goes.
-            await self._core.ask(
+            await self._core.call_one(
                 place,
                 "delete",
                 pb.DeleteRequestProto(recursive=False),
@@ -167,7 +167,9 @@ class TreeCalls:
             )
         if not here:
             return [await self._repeated(move, request, caller)]
-        return [await self._ask(move, (each, movable[each]), request, caller) for each in here]
+        return [
+            await self._call_rename(move, (each, movable[each]), request, caller) for each in here
+        ]
 
     async def _repeated(
         self,
@@ -181,7 +183,7 @@ class TreeCalls:
         refusal: Any = None
         for pair in move.pairs:
             try:
-                answer = await self._ask(move, pair, request, caller)
+                answer = await self._call_rename(move, pair, request, caller)
             except errors.HowdahError as error:
                 failures.append(error)
                 continue
@@ -192,7 +194,7 @@ class TreeCalls:
             return refusal
         raise failures[0]
 
-    async def _ask(
+    async def _call_rename(
         self,
         move: _Move,
         pair: tuple[Location, Location],
@@ -202,7 +204,7 @@ class TreeCalls:
         place, to = pair
         moved = with_value(request, "dst", to.path)
         try:
-            return await self._core.ask(place, move.method, moved, caller, field="src")
+            return await self._core.call_one(place, move.method, moved, caller, field="src")
         except errors.HowdahError as error:
             known = translate_error(error, to, self._core.table)
             if known is error:
@@ -233,7 +235,7 @@ class TreeCalls:
                     f"nameservice {target.nameservice}"
                 )
         moved = pb.ConcatRequestProto(trg=target.path, srcs=[each.path for each in sources])
-        answer = await self._core.ask(target, "concat", moved, caller)
+        answer = await self._core.call_one(target, "concat", moved, caller)
         assert isinstance(answer, Message)
         return answer
 
@@ -265,7 +267,7 @@ class TreeCalls:
                     f"they are in different nameservices"
                 )
             request = with_value(request, "target", same[0].path)
-        answer = await core.ask(place, "createSymlink", request, caller, field="link")
+        answer = await core.call_one(place, "createSymlink", request, caller, field="link")
         assert isinstance(answer, Message)
         return answer
 

@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
         try:
             while frames := self._frames.feed(data):
                 for frame in frames:
-                    self._take(frame)
+                    self._process_frame(frame)
                 if not self._frames.pending_bytes:
                     break
                 data = b""
@@ -167,7 +167,7 @@ class _Connection(asyncio.Protocol):
             self._end(errors.ProtocolViolation(f"{self._place} broke the protocol: {error}"))
             self.close()
 
-    def _take(self, frame: bytes) -> None:
+    def _process_frame(self, frame: bytes) -> None:
         header, body = wire.decode_answer(frame)
         if self._saw is not None and header.HasField("stateId"):
             self._saw(header.stateId)
@@ -214,7 +214,7 @@ class _Connection(asyncio.Protocol):
         return await future
 
 
-def _place(address: Address, user: str) -> _Place:
+def _pool_slot(address: Address, user: str) -> _Place:
     return address, user, real_user_of(user)
 
 
@@ -323,7 +323,7 @@ class Connections:
         `done` is called once: with the answer, with the error that it is, `Broken` where the
         connection ends before, or `CallTimeout`.
         """
-        connection = self._open.get(_place(address, identity.user))
+        connection = self._open.get(_pool_slot(address, identity.user))
         if connection is None or not connection.is_open:
             return False
         loop = asyncio.get_running_loop()
@@ -354,11 +354,11 @@ class Connections:
         return True
 
     def _is_open(self, address: Address, user: str) -> bool:
-        found = self._open.get(_place(address, user))
+        found = self._open.get(_pool_slot(address, user))
         return found is not None and found.is_open
 
     async def _connection(self, address: Address, user: str) -> _Connection:
-        key = _place(address, user)
+        key = _pool_slot(address, user)
         found = self._open.get(key)
         if found is not None and found.is_open:
             found.used_s = asyncio.get_running_loop().time()

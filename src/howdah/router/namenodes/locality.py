@@ -78,7 +78,8 @@ class Locality:
         hosts = set().union(*self._namenode_hosts.values())
         names = [each for each in self._nameservices.enabled if each in self._namenode_hosts]
         await asyncio.gather(
-            *(self._look_up(host) for host in hosts), *(self._ask(name) for name in names)
+            *(self._look_up(host) for host in hosts),
+            *(self._query_datanodes(name) for name in names),
         )
         await asyncio.to_thread(self._tell_own)
         self._hosts = Hosts.of(
@@ -98,7 +99,7 @@ class Locality:
         else:
             self._note(host, "")
 
-    async def _ask(self, nameservice: str) -> None:
+    async def _query_datanodes(self, nameservice: str) -> None:
         """For the addresses of its datanodes, dead ones too."""
         key = f"datanodes of {nameservice}"
         namenode = self._nameservices.members[nameservice].active

@@ -128,13 +128,13 @@ class Nameservices:
     def _seen(self, address: Address, txid: int) -> None:
         self.states.saw(self._names[address], txid)
 
-    def wanted(self, nameservice: str, method: str, caller: Caller) -> int | None:
+    def required_txid(self, nameservice: str, method: str, caller: Caller) -> int | None:
         """The transaction that an observer must have reached to answer a caller; None where the
         call is for the active namenode. Raises ProtocolViolation."""
         if not self.states.with_observers:
             return None
         now_s = asyncio.get_running_loop().time()
-        return self.states.wanted(nameservice, method, caller.federated_state, now_s)
+        return self.states.required_txid(nameservice, method, caller.federated_state, now_s)
 
     async def call(
         self,
@@ -180,7 +180,7 @@ class Nameservices:
                 except errors.StandbyError as error:
                     # An observer refuses who does not say what it has seen.
                     if not is_observer or asks_observers:
-                        self._heard(namenode, State.STANDBY, asked_s)
+                        self._note_state(namenode, State.STANDBY, asked_s)
                     failures[str(namenode)] = error
                 except errors.RetriableError as error:
                     if not is_observer:
@@ -190,11 +190,11 @@ class Nameservices:
                 except errors.CallTimeout as error:
                     if len(members.namenodes) == 1 or timeout_s is not None:
                         raise
-                    self._heard(namenode, State.UNAVAILABLE, asked_s, error.message)
+                    self._note_state(namenode, State.UNAVAILABLE, asked_s, error.message)
                     failures[str(namenode)] = error
                 except errors.Unreachable as error:
                     was_slow = isinstance(error, NotAccepted)
-                    self._heard(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
+                    self._note_state(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
                     failures[str(namenode)] = error
                 else:
                     if not is_observer:
@@ -214,7 +214,7 @@ class Nameservices:
     def _answered(self, namenode: Namenode, method: str, asked_s: float) -> None:
         """One that is no observer did: it is the active, if only that one answers such calls."""
         if method not in UNCHECKED:
-            self._heard(namenode, State.ACTIVE, asked_s)
+            self._note_state(namenode, State.ACTIVE, asked_s)
         elif method != "msync":
             return
         self.states.heard_active(namenode.nameservice, asyncio.get_running_loop().time())
@@ -242,16 +242,16 @@ class Nameservices:
         figures, began_ns = self.figures.of(nameservice), time.perf_counter_ns()
         asked_s = asyncio.get_running_loop().time()
 
-        def heard(outcome: bytes | errors.HowdahError) -> None:
+        def complete(outcome: bytes | errors.HowdahError) -> None:
             took_ns = time.perf_counter_ns() - began_ns
             figures.ended(took_ns, outcome, of_observer=observer is not None)
             if isinstance(outcome, errors.ObserverRetryOnActive):
                 pass
             elif isinstance(outcome, errors.StandbyError):
-                self._heard(namenode, State.STANDBY, asked_s)
+                self._note_state(namenode, State.STANDBY, asked_s)
             elif isinstance(outcome, errors.CallTimeout):
                 if not self.is_alone(nameservice):
-                    self._heard(namenode, State.UNAVAILABLE, asked_s, outcome.message)
+                    self._note_state(namenode, State.UNAVAILABLE, asked_s, outcome.message)
             elif not isinstance(outcome, errors.HowdahError):
                 now_s = namenode.contact_s = asyncio.get_running_loop().time()
                 if observer is None:
@@ -267,7 +267,7 @@ class Nameservices:
             method,
             request,
             identity,
-            heard,
+            complete,
             state_id=None if observer is None else seen,
         )
 
@@ -289,7 +289,7 @@ class Nameservices:
         now_s = asyncio.get_running_loop().time()
         return namenode.state is State.UNAVAILABLE and now_s < namenode.given_up_until_s
 
-    def _heard(
+    def _note_state(
         self,
         namenode: Namenode,
         state: State,
@@ -299,7 +299,7 @@ class Nameservices:
     ) -> None:
         now_s = asyncio.get_running_loop().time()
         members = self.members[namenode.nameservice]
-        before = members.heard(namenode, state, now_s, why, asked_s=asked_s)
+        before = members.note_state(namenode, state, now_s, why, asked_s=asked_s)
         if namenode.state is not state:
             log.debug("%s comes too late: namenode %s is %s", state, namenode, namenode.state)
             return
@@ -310,7 +310,7 @@ class Nameservices:
                 level,
                 "namenode %s at %s is %s now, it was %s%s",
                 namenode,
-                namenode.place,
+                namenode.address_text,
                 state.value,
                 before.value,
                 f": {why}" * bool(why),
@@ -326,9 +326,9 @@ class Nameservices:
 
     async def _heartbeat(self) -> None:
         namenodes = [each for members in self.members.values() for each in members.namenodes]
-        await asyncio.gather(*(self._ask(each) for each in namenodes))
+        await asyncio.gather(*(self._poll(each) for each in namenodes))
 
-    async def _ask(self, namenode: Namenode) -> None:
+    async def _poll(self, namenode: Namenode) -> None:
         asked_s = asyncio.get_running_loop().time()
         try:
             version = await self.own_call(
@@ -347,9 +347,9 @@ class Nameservices:
             namenode.is_in_safe_mode = state is State.ACTIVE and await self._is_safe(namenode)
         except errors.HowdahError as error:
             was_slow = isinstance(error, NotAccepted)
-            self._heard(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
+            self._note_state(namenode, State.UNAVAILABLE, asked_s, error.message, was_slow)
         else:
-            self._heard(namenode, state, asked_s)
+            self._note_state(namenode, state, asked_s)
 
     async def _state_of(self, namenode: Namenode) -> State:
         """The only namenode of a nameservice is active; it does not answer the question."""

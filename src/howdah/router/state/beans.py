@@ -87,7 +87,7 @@ def federation(facts: FederationFacts, members: Sequence[Member]) -> list[Bean]:
     common = {
         "HostAndPort": facts.name,
         "RouterId": facts.name,
-        "RouterStarted": _moment(facts.started_ms),
+        "RouterStarted": _timestamp(facts.started_ms),
         "RouterStatus": "SAFEMODE" if facts.safe_mode else "RUNNING",
         "ClusterId": _set(each.cluster for each in facts.namenodes),
         "BlockPoolId": _set(each.block_pool for each in facts.namenodes),
@@ -173,7 +173,7 @@ def _set(texts: Iterable[str]) -> str:
     return f"[{', '.join(sorted({each for each in texts if each}))}]"
 
 
-def _moment(unix_ms: int) -> str:
+def _timestamp(unix_ms: int) -> str:
     return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")
 
 
@@ -187,7 +187,7 @@ def _namenode(namenode: Namenode, facts: FederationFacts, members: Sequence[Memb
         "namenodeId": namenode.name,
         "clusterId": namenode.cluster,
         "blockPoolId": namenode.block_pool,
-        "rpcAddress": namenode.place,
+        "rpcAddress": namenode.address_text,
         "state": state,
         "isSafeMode": namenode.is_in_safe_mode,
         "lastHeartbeat": -1 if contact_s is None else round(facts.now_s - contact_s),

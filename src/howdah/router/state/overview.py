@@ -102,7 +102,7 @@ def _namespaces(found: RouterFacts) -> Html:
         return [
             each.nameservice,
             each.name or "—",
-            each.place,
+            each.address_text,
             state,
             contact,
             bar(taken, fill_level(taken), f"{taken:.0f} %") if each.capacity_bytes else "",

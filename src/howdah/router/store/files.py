@@ -35,7 +35,7 @@ class FileRecords:
         self._lock_limit_s = lock_limit_s
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return str(self.directory)
 
     def prepare(self, kinds: Iterable[str]) -> None:
@@ -49,7 +49,7 @@ class FileRecords:
             try:
                 if path.stat().st_size > MOST_BYTES:
                     why = f"it is larger than {MOST_BYTES} bytes"
-                    raise damaged(self.place, kind, path.name, why)
+                    raise damaged(self.location, kind, path.name, why)
                 content = path.read_bytes()
             except FileNotFoundError:
                 continue  # removed meanwhile

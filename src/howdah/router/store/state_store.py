@@ -41,7 +41,7 @@ class Records(Protocol):
     """Where records are kept, by kind and name. All of it raises OSError where that fails."""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """What to tell an operator."""
 
     def prepare(self, kinds: Iterable[str]) -> None:
@@ -85,8 +85,8 @@ class CountedRecords:
         self.figures = StoreFigures()
 
     @property
-    def place(self) -> str:
-        return self._records.place
+    def location(self) -> str:
+        return self._records.location
 
     def prepare(self, kinds: Iterable[str]) -> None:
         self._records.prepare(kinds)
@@ -176,7 +176,7 @@ class StateStore:
             try:
                 yield decode(from_lines(content, record))
             except errors.IllegalArgument as error:
-                raise damaged(self.records.place, kind, name, str(error)) from error
+                raise damaged(self.records.location, kind, name, str(error)) from error
 
 
 def damaged(place: str, kind: str, name: str, why: str) -> OSError:

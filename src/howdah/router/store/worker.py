@@ -34,8 +34,8 @@ class StoreBeside:
         self._work: asyncio.Future[Any] | None = None
 
     @property
-    def place(self) -> str:
-        return self._store.records.place
+    def location(self) -> str:
+        return self._store.records.location
 
     @property
     def figures(self) -> StoreFigures:
@@ -55,5 +55,5 @@ class StoreBeside:
             if error.errno is not None:
                 raise  # the work's own
             raise OSError(
-                errno.ETIMEDOUT, f"no answer within {self._limit_s:g} s", self.place
+                errno.ETIMEDOUT, f"no answer within {self._limit_s:g} s", self.location
             ) from error

@@ -37,7 +37,7 @@ class ZooKeeperRecords:
         self._session: Session | None = None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self._place.parent} at ZooKeeper {self._place.ensemble.servers}"
 
     def prepare(self, kinds: Iterable[str]) -> None:
@@ -58,7 +58,7 @@ class ZooKeeperRecords:
                 continue  # removed meanwhile
             if len(znode.content) > MOST_BYTES:
                 why = f"it is larger than {MOST_BYTES} bytes"
-                raise damaged(self.place, kind, name, why)
+                raise damaged(self.location, kind, name, why)
             yield name, znode.content
 
     def create(self, kind: str, name: str, content: bytes) -> bool:

@@ -65,7 +65,7 @@ class ClientTls:
                 f"the certificate of {place} is not believed: {error.verify_message}"
             ) from error
         except ssl.SSLError as error:
-            raise ConnectionError(f"{place}: no TLS connection: {trouble(error)}") from error
+            raise ConnectionError(f"{place}: no TLS connection: {tls_error_text(error)}") from error
 
     def http(self, place: Place, timeout_s: float | None) -> http.client.HTTPConnection:
         """A connection for HTTP to a place, not made yet. Making it raises OSError, NotTrusted
@@ -90,7 +90,7 @@ class _Secure(http.client.HTTPConnection):
             raise
 
 
-def trouble(error: ssl.SSLError) -> str:
+def tls_error_text(error: ssl.SSLError) -> str:
     """What OpenSSL says, in words."""
     if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
         return "the other side does not speak TLS (is this its port for plain HTTP?)"

@@ -65,12 +65,12 @@ class Kept(Generic[T]):
         # Who comes while another one looks takes what there is.
         if time.monotonic() >= self._look_at_s and self._lock.acquire(blocking=False):
             try:
-                self._look()
+                self._reload_if_changed()
             finally:
                 self._lock.release()
         return self._value
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         self._look_at_s = time.monotonic() + self._interval_s
         stamps = self._read_stamps()
         if stamps == self._stamps:

@@ -60,7 +60,7 @@ def parse(data: bytes, password: str | None) -> KeyStore:
     if password is not None:
         _check_sum(data, password)
     reader = _Reader(data[:-_SUM_BYTES])
-    if reader.take(4) != MAGIC:
+    if reader.read(4) != MAGIC:
         raise Damaged("it does not begin as a JKS keystore does")
     version = reader.number()
     if version not in (1, 2):
@@ -68,7 +68,7 @@ def parse(data: bytes, password: str | None) -> KeyStore:
     found_keys: list[KeyEntry] = []
     trusted: list[bytes] = []
     for _ in range(reader.number()):
-        tag, alias, _ = reader.number(), reader.text(), reader.take(8)
+        tag, alias, _ = reader.number(), reader.text(), reader.read(8)
         if tag == 1:
             protected = reader.sized()
             chain = tuple(reader.certificate(version) for _ in range(reader.number()))
@@ -134,7 +134,7 @@ class _Reader:
         self._data = data
         self._at = 0
 
-    def take(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes:
         found = self._data[self._at : self._at + count]
         if len(found) < count:
             raise Damaged("it is cut off")
@@ -142,15 +142,15 @@ class _Reader:
         return found
 
     def number(self) -> int:
-        (found,) = struct.unpack(">I", self.take(4))
+        (found,) = struct.unpack(">I", self.read(4))
         return int(found)
 
     def text(self) -> str:
-        (length,) = struct.unpack(">H", self.take(2))
-        return self.take(length).decode("utf-8", "replace")
+        (length,) = struct.unpack(">H", self.read(2))
+        return self.read(length).decode("utf-8", "replace")
 
     def sized(self) -> bytes:
-        return self.take(self.number())
+        return self.read(self.number())
 
     def certificate(self, version: int) -> bytes:
         kind = self.text() if version == 2 else "X.509"

@@ -196,9 +196,9 @@ class OnLoop:
         for name in names:
             known = self._machines.get(name)
             if known is None:
-                self._machines.look_up(name, partial(place.take, name))
+                self._machines.look_up(name, partial(place.set_result, name))
             else:
-                place.take(name, known)
+                place.set_result(name, known)
 
 
 class _Place:
@@ -213,7 +213,7 @@ class _Place:
         self._done = done
         self._is_over = False
 
-    def take(self, name: str, found: Sequence[str] | errors.HowdahError) -> None:
+    def set_result(self, name: str, found: Sequence[str] | errors.HowdahError) -> None:
         self._missing.discard(name)
         if self._is_over:
             return

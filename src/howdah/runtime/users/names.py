@@ -55,7 +55,7 @@ def check_name(name: str) -> None:
         raise errors.IllegalArgument(f"{name!r} is no name of a user: it cannot be printed")
 
 
-def shown(user: str, real_user: str | None = None) -> str:
+def display_name(user: str, real_user: str | None = None) -> str:
     """A user as Hadoop's UserGroupInformation shows him, with whom he acts by.
 
     >>> shown("joe", "hive")

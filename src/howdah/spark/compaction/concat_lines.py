@@ -158,7 +158,7 @@ class _Joiner:
             self._made.records += 1
 
     def _header(self, path: str, header: bytes, source: _Source) -> None:
-        plain = _plain(header)
+        plain = _without_newline(header)
         if self._first is None:
             self._first = self._made.header = plain
             self._copy(header, source)
@@ -168,14 +168,14 @@ class _Joiner:
             self._copy(b"", source)
 
     def _compare(self, first: bytes) -> None:
-        plain = _plain(first)
+        plain = _without_newline(first)
         if self._first is None:
             self._made.header = plain
         elif plain != self._made.header:
             self._made.header = DIFFERENT
 
 
-def _plain(line: bytes) -> bytes:
+def _without_newline(line: bytes) -> bytes:
     return line.removeprefix(_UTF8_MARK).rstrip(b"\r\n")
 
 

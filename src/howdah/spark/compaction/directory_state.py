@@ -21,7 +21,7 @@ from howdah.copy.common.filesystems import for_each
 from howdah.copy.locks.tree_lock import is_lock
 from howdah.fs.api import FileSystem
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.fs.status import FileStatus
 from howdah.spark.compaction.attributes import xattrs_of
 from howdah.spark.compaction.plan import KNOWN_HIDDEN, is_hidden
@@ -114,12 +114,12 @@ def _is_open(fs: FileSystem, path: str) -> bool:
 def reason_to_skip(fs: FileSystem, found: DirectoryState) -> str:
     """Why the directory cannot be compacted; "" if it can."""
     if found.is_written:
-        return f"somebody is writing {shown(found.written)}"
+        return f"somebody is writing {printable(found.written)}"
     for status in found.statuses:
         # Created since the tree was listed, perhaps by a job that has begun.
         is_known = status.is_file and (not is_hidden(status.name) or _KNOWN.match(status.name))
         if not is_known:
-            return f"it has {shown(status.name)} beside its files"
+            return f"it has {printable(status.name)} beside its files"
     files = [s for s in found.statuses if not is_hidden(s.name)]
     return differences(fs, files)
 

@@ -210,14 +210,14 @@ def swap(
         # To the namenode both are the same call, and the pair is served in one turn either way.
         move = fs.rename_to_trash if to_trash and away != came else fs.rename
 
-        def leave(
+        def move_away(
             pair: Together = pair, away: str = away, move: Callable[[str, str], None] = move
         ) -> None:
-            with pair.place(0):
+            with pair.slot(0):
                 move(directory, away)
 
         with ThreadPoolExecutor(1, thread_name_prefix="exchange") as pool:
-            leaving = pool.submit(leave)
+            leaving = pool.submit(move_away)
             is_placed = _take_place(fs, ready, directory, away, leaving, pair)
         if is_placed:
             if away == came:
@@ -241,7 +241,7 @@ def _take_place(
     while True:
         has_left = leaving.done()
         try:
-            with pair.place(1):
+            with pair.slot(1):
                 fs.rename(ready, directory)
         except errors.PathExists:
             if has_left:

@@ -102,7 +102,9 @@ class _Ready:
 
     def _end_or_undo(self) -> str:
         fs, found = self._fs, self._found
-        kept_at = next((at for at in self._places() if _file_id(fs, at) == found.file_id), None)
+        kept_at = next(
+            (at for at in self._candidate_paths() if _file_id(fs, at) == found.file_id), None
+        )
         if kept_at is None:
             raise Undecided(
                 f"a run that was killed left {self._leftover}, which has the rows that "
@@ -119,7 +121,7 @@ class _Ready:
             f"files, and what others may have put to them, are in {moved and moved.target}"
         )
 
-    def _places(self) -> Iterator[str]:
+    def _candidate_paths(self) -> Iterator[str]:
         """Where the old directory can be: in the current trash, or in a checkpoint of it."""
         below = kept_name(self._directory, self._found.run).lstrip(paths.SEPARATOR)
         try:
@@ -137,8 +139,8 @@ def recover_all(
     """Recover all leftovers. Returns the directories that got new files, and the reasons why
     others did not. `refuse` raises `TreeLocked` if another job works on a directory."""
     recovered, undecided = [], []
-    for leftover in sorted(filter(_found, leftovers), key=_order):
-        found = _found(leftover)
+    for leftover in sorted(filter(_parse_leftover, leftovers), key=_order):
+        found = _parse_leftover(leftover)
         assert found is not None, "only leftovers come here"
         directory = paths.join(paths.parent_of(leftover) or paths.SEPARATOR, found.name)
         try:
@@ -152,12 +154,12 @@ def recover_all(
     return recovered, undecided
 
 
-def _found(leftover: str) -> Leftover | None:
+def _parse_leftover(leftover: str) -> Leftover | None:
     return parse_name(paths.name_of(leftover))
 
 
 def _order(leftover: str) -> int:
-    found = _found(leftover)
+    found = _parse_leftover(leftover)
     assert found is not None, "only leftovers come here"
     return list(State).index(found.state)
 

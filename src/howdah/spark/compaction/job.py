@@ -170,7 +170,7 @@ class _Work:
             ThreadPoolExecutor(DIRECTORIES_AT_ONCE, thread_name_prefix="compact") as pool,
             ProgressLine(shows_progress and bool(left)) as shown,
         ):
-            shown.say(progress.line)
+            shown.set_text(progress.line)
             done = tuple(pool.map(do, plans))
         notes = () if lock.note is None else (lock.note,)
         return Compaction(done, tuple(recovered), tuple(undecided), notes)

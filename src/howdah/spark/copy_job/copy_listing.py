@@ -71,9 +71,9 @@ class CopyListing:
         roots = roots_of(self._context, self._options, self._placed, self._path)
         self.own_roots = own_roots(roots)
         walk, most = self.walk(), self._options.max_maps
-        return self.keep(lambda kept: make_listing(self._spark, roots, walk, most, kept))
+        return self.build(lambda kept: make_listing(self._spark, roots, walk, most, kept))
 
-    def keep(self, make: Callable[[RowStore], Listing]) -> Listing:
+    def build(self, make: Callable[[RowStore], Listing]) -> Listing:
         """Make a listing with its rows in the staging directory; in memory for a dry run, or if
         the target has no room or permission for them."""
         if self._options.dry_run:

@@ -49,7 +49,7 @@ from howdah.copy.copier import COMPOSITE
 from howdah.copy.counters import Counters
 from howdah.copy.dry_run import SCHEMA as DRY_RUN_SCHEMA
 from howdah.copy.dry_run import DryRunTask, report_all
-from howdah.copy.layout import place
+from howdah.copy.layout import lay_out
 from howdah.copy.listing.entries import Found, Kind
 from howdah.copy.locks.tree_lock import NO_LOCK, TreeLock, locked
 from howdah.copy.options import Options
@@ -175,7 +175,7 @@ def distcp(
             )
     configuration = Configuration.load() if conf is None else conf
     wanted = [sources] if isinstance(sources, str) else list(sources)
-    context = CopyContext.look(wanted, target, chosen, configuration, user)
+    context = CopyContext.read(wanted, target, chosen, configuration, user)
     with contextlib.ExitStack() as stack:
         lock = NO_LOCK
         if not chosen.dry_run:
@@ -217,7 +217,7 @@ class _Job:
         self._lock = lock
         self._sync = None
         if options.by_snapshots:
-            self._sync = SnapshotSync.look(spark, context, options)
+            self._sync = SnapshotSync.check(spark, context, options)
             context = self._sync.context
         self._context = context
         self._options = options
@@ -227,8 +227,11 @@ class _Job:
         self._noted: list[str] = [] if lock.note is None else [lock.note]
         self._began_s = time.monotonic()
         self._fs = context.target_fs
-        self._placed = place(
-            [source for source, _ in context.sources], context.found, context.target_uri, options
+        self._placed = lay_out(
+            [source for source, _ in context.sources],
+            context.target_state,
+            context.target_uri,
+            options,
         )
         if options.atomic and is_object_store(self._fs):
             raise errors.UnsupportedOperation(
@@ -278,7 +281,7 @@ class _Job:
             target_path=prefix(self._path),
             options=self._options,
             staging=self._staging,
-            replaces_file=self._context.found is Found.FILE,
+            replaces_file=self._context.target_state is Found.FILE,
             log=self._log_place(),
             reports_progress=self._shows_progress,
             combine_mode=self._combine_mode(),
@@ -290,7 +293,7 @@ class _Job:
             if self._sync is not None:
                 changes, moved = self._sync.begin(self._staging, tell)
                 sync, walk = self._sync, self._lister.walk()
-                listing = self._lister.keep(lambda kept: sync.listing(changes, walk, kept))
+                listing = self._lister.build(lambda kept: sync.listing(changes, walk, kept))
                 self._lister.own_roots = sync.own_roots()
             else:
                 moved = Counters()
@@ -320,7 +323,7 @@ class _Job:
             if not self._options.dry_run and (is_done or self._sync is None):
                 self._remove_staging()
                 is_made = is_done and listing is not None and listing.totals.has_entries
-                if not is_made and self._context.found is Found.ABSENT:
+                if not is_made and self._context.target_state is Found.ABSENT:
                     # The target was created for the staging directory. Left there, the next run
                     # would copy into it. (Hadoop, too, creates no target for an empty copy.)
                     self._remove_empty(self._path)

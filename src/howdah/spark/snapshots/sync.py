@@ -64,7 +64,7 @@ class SyncFailed(errors.HowdahError, OSError):
 
 
 class SnapshotSync:
-    """One run. `look` makes it, and checks that it can be done."""
+    """One run. `check` makes it, and checks that it can be done."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SnapshotSync:
         self._found: list[Change] = []
 
     @classmethod
-    def look(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
+    def check(cls, spark: SparkSession, context: CopyContext, options: Options) -> SnapshotSync:
         """Check source, target and snapshots. Raises SyncFailed, or InvalidInput for a snapshot
         that does not exist."""
         states = options.diff or options.reverse_diff
@@ -327,7 +327,7 @@ def _source_of(context: CopyContext) -> Source:
     source = context.sources[0][0]
     if not source.is_directory:
         raise SyncFailed(f"{source.uri} is not a directory, and only those have snapshots")
-    if context.found is not Found.DIRECTORY:
+    if context.target_state is not Found.DIRECTORY:
         raise SyncFailed(
             f"{context.target_uri} is not there as a directory; the first copy is one without "
             "-diff, of which both sides then get a snapshot of the same name"

@@ -121,7 +121,7 @@ def namespace(
                 if file.pread(0, len(_MAGIC)) != _MAGIC:
                     raise errors.IllegalArgument(f"{where} is neither a directory nor an image")
                 tasks = min(most_tasks, 1 + status.length // BYTES_A_TASK)
-                shown.say("reading the image")
+                shown.set_text("reading the image")
                 return _Image(spark, place, path, ImageReader(file, where), tasks).rows(shown)
     except errors.HowdahError:
         raise
@@ -208,7 +208,7 @@ class _Image:
             below = places.join(above, F.col("parent_id") == F.col("above"))
             located = below.withColumn("path", F.concat(prefix, F.lit("/"), F.col("name")))
             root = inodes.where(F.col("inode_id") == ROOT_INODE_ID).withColumn("path", F.lit("/"))
-            shown.say("paths of files")
+            shown.set_text("paths of files")
             columns = [*inodes.columns, "path"]
             everything = located.select(columns).unionAll(root.select(columns))
             snapshots = self._spark.createDataFrame(
@@ -256,7 +256,7 @@ class _Image:
             "inode_id", F.col("parent_id").alias("above"), path
         )
         for doubled in range(MOST_LEVELS.bit_length() + 1):
-            shown.say(f"paths of directories, down to level {1 << doubled}")
+            shown.set_text(f"paths of directories, down to level {1 << doubled}")
             # The plan of a round contains that of the last one twice. After several rounds the
             # rows are checkpointed, though they cannot be computed again then.
             rows = rows.persist() if doubled < PLAIN_ROUNDS else rows.localCheckpoint()

@@ -244,7 +244,7 @@ def verify(
                 tree = list_tree(spark, place, roots, most_tasks, listing_progress(shown))
                 files = tree.rows.where((tree.rows["type"] == FILE) & (tree.rows["length"] > 0))
                 work = _work_of(files)
-                shown.say(_reading(fs, progress, work))
+                shown.set_text(_reading(fs, progress, work))
                 by_files = 1 + work.files // FILES_A_PART
                 most_parts = most_tasks * PARTS_A_TASK
                 attempts = most_attempts(spark)
@@ -263,8 +263,8 @@ def verify(
                     raise_reported(kept)
                     judged = kept.drop(*FAILURE_COLUMNS)
                     sums = _sums(work, judged)
-                shown.say("comparing with the last run")
-                changed = None if digests is None else _kept(files, judged, digests)
+                shown.set_text("comparing with the last run")
+                changed = None if digests is None else _update_manifest(files, judged, digests)
                 found = ChangeCounts() if changed is None else _counted(changed)
         except errors.HowdahError:
             raise
@@ -341,13 +341,13 @@ def _reading(fs: FileSystem, progress: str, work: _Work) -> str | Callable[[floa
     if not progress:
         return f"reading {iec_size(work.space)}"
 
-    def tell(seconds: float) -> str:
+    def progress_text(seconds: float) -> str:
         done = reported(fs, progress)
         if not done.files:
             return f"reading {iec_size(work.space)}, {clock(seconds)}"
         return f"{done.files} replicas, {of_bytes(done.bytes, work.space, seconds)}"
 
-    return tell
+    return progress_text
 
 
 def _located(files: DataFrame, place: Place, tasks: int, attempts: int) -> DataFrame:
@@ -390,7 +390,7 @@ def _sums(work: _Work, judged: DataFrame) -> VerifySummary:
     )
 
 
-def _kept(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
+def _update_manifest(files: DataFrame, judged: DataFrame, manifest: Manifest) -> DataFrame:
     """Write digests of the files, and compare them with those of the last run."""
     from pyspark.sql import functions as F
 

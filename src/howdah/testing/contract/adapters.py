@@ -107,10 +107,10 @@ class FsspecFiles(FileSystem):
         return True
 
     def get_file_status(self, path: PathLike) -> FileStatus:
-        return self._status(_found(self._fs.info, self._name(path)))
+        return self._status(_or_none(self._fs.info, self._name(path)))
 
     def list_status_iter(self, path: PathLike) -> Iterator[FileStatus]:
-        entries = _found(partial(self._fs.ls, detail=True), self._name(path))
+        entries = _or_none(partial(self._fs.ls, detail=True), self._name(path))
         yield from map(self._status, sorted(entries, key=lambda info: info["name"]))
 
     def _status(self, info: dict[str, Any]) -> FileStatus:
@@ -134,7 +134,7 @@ class FsspecFiles(FileSystem):
         )
 
 
-def _found(ask: Callable[[str], Any], name: str) -> Any:
+def _or_none(ask: Callable[[str], Any], name: str) -> Any:
     try:
         return ask(name)
     except FileNotFoundError as error:

@@ -133,7 +133,7 @@ class Actor:
         self._heartbeat_due_ms = due_ms
         self._reports.granted(answer.fullBlockReportLeaseId)
         claims = answer.haStatus.state == pb.NNHAStatusHeartbeatProto.ACTIVE
-        self._node.claim.heard(self.name, claims=claims, txid=answer.haStatus.txid)
+        self._node.claim.note_heartbeat(self.name, claims=claims, txid=answer.haStatus.txid)
         for order in decode_orders(answer.cmds):
             if isinstance(order, Register):
                 raise _Unknown

@@ -122,7 +122,7 @@ class Checks:
             if not content.startswith(acked):
                 raise Violation(
                     f"{path}: {len(acked)} bytes behind {start} are acknowledged, {node} has "
-                    f"{_tell(node.disk, block)}, not {acked!r}"
+                    f"{_disk_text(node.disk, block)}, not {acked!r}"
                 )
             replica = node.store.find(last.block_id)
             if not node.process.alive or replica is None:
@@ -198,15 +198,15 @@ class Checks:
                 or bytes(entry[1].block.content) != expected
             ):
                 raise Violation(
-                    f"{path}: {node} is counted for {block} and has {_tell(node.disk, block)}, "
-                    f"not {expected!r}"
+                    f"{path}: {node} is counted for {block} and has "
+                    f"{_disk_text(node.disk, block)}, not {expected!r}"
                 )
 
     def _node(self, uuid: str) -> Datanode:
         return next(node for node in self._nodes if node.address.uuid == uuid)
 
     def _describe(self, block: Block) -> str:
-        return "; ".join(f"{node}: {_tell(node.disk, block)}" for node in self._nodes)
+        return "; ".join(f"{node}: {_disk_text(node.disk, block)}" for node in self._nodes)
 
     # --- power ---
 
@@ -290,7 +290,7 @@ def _common(one: bytes, other: bytes) -> int:
     return next(index for index in range(limit) if one[index] != other[index])
 
 
-def _tell(disk: Disk, block: Block) -> str:
+def _disk_text(disk: Disk, block: Block) -> str:
     entry = disk.names.get(block.block_id)
     if entry is None:
         return "nothing"

@@ -84,7 +84,7 @@ class Client:
         self._client_id = name.encode().ljust(16, b"\0")[:16]
         self._call_id = 0
 
-    def ask(self, question: Callable[[NamenodeProxy], T]) -> Steps[T]:
+    def call(self, question: Callable[[NamenodeProxy], T]) -> Steps[T]:
         """What the namenode answers to `question`."""
         asked = _request(question)
         self._call_id += 1

@@ -88,11 +88,11 @@ class Faults:
         replication = 1 + self._choices.below(len(self._stage.nodes))
         client = self._stage.client("administrator")
 
-        def ask() -> Steps[None]:
-            yield from client.ask(lambda namenode: namenode.set_replication(PATH, replication))
+        def replicate() -> Steps[None]:
+            yield from client.call(lambda namenode: namenode.set_replication(PATH, replication))
             self._world.note(client.name, f"wants {replication} replicas")
 
-        self._world.spawn(client.process, "main", ask())
+        self._world.spawn(client.process, "main", replicate())
         return True
 
     def _some(self, nodes: list[Datanode]) -> Datanode | None:

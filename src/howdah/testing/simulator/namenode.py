@@ -68,7 +68,7 @@ class Namenode:
         self.durable = len(self.inner.log)
         self._noted = self._followed = 0
         self.history.start_over()
-        self._look()
+        self._note_decided()
         self._start()
 
     @property
@@ -84,16 +84,16 @@ class Namenode:
             handed_over = len(self.inner.log)
             yield PAUSE
             self.durable = handed_over
-            self._look()
+            self._note_decided()
 
     def _tick(self) -> Steps[None]:
         while True:
             yield from self.world.sleep(TICK_S)
             for line in self.inner.tick():
                 self.world.note("namenode", line)
-            self._look()
+            self._note_decided()
 
-    def _look(self) -> None:
+    def _note_decided(self) -> None:
         """Note what has been decided, and tell the history what of it nobody can forget any
         more: before that nobody was told of it, and a crash may undo it."""
         log = self.inner.log
@@ -125,7 +125,7 @@ class Namenode:
                 answer = self.inner.call(
                     method, request, client_id=client_id, call_id=call_id, address=address
                 )
-                self._look()
+                self._note_decided()
                 if isinstance(answer, Deferred):
                     deferred = answer
                     yield Wait(lambda: deferred.settled)
@@ -133,7 +133,7 @@ class Namenode:
                     assert settled is not None, "it is settled"
                     answer = settled
             except errors.HowdahError:
-                self._look()
+                self._note_decided()
                 yield from self._until_durable()
                 raise
             if not is_early(request):

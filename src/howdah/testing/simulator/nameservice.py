@@ -118,7 +118,7 @@ class Nameservice:
         self.writer = chosen
         chosen.become_active()
         self.inner = chosen.inner
-        self.look()
+        self.note_durable()
 
     def hand_over(self) -> None:
         """A graceful failover."""
@@ -133,7 +133,7 @@ class Nameservice:
         found = len(sent) - self.world.choices.below(len(sent) + 1)
         self.log.extend(sent[:found])
 
-    def look(self) -> None:
+    def note_durable(self) -> None:
         """Tell the history what nobody can forget any more."""
         for record in self.log[self._followed :]:
             self._followed += 1
@@ -240,7 +240,7 @@ class Member:
             if handed_over > self.durable:
                 service.log.extend(self.inner.log[len(service.log) : handed_over])
                 self.durable = handed_over
-                service.look()
+                service.note_durable()
 
     def _tick(self) -> Steps[None]:
         while True:

@@ -39,7 +39,7 @@ class Reader:
         return bytes(out)
 
     def _locate(self) -> Steps[LocatedBlocks]:
-        return self._client.ask(
+        return self._client.call(
             lambda namenode: namenode.get_block_locations(self._path, 0, WHOLE_FILE)
         )
 
@@ -112,6 +112,6 @@ class Reader:
 
     def _report(self, block: LocatedBlock) -> Steps[None]:
         try:
-            yield from self._client.ask(lambda namenode: namenode.report_bad_blocks([block]))
+            yield from self._client.call(lambda namenode: namenode.report_bad_blocks([block]))
         except (errors.HowdahError, OSError) as error:
             self._client.world.note(self._client.name, f"cannot report {block.block}: {error}")

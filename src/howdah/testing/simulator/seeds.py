@@ -130,7 +130,7 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     arguments = _arguments()
 
-    def say(line: str) -> None:
+    def print_line(line: str) -> None:
         print(line, flush=True)
         if arguments.save is not None:
             with arguments.save.open("a", encoding="utf-8") as file:
@@ -144,11 +144,11 @@ def main() -> int:
                 try:
                     run(seed, PLANS[plan], arguments.steps, arguments.trace or 0)
                 except AssertionError as failure:
-                    say(f"{plan}: {failure}")
+                    print_line(f"{plan}: {failure}")
             failed += len(batch.failures)
             green += len(batch.seeds) - len(batch.failures)
             if batch.seeds.stop % 1000 == 0 or batch.seeds.stop == arguments.seeds.stop:
-                say(
+                print_line(
                     f"{plan}: seeds {arguments.seeds.start}-{batch.seeds.stop}, "
                     f"{arguments.steps} steps: {green} green, "
                     f"{batch.seeds.stop - arguments.seeds.start - green} failed, "

@@ -99,7 +99,7 @@ class Lives:
                 if self._choices.below(2) == 1:
                     self._stage.counts.takeovers += 1
                     self._world.note(client.name, "recoverLease")
-                    yield from client.ask(
+                    yield from client.call(
                         lambda namenode: namenode.recover_lease(PATH, client.name)
                     )
                 yield from self._world.sleep(10)
@@ -118,7 +118,7 @@ class Lives:
     def _create_or_append(self, client: Client) -> Steps[OpenFile]:
         is_there = PATH in self._stage.namenode.history.files
         if not is_there:
-            status = yield from client.ask(
+            status = yield from client.call(
                 lambda namenode: namenode.create(
                     PATH,
                     client.name,
@@ -133,7 +133,7 @@ class Lives:
             return OpenFile(PATH, status.fileId, BLOCK_BYTES, self._plan.replication)
         in_new_block = self._choices.below(4) == 3
         flags = CreateFlag.APPEND | (CreateFlag.NEW_BLOCK if in_new_block else CreateFlag.NONE)
-        block, found = yield from client.ask(
+        block, found = yield from client.call(
             lambda namenode: namenode.append(PATH, client.name, flags)
         )
         assert found is not None, "the namenode tells the status"

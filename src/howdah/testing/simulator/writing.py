@@ -140,7 +140,7 @@ class OutputStream:
         last = self.pipeline.last_block
         for delay_s in (*NEXT_BLOCK_DELAYS_S, None):
             if (
-                yield from self._ask(
+                yield from self._call(
                     lambda namenode: namenode.complete(
                         self.file.path, self.client.name, last, self.file.file_id
                     )
@@ -177,8 +177,8 @@ class OutputStream:
             yield from self._until(lambda: len(self.pipeline.queues) < MAX_PACKETS_IN_FLIGHT)
             self.pipeline.enqueue(packet)
 
-    def _ask(self, question: Callable[[NamenodeProxy], T]) -> Steps[T]:
-        return self.client.ask(question)
+    def _call(self, question: Callable[[NamenodeProxy], T]) -> Steps[T]:
+        return self.client.call(question)
 
     def _lock_block(self) -> Steps[None]:
         yield Wait(lambda: not self._block_lock)
@@ -192,7 +192,7 @@ class OutputStream:
                 return
             known = self._durable_length
             durable = durable or known is None or known[0] != last.block_id
-            yield from self._ask(
+            yield from self._call(
                 lambda namenode: namenode.fsync(
                     self.file.path,
                     self.client.name,
@@ -234,7 +234,7 @@ class OutputStream:
             yield from self._world.wait(lambda: self._stopping, pause_s)
             asked_ms = self._world.now_ms
             try:
-                yield from self._ask(lambda namenode: namenode.renew_lease(self.client.name))
+                yield from self._call(lambda namenode: namenode.renew_lease(self.client.name))
             except (errors.HowdahError, OSError) as error:
                 if self._world.now_ms - renewed_ms >= self._hard_limit_s * 1000:
                     self.abort(f"the lease could not be renewed: {error}")
@@ -296,7 +296,7 @@ class OutputStream:
             case Replace():
                 yield from self._replace(action)
             case Abandon(block):
-                yield from self._ask(
+                yield from self._call(
                     lambda namenode: namenode.abandon_block(
                         self.file.path, self.client.name, block, self.file.file_id
                     )
@@ -319,7 +319,7 @@ class OutputStream:
         for delay_s in (*NEXT_BLOCK_DELAYS_S, None):
             try:
                 return (
-                    yield from self._ask(
+                    yield from self._call(
                         lambda namenode: namenode.add_block(
                             self.file.path,
                             self.client.name,
@@ -340,7 +340,7 @@ class OutputStream:
         yield from self._end_reader()
         block = opened = connect.block
         if connect.renews:
-            fresh = yield from self._ask(
+            fresh = yield from self._call(
                 lambda namenode: namenode.update_block_for_pipeline(block.block, self.client.name)
             )
             new = block.block.with_generation_stamp(fresh.block.generation_stamp)
@@ -359,7 +359,7 @@ class OutputStream:
             return
         if connect.renews:
             try:
-                yield from self._ask(
+                yield from self._call(
                     lambda namenode: namenode.update_pipeline(
                         self.client.name, block.block, opened.block, opened
                     )
@@ -435,7 +435,7 @@ class OutputStream:
         yield from self._end_reader()
         block = replace.block
         try:
-            answer = yield from self._ask(
+            answer = yield from self._call(
                 lambda namenode: namenode.get_additional_datanode(
                     self.file.path, self.client.name, block, replace.failed, self.file.file_id
                 )

@@ -84,7 +84,7 @@ class Host(Protocol):
         """Whether there is room for one more, which counts from now on. Where there is none,
         `arrival` was told so and is closed."""
 
-    def leave(self, arrival: Arrival) -> None:
+    def remove(self, arrival: Arrival) -> None:
         """It counts no more, whether it was over or another one has its place."""
 
     def wait_s(self, arrival: Arrival) -> float | None:
@@ -246,7 +246,7 @@ class Entrance:
         heapq.heappush(self._held, (until_s, next(self._numbers), arrival))
 
     def _drop(self, arrival: Arrival) -> None:
-        self._host.leave(arrival)
+        self._host.remove(arrival)
         arrival.connection.close()
 
     def _forget(self, arrival: Arrival) -> None:

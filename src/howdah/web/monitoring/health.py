@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 
 HEALTH_PATH: Final = "/health"
 READY_PATH: Final = "/ready"
@@ -72,8 +72,8 @@ def asks_who_is_active(request: Request) -> bool:
 def respond_active(is_active: bool) -> Response:
     """200 or 405, as Hadoop says it."""
     if is_active:
-        return plain(200, "I am Active!")
-    return plain(405, "I am not Active!")
+        return text_response(200, "I am Active!")
+    return text_response(405, "I am not Active!")
 
 
 class Pulse:

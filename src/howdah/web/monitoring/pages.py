@@ -18,7 +18,7 @@ from howdah import __version__
 from howdah.runtime import unexpected_errors
 from howdah.runtime.metrics.rpc import CallFigures
 from howdah.web import jmx
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring import health, process
 from howdah.web.monitoring.families import Family, of_beans, of_calls, of_defects, one
 from howdah.web.monitoring.health import Report
@@ -64,7 +64,7 @@ class Monitoring:
     def health(self, request: Request) -> Response:
         """Whether the process lives."""
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         return health.respond(self._alive())
 
     def wants(self, request: Request) -> bool:

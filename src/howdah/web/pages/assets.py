@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 
 PREFIX: Final = "/static/"
 _TYPES: Final = {
@@ -42,7 +42,7 @@ def respond(request: Request) -> Response:
     """The answer to a GET below `PREFIX`."""
     name = request.path.removeprefix(PREFIX)
     if name not in _TYPES:
-        return plain(404, "there is no such file here")
+        return text_response(404, "there is no such file here")
     headers = {
         "ETag": f'W/"{hashlib.sha256(_files()[name]).hexdigest()[:16]}"',
         "Cache-Control": f"public, max-age={_KEPT_S}",

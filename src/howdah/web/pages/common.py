@@ -11,7 +11,7 @@ from howdah import __version__
 from howdah.config import Configuration, keys
 from howdah.web import configuration
 from howdah.web.configuration import Property
-from howdah.web.http import Request, Response, answer, plain
+from howdah.web.http import Request, Response, answer, text_response
 from howdah.web.pages import assets, log_levels, logs, settings, stacks
 from howdah.web.pages.html import Child
 from howdah.web.pages.layout import Link, Site, respond
@@ -110,7 +110,7 @@ class Common:
         try:
             body = logs.page(self._log)
         except OSError as error:
-            return plain(500, f"the log cannot be read: {error}")
+            return text_response(500, f"the log cannot be read: {error}")
         return self.page(logs.PATH, "Log", body, live_s=_LOG_LIVE_S)
 
     def _log_levels(self, request: Request) -> Response:

@@ -69,7 +69,7 @@ def page(request: Request, also: OtherProcess | None = None) -> tuple[int, list[
                 "Loggers with a level of their own",
                 ("Logger", "Level"),
                 [
-                    (each.name, _word(each.level))
+                    (each.name, _level_name(each.level))
                     for each in [logging.getLogger(), *_known()]
                     if each.level != logging.NOTSET
                 ],
@@ -101,12 +101,12 @@ def _about(
             status = 403
         else:
             said.append(_line("Setting Level to ", tag("b", level), " ..."))
-            before = _word(logger.getEffectiveLevel())
+            before = _level_name(logger.getEffectiveLevel())
             logger.setLevel(number)
             if also is not None:
                 also.set_level("" if name == _ROOT else name, number)
                 said.append(_line(f"It is set in {also.name} as well."))
-            now = _word(number)
+            now = _level_name(number)
             log.warning(
                 "%s asked over HTTP that %s logs %s and above (%s before), until this process ends",
                 request.peer,
@@ -114,7 +114,7 @@ def _about(
                 now,
                 before,
             )
-    said.append(_line("Effective Level: ", tag("b", _word(logger.getEffectiveLevel()))))
+    said.append(_line("Effective Level: ", tag("b", _level_name(logger.getEffectiveLevel()))))
     return status, said
 
 
@@ -123,7 +123,7 @@ def _line(*children: Child) -> Child:
     return [Html("\n"), MARKER, *children, tag("br")]
 
 
-def _word(level: int) -> str:
+def _level_name(level: int) -> str:
     name = logging.getLevelName(level)
     return _HADOOP.get(name, name)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from howdah.web.channel import Channel
-from howdah.web.http import Response, plain
+from howdah.web.http import Response, text_response
 from howdah.web.pages.html import Child, tag
 from howdah.web.pages.layout import live
 from howdah.web.process_bridge import OtherProcess
@@ -138,7 +138,7 @@ class WholeLog:
     def run(self, channel: Channel) -> None:
         file = self._log.open()
         if file is None:
-            self._refusal = plain(200, self._log.tail()[0])
+            self._refusal = text_response(200, self._log.tail()[0])
             return
         with file:
             channel.begin(200, {"Content-Type": "text/plain; charset=utf-8"})

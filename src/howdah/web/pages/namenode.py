@@ -59,7 +59,7 @@ def left_of(status: NamenodeStatus) -> dict[str, int]:
 def overview(status: NamenodeStatus, times: Times) -> list[Child]:
     """The body of the page."""
     return [
-        said(judge(status)),
+        verdict_html(judge(status)),
         refresh_hint(),
         _tiles(status),
         tag(
@@ -75,7 +75,7 @@ def overview(status: NamenodeStatus, times: Times) -> list[Child]:
     ]
 
 
-def said(verdict: Verdict) -> Html:
+def verdict_html(verdict: Verdict) -> Html:
     """The answer to the first question, with its reasons."""
     reasons = [
         tag("li", tag("a", each.text, href=each.path) if each.path else each.text)
@@ -160,7 +160,7 @@ def _checkpoints(status: NamenodeStatus, times: Times) -> Html:
             [
                 (
                     "Newest image",
-                    f"{age} ago ({units.moment(status.image_ms)})" if status.image_ms else "none",
+                    f"{age} ago ({units.utc_text(status.image_ms)})" if status.image_ms else "none",
                 ),
                 ("Up to transaction", f"{status.image_txid:,}"),
                 ("Transactions since", f"{max(0, status.last_txid - status.image_txid):,}"),
@@ -256,7 +256,7 @@ def _about(status: NamenodeStatus, times: Times) -> Html:
     up = units.span((times.now_ms - status.started_ms) / 1000)
     rows: list[tuple[str, Child]] = [
         ("RPC address", status.host_and_port),
-        ("Started", f"{units.moment(status.started_ms)}, {up} ago"),
+        ("Started", f"{units.utc_text(status.started_ms)}, {up} ago"),
         ("Cluster", tag("code", status.cluster_id)),
         ("Block pool", tag("code", status.block_pool_id)),
         ("Files open for writing", f"{status.open_files:,}"),

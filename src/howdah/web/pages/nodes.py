@@ -26,7 +26,7 @@ STATES: Final[Mapping[str, tuple[str, Callable[[NodeStatus], bool]]]] = {
     "volumes": ("with failed volumes", lambda node: node.failed_volumes > 0),
 }
 SORTS: Final[Mapping[str, tuple[str, Callable[[NodeStatus], tuple[float | str, ...]]]]] = {
-    "": ("worst first", lambda node: (-_trouble(node), node.name)),
+    "": ("worst first", lambda node: (-_severity(node), node.name)),
     "name": ("name", lambda node: (node.name,)),
     "rack": ("rack", lambda node: (node.rack, node.name)),
     "full": ("fullest first", lambda node: (-full(node), node.name)),
@@ -65,7 +65,7 @@ def full(node: NodeStatus) -> float:
     return units.full(node.used_bytes + node.non_dfs_used_bytes, node.remaining_bytes)
 
 
-def _trouble(node: NodeStatus) -> int:
+def _severity(node: NodeStatus) -> int:
     if not node.live:
         return 1 if node.admin_state in ("DECOMMISSIONED", "IN_MAINTENANCE") else 5
     if node.failed_volumes:

@@ -40,7 +40,7 @@ def _row(directory: SnapshotsOf) -> list[Child]:
                 "li",
                 tag("a", each.name, href=_address(directory.path, each.name)),
                 " ",
-                units.moment(each.mtime_ms),
+                units.utc_text(each.mtime_ms),
             )
             for each in directory.newest
         ],

@@ -25,7 +25,7 @@ def span(seconds: float) -> str:
     return f"{days:,} d {hours} h" if hours else f"{days:,} d"
 
 
-def moment(unix_ms: int) -> str:
+def utc_text(unix_ms: int) -> str:
     """`2026-07-01 12:00:05 UTC`."""
     try:
         return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

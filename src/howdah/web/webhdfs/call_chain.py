@@ -65,9 +65,9 @@ def driven(steps: Steps, one: Callable[[Step], object]) -> Response | None:
         return response
 
 
-def shown(value: object) -> Response:
+def json_response(value: object) -> Response:
     return answer(200, dumped(value), JSON_TYPE)
 
 
 def boolean(value: bool) -> Response:
-    return shown({"boolean": value})
+    return json_response({"boolean": value})

@@ -202,7 +202,7 @@ def located_blocks(found: types_pb2.LocatedBlocksProto) -> Json:
 
 
 def block_locations(found: types_pb2.LocatedBlocksProto) -> Json:
-    def shown(block: types_pb2.LocatedBlockProto) -> Json:
+    def block_json(block: types_pb2.LocatedBlockProto) -> Json:
         names = [f"{node.id.ipAddr}:{node.id.xferPort}" for node in block.locs]
         racks = [(node.location or "/default-rack").rstrip("/") for node in block.locs]
         return {
@@ -216,7 +216,7 @@ def block_locations(found: types_pb2.LocatedBlocksProto) -> Json:
             "topologyPaths": [f"{r}/{n}" for r, n in zip(racks, names, strict=True)],
         }
 
-    return {"BlockLocations": {"BlockLocation": [shown(block) for block in found.blocks]}}
+    return {"BlockLocations": {"BlockLocation": [block_json(block) for block in found.blocks]}}
 
 
 def acl_status(status: types_pb2.AclStatusProto) -> Json:
@@ -369,7 +369,7 @@ def snapshottable(answer: pb.GetSnapshottableDirListingResponseProto) -> Json:
 
 
 def snapshots(found: types_pb2.SnapshotListingProto) -> Json:
-    def shown(one: types_pb2.SnapshotStatusProto) -> Json:
+    def snapshot_json(one: types_pb2.SnapshotStatusProto) -> Json:
         above = _name(one.parent_fullpath)
         parent = above.rstrip("/")
         return {
@@ -379,7 +379,7 @@ def snapshots(found: types_pb2.SnapshotListingProto) -> Json:
             "dirStatus": file_status(one.dirStatus),
         }
 
-    return {"SnapshotList": [shown(one) for one in found.snapshotListing]}
+    return {"SnapshotList": [snapshot_json(one) for one in found.snapshotListing]}
 
 
 def trash_root(path: str, status: types_pb2.HdfsFileStatusProto) -> Json:

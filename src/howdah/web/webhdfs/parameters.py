@@ -76,7 +76,7 @@ def _number(
 ) -> Callable[[str], int]:
     digits = re.compile(r"[+-]?[0-9]{1,25}" if radix == 10 else r"[+-]?[0-7]{1,25}", re.ASCII)
 
-    def shown(value: int) -> str:
+    def text(value: int) -> str:
         return f"{value:o}" if radix == 8 else str(value)
 
     def read(value: str) -> int:
@@ -86,7 +86,7 @@ def _number(
             raise ValueError(f'Failed to parse "{value}" as a radix-{radix} {kind} integer.')
         number = int(value, radix)
         if least is not None and number < least:
-            raise ValueError(f"Invalid parameter range: {name} = {shown(number)} < {shown(least)}")
+            raise ValueError(f"Invalid parameter range: {name} = {text(number)} < {text(least)}")
         return number
 
     return read
@@ -347,7 +347,7 @@ class Asked:
         return value
 
 
-def asked(request: Request, patterns: Patterns) -> Asked:
+def parse_request(request: Request, patterns: Patterns) -> Asked:
     """What a request below `PREFIX` wants.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation

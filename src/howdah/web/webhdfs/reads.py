@@ -12,7 +12,7 @@ from howdah.proto import types_pb2
 from howdah.protocol.trash_names import TRASH_NAME
 from howdah.web.http import Response, answer
 from howdah.web.webhdfs import json_values as to_json
-from howdah.web.webhdfs.call_chain import Piece, Rpc, Steps, shown
+from howdah.web.webhdfs.call_chain import Piece, Rpc, Steps, json_response
 from howdah.web.webhdfs.faults import JSON_TYPE
 from howdah.web.webhdfs.names import xattr_named
 from howdah.web.webhdfs.parameters import LONG_MAX, Asked
@@ -24,14 +24,14 @@ def file_status(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=asked.path))
     if not answer.HasField("fs"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
-    return shown({"FileStatus": to_json.file_status(answer.fs)})
+    return json_response({"FileStatus": to_json.file_status(answer.fs)})
 
 
 def file_link_status(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=asked.path))
     if not answer.HasField("fs"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
-    return shown({"FileStatus": to_json.file_status(answer.fs)})
+    return json_response({"FileStatus": to_json.file_status(answer.fs)})
 
 
 def list_status(asked: Asked, user: str) -> Steps:
@@ -75,7 +75,7 @@ def _name_of(entry: types_pb2.HdfsFileStatusProto, path: str) -> str:
 def list_status_batch(asked: Asked, user: str) -> Steps:
     page = yield _listing(asked.path, (asked.text("startafter") or "").encode())
     _require_listing(page, asked.path)
-    return shown(to_json.listing(page.dirList))
+    return json_response(to_json.listing(page.dirList))
 
 
 def _listing(path: str, start_after: bytes) -> Rpc:
@@ -92,12 +92,12 @@ def _require_listing(page: pb.GetListingResponseProto, path: str) -> None:
 
 def content_summary(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getContentSummary", pb.GetContentSummaryRequestProto(path=asked.path))
-    return shown(to_json.content_summary(answer.summary))
+    return json_response(to_json.content_summary(answer.summary))
 
 
 def quota_usage(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=asked.path))
-    return shown(to_json.quota_usage(answer.usage))
+    return json_response(to_json.quota_usage(answer.usage))
 
 
 def _located(asked: Asked) -> Rpc:
@@ -116,32 +116,32 @@ def located_blocks(asked: Asked, user: str) -> Steps:
     answer = yield _located(asked)
     if not answer.HasField("locations"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
-    return shown(to_json.located_blocks(answer.locations))
+    return json_response(to_json.located_blocks(answer.locations))
 
 
 def block_locations(asked: Asked, user: str) -> Steps:
     answer = yield _located(asked)
     if not answer.HasField("locations"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
-    return shown(to_json.block_locations(answer.locations))
+    return json_response(to_json.block_locations(answer.locations))
 
 
 def acl_status(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getAclStatus", types_pb2.GetAclStatusRequestProto(src=asked.path))
-    return shown(to_json.acl_status(answer.result))
+    return json_response(to_json.acl_status(answer.result))
 
 
 def get_xattrs(asked: Asked, user: str) -> Steps:
     wanted = [xattr_named(name) for name in asked.all_names if name]
     answer = yield Rpc("getXAttrs", types_pb2.GetXAttrsRequestProto(src=asked.path, xAttrs=wanted))
-    return shown(to_json.xattrs(answer.xAttrs, asked.text("encoding") or ""))
+    return json_response(to_json.xattrs(answer.xAttrs, asked.text("encoding") or ""))
 
 
 def list_xattrs(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("listXAttrs", types_pb2.ListXAttrsRequestProto(src=asked.path))
     names = [to_json.xattr_name(one) for one in answer.xAttrs]
     # A text that holds JSON, as Hadoop's.
-    return shown({"XAttrNames": to_json.dumped(names).decode()})
+    return json_response({"XAttrNames": to_json.dumped(names).decode()})
 
 
 def check_access(asked: Asked, user: str) -> Steps:
@@ -157,14 +157,14 @@ def check_access(asked: Asked, user: str) -> Steps:
 
 def home_directory(asked: Asked, user: str) -> Steps:
     yield from ()
-    return shown({"Path": f"{HOME_PREFIX}/{user}"})
+    return json_response({"Path": f"{HOME_PREFIX}/{user}"})
 
 
 def trash_root(asked: Asked, user: str) -> Steps:
     """Everybody's is in his home: there are no encryption zones, and snapshottable directories
     have none of their own."""
     yield from ()
-    return shown({"Path": f"{HOME_PREFIX}/{user}/{TRASH_NAME}"})
+    return json_response({"Path": f"{HOME_PREFIX}/{user}/{TRASH_NAME}"})
 
 
 def trash_roots(asked: Asked, user: str) -> Steps:
@@ -187,18 +187,18 @@ def trash_roots(asked: Asked, user: str) -> Steps:
         answer = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
         if answer.HasField("fs"):
             found.append(to_json.trash_root(path, answer.fs))
-    return shown({"Paths": found or None})
+    return json_response({"Paths": found or None})
 
 
 def storage_policies(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getStoragePolicies", pb.GetStoragePoliciesRequestProto())
     policies = [to_json.storage_policy(policy) for policy in answer.policies]
-    return shown({"BlockStoragePolicies": {"BlockStoragePolicy": policies}})
+    return json_response({"BlockStoragePolicies": {"BlockStoragePolicy": policies}})
 
 
 def storage_policy(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getStoragePolicy", pb.GetStoragePolicyRequestProto(path=asked.path))
-    return shown({"BlockStoragePolicy": to_json.storage_policy(answer.storagePolicy)})
+    return json_response({"BlockStoragePolicy": to_json.storage_policy(answer.storagePolicy)})
 
 
 def ec_policy(asked: Asked, user: str) -> Steps:
@@ -206,22 +206,22 @@ def ec_policy(asked: Asked, user: str) -> Steps:
     yield Rpc(
         "getErasureCodingPolicy", types_pb2.GetErasureCodingPolicyRequestProto(src=asked.path)
     )
-    return shown(None)
+    return json_response(None)
 
 
 def ec_policies(asked: Asked, user: str) -> Steps:
     yield Rpc("getErasureCodingPolicies", types_pb2.GetErasureCodingPoliciesRequestProto())
-    return shown({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": None}})
+    return json_response({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": None}})
 
 
 def ec_codecs(asked: Asked, user: str) -> Steps:
     yield Rpc("getErasureCodingCodecs", types_pb2.GetErasureCodingCodecsRequestProto())
-    return shown({"ErasureCodingCodecs": {}})
+    return json_response({"ErasureCodingCodecs": {}})
 
 
 def server_defaults(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
-    return shown(to_json.server_defaults(answer.serverDefaults))
+    return json_response(to_json.server_defaults(answer.serverDefaults))
 
 
 def snapshot_diff(asked: Asked, user: str) -> Steps:
@@ -233,7 +233,7 @@ def snapshot_diff(asked: Asked, user: str) -> Steps:
             toSnapshot=asked.text("snapshotname") or "",
         ),
     )
-    return shown(to_json.snapshot_diff(answer.diffReport))
+    return json_response(to_json.snapshot_diff(answer.diffReport))
 
 
 def snapshot_diff_listing(asked: Asked, user: str) -> Steps:
@@ -249,30 +249,30 @@ def snapshot_diff_listing(asked: Asked, user: str) -> Steps:
             ),
         ),
     )
-    return shown(to_json.snapshot_diff_listing(answer.diffReport))
+    return json_response(to_json.snapshot_diff_listing(answer.diffReport))
 
 
 def snapshottable_directories(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getSnapshottableDirListing", pb.GetSnapshottableDirListingRequestProto())
-    return shown(to_json.snapshottable(answer))
+    return json_response(to_json.snapshottable(answer))
 
 
 def snapshot_list(asked: Asked, user: str) -> Steps:
     answer = yield Rpc(
         "getSnapshotListing", pb.GetSnapshotListingRequestProto(snapshotRoot=asked.path)
     )
-    return shown(to_json.snapshots(answer.snapshotList))
+    return json_response(to_json.snapshots(answer.snapshotList))
 
 
 def link_target(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getLinkTarget", pb.GetLinkTargetRequestProto(path=asked.path))
-    return shown({"Path": answer.targetPath})
+    return json_response({"Path": answer.targetPath})
 
 
 def status(asked: Asked, user: str) -> Steps:
     answer = yield Rpc("getFsStats", pb.GetFsStatusRequestProto())
     totals = {"capacity": answer.capacity, "used": answer.used, "remaining": answer.remaining}
-    return shown({"FsStatus": totals})
+    return json_response({"FsStatus": totals})
 
 
 READS: Final[Mapping[str, Callable[[Asked, str], Steps]]] = {

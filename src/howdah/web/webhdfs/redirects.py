@@ -16,7 +16,7 @@ from howdah.config import keys
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
-from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, shown
+from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, json_response
 from howdah.web.webhdfs.parameters import PREFIX, Asked
 
 _PASSED: Final = {
@@ -70,7 +70,7 @@ def redirect(asked: Asked, user: str, namenode: str) -> Steps:
         f"?{urlencode(query, safe=':')}"
     )
     if asked.flag("noredirect"):
-        return shown({"Location": address})
+        return json_response({"Location": address})
     return Response(307, {"Content-Type": "application/octet-stream", "Location": address})
 
 

@@ -61,7 +61,7 @@ class Wanted:
         return f"{PREFIX}{quote(self.path, safe='/', errors='surrogatepass')}?{query}"
 
 
-def wanted(method: str, request: Message) -> Wanted:
+def make_request(method: str, request: Message) -> Wanted:
     """What to ask for instead of a call. Raises UnsupportedOperation."""
     make = REQUESTS.get(method)
     if make is None:
@@ -91,7 +91,7 @@ def _get(operation: str, path: str = "src") -> Make:
     return lambda request: Wanted("GET", operation, getattr(request, path))
 
 
-def _whole(operation: str) -> Make:
+def _without_body(operation: str) -> Make:
     return lambda request: Wanted("GET", operation, "/")
 
 
@@ -282,16 +282,16 @@ REQUESTS: Final[Mapping[str, Make]] = {
     "getContentSummary": _get("GETCONTENTSUMMARY", "path"),
     "getFileInfo": _get("GETFILESTATUS"),
     "getFileLinkInfo": _get("GETFILELINKSTATUS"),
-    "getFsStats": _whole("GETSTATUS"),
+    "getFsStats": _without_body("GETSTATUS"),
     "getLinkTarget": _get("GETLINKTARGET", "path"),
     "getListing": _listing,
     "getQuotaUsage": _get("GETQUOTAUSAGE", "path"),
-    "getServerDefaults": _whole("GETSERVERDEFAULTS"),
+    "getServerDefaults": _without_body("GETSERVERDEFAULTS"),
     "getSnapshotDiffReport": _snapshot_diff,
     "getSnapshotDiffReportListing": _snapshot_diff_listing,
     "getSnapshotListing": _get("GETSNAPSHOTLIST", "snapshotRoot"),
-    "getSnapshottableDirListing": _whole("GETSNAPSHOTTABLEDIRECTORYLIST"),
-    "getStoragePolicies": _whole("GETALLSTORAGEPOLICY"),
+    "getSnapshottableDirListing": _without_body("GETSNAPSHOTTABLEDIRECTORYLIST"),
+    "getStoragePolicies": _without_body("GETALLSTORAGEPOLICY"),
     "getStoragePolicy": _get("GETSTORAGEPOLICY", "path"),
     "getXAttrs": _get_xattrs,
     "listXAttrs": _get("LISTXATTRS"),

@@ -14,7 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
 from howdah.web.webhdfs import json_values as to_json
-from howdah.web.webhdfs.call_chain import EMPTY, Rpc, Steps, boolean, shown
+from howdah.web.webhdfs.call_chain import EMPTY, Rpc, Steps, boolean, json_response
 from howdah.web.webhdfs.names import acl_entries, xattr_named
 from howdah.web.webhdfs.parameters import LONG_MAX, Asked
 
@@ -220,7 +220,7 @@ def create_snapshot(asked: Asked, user: str) -> Steps:
             snapshotRoot=asked.path, snapshotName=asked.text("snapshotname")
         ),
     )
-    return shown({"Path": answer.snapshotPath})
+    return json_response({"Path": answer.snapshotPath})
 
 
 def rename_snapshot(asked: Asked, user: str) -> Steps:
@@ -306,7 +306,7 @@ def delegation_token(asked: Asked, user: str) -> Steps:
     """There is none, as over RPC, and as of Hadoop's namenode without Kerberos: Java's client
     asks before it goes on without one."""
     yield from ()
-    return shown({"Token": None})
+    return json_response({"Token": None})
 
 
 def _refused(what: str) -> Callable[[Asked, str], Steps]:

@@ -69,14 +69,14 @@ def with_file(limits: Limits = LIMITS) -> Work:
     assert work.next(0) == AskForMark()
     assert work.marked(1)
     assert work.next(0) == List(1, limits.files)
-    work.found(7, "/seven", 0)
+    work.add_file(7, "/seven", 0)
     work.listed()
     return work
 
 
 def look(work: Work, found: Facts | None, now_ms: int, cluster: Cluster = TWO_NODES) -> list[Move]:
     assert work.next(now_ms) == Look(7, "/seven")
-    return list(work.looked(7, found, cluster, now_ms).moves)
+    return list(work.judge(7, found, cluster, now_ms).moves)
 
 
 def test_a_mark_is_taken_off_when_its_file_is_where_it_belongs() -> None:
@@ -138,7 +138,7 @@ def test_a_mark_that_is_in_hand_is_not_taken_twice() -> None:
 def test_a_file_below_two_marks_is_looked_at_once() -> None:
     work = with_file()
     work.marked(2)
-    work.found(7, "/seven", 0)
+    work.add_file(7, "/seven", 0)
     work.listed()
     look(work, facts((DISK,), (0, DISK)), 0)
     for mark in (1, 2):
@@ -151,11 +151,11 @@ def test_no_further_files_are_listed_while_there_are_enough_in_hand() -> None:
     work.marked(1)
     assert work.next(0) == List(1, 2)
     for file in (7, 8):
-        work.found(file, "", 0)
-    work.looked(7, facts((ARCHIVE,), (0, DISK)), TWO_NODES, 0)
-    work.looked(8, facts((ARCHIVE,), (0, DISK), is_open=True), TWO_NODES, 0)
+        work.add_file(file, "", 0)
+    work.judge(7, facts((ARCHIVE,), (0, DISK)), TWO_NODES, 0)
+    work.judge(8, facts((ARCHIVE,), (0, DISK), is_open=True), TWO_NODES, 0)
     assert work.next(0) is None
-    work.looked(8, None, TWO_NODES, 0)
+    work.judge(8, None, TWO_NODES, 0)
     assert work.next(0) == List(1, 1)
 
 
@@ -163,22 +163,22 @@ def test_after_some_moves_it_pauses() -> None:
     work = Work(Limits(moves_per_node=1))
     work.marked(1)
     for file in (7, 8):
-        work.found(file, "/file", 0)
+        work.add_file(file, "/file", 0)
     work.listed()
     work.no_mark(0)
     places = [(number, DISK) for number in range(3)]
     cluster = Cluster([report(number, DISK, ARCHIVE) for number in range(3)])
     one = Cluster([report(0, DISK, ARCHIVE)])
-    assert len(work.looked(7, facts((ARCHIVE,), *places), cluster, 0).moves) == 3
+    assert len(work.judge(7, facts((ARCHIVE,), *places), cluster, 0).moves) == 3
     assert work.next(0) == Look(8, "/file"), "a move for each datanode"
     more = Facts(FileBlocks((BlockPlaces(2, 1001, LENGTH, (("uuid-0", DISK),)),)), 1, (ARCHIVE,))
-    assert len(work.looked(8, more, one, 0).moves) == 1
+    assert len(work.judge(8, more, one, 0).moves) == 1
     assert work.next(2999) is None
 
 
 def test_a_file_that_is_being_written_waits() -> None:
     work = with_file()
-    judged = work.looked(7, facts((ARCHIVE,), (0, DISK), is_open=True), TWO_NODES, 0)
+    judged = work.judge(7, facts((ARCHIVE,), (0, DISK), is_open=True), TWO_NODES, 0)
     assert judged.moves == ()
     assert "/seven is being written" in judged.line
     work.no_mark(0)
@@ -193,7 +193,7 @@ def test_a_file_is_given_up_after_some_attempts() -> None:
         (move,) = look(work, facts((ARCHIVE,), (0, DISK)), now_ms)
         work.ended(move, is_success=False, now_ms=now_ms)
         now_ms += LIMITS.recheck_ms
-    judged = work.looked(7, facts((ARCHIVE,), (0, DISK)), TWO_NODES, now_ms)
+    judged = work.judge(7, facts((ARCHIVE,), (0, DISK)), TWO_NODES, now_ms)
     assert judged.moves == ()
     assert "/seven is given up" in judged.line
     assert work.next(now_ms) == Unmark(1)
@@ -228,7 +228,7 @@ def test_a_file_for_which_there_is_no_place_waits_ever_longer_for_one() -> None:
         while work.next(now_ms) != Look(7, "/seven"):
             now_ms += 1000
         times.append(now_ms)
-        lines.append(work.looked(7, facts((SSD,), (0, DISK)), none, now_ms).line)
+        lines.append(work.judge(7, facts((SSD,), (0, DISK)), none, now_ms).line)
     assert [b - a for a, b in itertools.pairwise(times)] == [
         *(3000, 6000, 12_000, 24_000, 48_000),
         *(60_000, 60_000),
@@ -251,7 +251,7 @@ def test_a_file_for_which_there_is_no_place_waits_ever_longer_for_one() -> None:
 )
 def test_a_file_that_lacks_replicas_is_not_done(found: Facts) -> None:
     work = with_file()
-    judged = work.looked(7, found, TWO_NODES, 0)
+    judged = work.judge(7, found, TWO_NODES, 0)
     assert "are missing or corrupt" in judged.line
     work.no_mark(0)
     assert work.next(0) is None
@@ -426,14 +426,14 @@ def test_every_history_ends_with_all_marks_off(
                         break
             case List(_, most):
                 for _ in range(min(most, len(listing), 2)):
-                    work.found(listing.pop(), "/file", world.now_ms)
+                    work.add_file(listing.pop(), "/file", world.now_ms)
                 if not listing:
                     work.listed()
             case Look(file, _):
                 if world.dice.random() < 0.1:
                     work.look_failed(file, world.now_ms)
                     continue
-                judged = work.looked(file, world.facts(file), world.cluster(), world.now_ms)
+                judged = work.judge(file, world.facts(file), world.cluster(), world.now_ms)
                 for move in judged.moves:
                     world.begin(move)
             case Unmark(mark):

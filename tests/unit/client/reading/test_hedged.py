@@ -233,7 +233,7 @@ def test_the_connection_of_the_loser_is_not_kept(filled: FakeCluster) -> None:
     client = filled.client(hedged_read_threads=4, hedged_read_threshold_s=0.02)
     with client.open("/f") as stream:
         assert stream.pread(0, 10) == DATA[:10]
-        assert client._peers.take(first.address.connect_to(use_hostname=False)) is None
+        assert client._peers.pop(first.address.connect_to(use_hostname=False)) is None
 
 
 def test_hedged_reads_come_through_corrupt_and_dead_replicas(filled: FakeCluster) -> None:

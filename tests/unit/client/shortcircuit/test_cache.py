@@ -532,7 +532,7 @@ def test_a_view_outlives_a_cut_of_the_replica(
 ) -> None:
     with closing(client.reader(block)) as reader:
         view = reader.view(len(DATA))
-    assert replica_recovery.take(node.store, block.block, 1002) is not None
+    assert replica_recovery.init_recovery(node.store, block.block, 1002) is not None
     replica_recovery.settle(node.store, block.block, 1002, 700)
     assert node.block_file(ExtendedBlock(POOL, 1, 1002)).stat().st_size == 700
     # Memory that the file no longer has would kill this process.
@@ -546,7 +546,7 @@ def test_a_cut_replica_is_read_from_its_new_file(
     node: LocalNode, client: Client, block: LocatedBlock
 ) -> None:
     client.read(block, 0, 10)
-    replica_recovery.take(node.store, block.block, 1002)
+    replica_recovery.init_recovery(node.store, block.block, 1002)
     replica_recovery.settle(node.store, block.block, 1002, 700)
     shorter = node.located(ExtendedBlock(POOL, 1, 1002, 700))
     assert client.read(shorter) == DATA[:700]
@@ -825,8 +825,8 @@ def test_switched_on_without_a_socket_is_refused() -> None:
 
 def test_the_socket_may_be_named_by_the_data_port(node: LocalNode) -> None:
     way = UnixSockets("/run/howdah/dn._PORT")
-    assert way.place(replace(node.address, transfer_port=9866)) == "/run/howdah/dn.9866"
-    assert way.place(replace(node.address, ip="192.0.2.7")) is None
+    assert way.socket_path(replace(node.address, transfer_port=9866)) == "/run/howdah/dn.9866"
+    assert way.socket_path(replace(node.address, ip="192.0.2.7")) is None
 
 
 def test_ordinary_reads_go_over_the_socket_too(node: LocalNode, block: LocatedBlock) -> None:

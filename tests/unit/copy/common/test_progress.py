@@ -77,7 +77,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def test_phase_is_shown_with_its_time_and_gone_at_the_end(terminal: Terminal) -> None:
     with ProgressLine(True, terminal.out) as shown:
-        shown.say("listing")
+        shown.set_text("listing")
         wait_until(lambda: "listing, 0:00" in terminal.lines)
     wait_until(lambda: terminal.seen.endswith(CLEAR_LINE))
     assert not any(thread.name == "progress" for thread in threading.enumerate())
@@ -85,7 +85,7 @@ def test_phase_is_shown_with_its_time_and_gone_at_the_end(terminal: Terminal) ->
 
 def test_line_never_leaves_its_row(terminal: Terminal) -> None:
     with ProgressLine(True, terminal.out) as shown:
-        shown.say("a name with\nnewlines and 日本語, longer than the terminal is wide")
+        shown.set_text("a name with\nnewlines and 日本語, longer than the terminal is wide")
         wait_until(lambda: len(terminal.lines) > 2)
     assert all(len(line) < COLUMNS and "\n" not in line for line in terminal.lines)
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_asked_for_yet_is_not_shown(terminal: Terminal) -> None:
         return "5 files"
 
     with ProgressLine(True, terminal.out) as shown:
-        shown.say(ask)
+        shown.set_text(ask)
         wait_until(lambda: bool(terminal.lines))
     assert set(terminal.lines) == {"5 files"}
 
@@ -110,7 +110,7 @@ def test_who_wants_no_progress_pays_for_none() -> None:
     fs = howdah.connect("mem://quiet/")
     fs.mkdirs(fs.home_directory())
     with ProgressLine(False, out) as shown, progress_directory(fs, shown) as path:
-        shown.say("listing")
+        shown.set_text("listing")
         assert path == ""
         assert listing_progress(shown) is None
         assert list(fs.list_status(fs.home_directory())) == []

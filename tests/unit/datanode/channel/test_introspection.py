@@ -41,7 +41,7 @@ def test_each_question_has_its_answer_however_many_ask(pair: tuple[Questions, Li
     introspection.serve(link, lambda subject: long if subject is Subject.STACKS else "a line\n")
     answers: list[str] = []
     threads = [
-        threading.Thread(target=lambda subject=subject: answers.append(asking.ask(subject)))
+        threading.Thread(target=lambda subject=subject: answers.append(asking.request(subject)))
         for subject in (*Subject, *Subject, *Subject)
     ]
     for thread in threads:
@@ -56,16 +56,16 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
 ) -> None:
     asking, link = pair
     monkeypatch.setattr(introspection, "TIMEOUT_S", 0.01)
-    assert "it has not answered for 0 s" in asking.ask(Subject.STACKS)
+    assert "it has not answered for 0 s" in asking.request(Subject.STACKS)
     monkeypatch.setattr(introspection, "TIMEOUT_S", 60.0)
     introspection.serve(link, lambda subject: subject.value)
-    assert asking.ask(Subject.LOG) == Subject.LOG.value
+    assert asking.request(Subject.LOG) == Subject.LOG.value
 
 
 def test_who_asks_hears_that_the_process_is_gone(pair: tuple[Questions, Link]) -> None:
     asking, link = pair
     link.close()
-    assert "the other process of this datanode is gone" in asking.ask(Subject.STACKS)
+    assert "the other process of this datanode is gone" in asking.request(Subject.STACKS)
 
 
 def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
@@ -79,5 +79,5 @@ def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
         return "a line\n"
 
     introspection.serve(link, report)
-    assert "a defect of this test" in asking.ask(Subject.STACKS)
-    assert asking.ask(Subject.LOG) == "a line\n"
+    assert "a defect of this test" in asking.request(Subject.STACKS)
+    assert asking.request(Subject.LOG) == "a line\n"

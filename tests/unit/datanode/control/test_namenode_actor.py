@@ -104,7 +104,7 @@ def test_the_namenode_is_told_how_a_recovery_ended(
 ) -> None:
     subject = start()
     assert subject.ready.wait(30)
-    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (NODE,), ("DS-1",), "nn"))
+    subject.actor.enqueue(BlockSynchronized(BLOCK, 1007, 70, False, (NODE,), ("DS-1",), "nn"))
     told = namenode.wait_for("commit")
     assert ExtendedBlock.from_proto(told.block) == BLOCK
     assert (told.newGenStamp, told.newLength, told.closeFile) == (1007, 70, True)
@@ -118,7 +118,7 @@ def test_the_end_of_a_recovery_is_told_again_to_a_namenode_that_was_away(
     subject = start()
     assert subject.ready.wait(30)
     namenode.failures["commit"] = errors.SafeMode("wait")
-    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    subject.actor.enqueue(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
     assert namenode.wait_for("commit", 2).newLength == 70
 
 
@@ -128,9 +128,9 @@ def test_the_end_of_a_recovery_that_is_refused_is_not_told_again(
     subject = start()
     assert subject.ready.wait(30)
     namenode.failures["commit"] = errors.RemoteError("another one was first")
-    subject.actor.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
+    subject.actor.enqueue(BlockSynchronized(BLOCK, 1007, 70, False, (), (), "nn"))
     namenode.wait_for("commit")
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("news")
     assert namenode.names().count("commit") == 1
     assert "another one was first" in caplog.text
@@ -146,7 +146,7 @@ def test_news_are_told_at_once_and_in_order(
         ReplicaReceived(BLOCK, subject.storage_id),
     ):
         subject.inventory.apply(event)
-        subject.actor.tell(event)
+        subject.actor.enqueue(event)
     told: list[int] = []
     for count in (1, 2):
         for part in namenode.wait_for("news", count).blocks:
@@ -193,7 +193,7 @@ def test_an_unknown_datanode_that_has_news_registers_again(
     subject = start()
     assert subject.ready.wait(30)
     namenode.failures["news"] = errors.UnregisteredNode("who are you?")
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("register", 2)
     namenode.wait_for("report", 2)
 
@@ -204,7 +204,7 @@ def test_news_outlive_a_namenode_that_is_away(
     subject = start()
     assert subject.ready.wait(30)
     namenode.close()
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.restart()
     assert namenode.wait_for("news").blocks[0].blocks[0].block.blockId == 5
 
@@ -227,7 +227,7 @@ def test_one_call_that_is_refused_is_made_good_by_a_full_report(
     subject = start(heartbeat_s=0.05)
     assert subject.ready.wait(30)
     namenode.failures["news"] = errors.RemoteError("not now")
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("report", 2)
     assert "not now" in caplog.text
 
@@ -238,8 +238,8 @@ def test_a_bad_replica_that_is_refused_is_not_told_again_and_makes_no_report(
     subject = start(heartbeat_s=0.02)
     assert subject.ready.wait(30)
     namenode.always["bad"] = errors.RemoteError("who is that?")
-    subject.actor.tell(CorruptFound(BLOCK, "", NODE, "torn"))
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(CorruptFound(BLOCK, "", NODE, "torn"))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("news")
     namenode.wait_for("heartbeat", namenode.names().count("heartbeat") + 5)
     assert namenode.names().count("bad") == 1
@@ -257,7 +257,7 @@ def test_news_that_are_refused_again_and_again_make_reports_rarer_and_heartbeats
     subject = start(heartbeat_s=0.01)
     assert subject.ready.wait(30)
     namenode.always["news"] = namenode.always["report"] = errors.RemoteError("never")
-    subject.actor.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.actor.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     namenode.wait_for("report", 6)
     pauses = re.findall(r"a full report in (\S+) s", caplog.text)
     assert pauses[:5] == ["0.01", "0.02", "0.04", "0.08", "0.16"]
@@ -358,7 +358,7 @@ def test_a_corrupt_replica_is_reported(
 ) -> None:
     subject = start()
     assert subject.ready.wait(30)
-    subject.actor.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
+    subject.actor.enqueue(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
     assert namenode.wait_for("bad").blocks[0].b.blockId == 5
 
 

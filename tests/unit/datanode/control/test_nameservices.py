@@ -73,8 +73,8 @@ def test_news_of_a_replica_are_told_to_its_own_nameservice(
     east, west = make_namenode(), make_namenode(pool=OTHER_POOL, namespace_id=6)
     subject = start_with({"east": [east], "west": [west]}, heartbeat_s=0.05)
     assert subject.ready.wait(30)
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
-    subject.nameservices.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
     assert east.wait_for("news").blockPoolId == POOL
     east.wait_for("bad")
     another_heartbeat(west)
@@ -115,7 +115,7 @@ def test_a_nameservice_that_refuses_the_datanode_leaves_the_other_one_served(
     assert "asks again in 0.05 s" in caplog.text
     assert "asks again in 0.1 s" in caplog.text
     another_heartbeat(east)
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     east.wait_for("news")
     assert subject.stopped == []
 
@@ -192,7 +192,7 @@ def test_both_namenodes_get_registrations_heartbeats_reports_and_news(
     for namenode in (active, standby):
         for name in ("register", "heartbeat", "report"):
             namenode.wait_for(name)
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     active.wait_for("news")
     standby.wait_for("news")
 
@@ -283,7 +283,7 @@ def test_a_standby_that_is_away_holds_up_neither_the_start_nor_the_active(
     standby.close()
     subject = start_with({"ha": [standby, active]})
     assert subject.ready.wait(30)
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     active.wait_for("news")
 
 
@@ -303,7 +303,7 @@ def test_a_namenode_that_is_away_for_long_gets_a_full_report_instead_of_all_the_
     for number in range(5):
         news = ReplicaReceived(ExtendedBlock(POOL, 5 + number, 1001, 100), subject.storage_id)
         subject.inventory.apply(news)
-        subject.nameservices.tell(news)
+        subject.nameservices.enqueue(news)
     wait_until(lambda: "a full one replaces them" in caplog.text)
     standby.restart()
     assert standby.wait_for("report", 2).reports[0].numberOfBlocks == 5
@@ -333,7 +333,7 @@ def test_news_for_a_namenode_are_bounded_whatever_it_answers(
     for number in range(50):
         news = ReplicaReceived(ExtendedBlock(POOL, 5 + number, 1001, 100), subject.storage_id)
         subject.inventory.apply(news)
-        subject.nameservices.tell(news)
+        subject.nameservices.enqueue(news)
     wait_until(lambda: len(subject.actor._news) <= 3)
     reports = namenode.names().count("report")
     namenode.always.clear()
@@ -349,7 +349,7 @@ def test_the_end_of_a_recovery_is_told_to_the_namenode_that_ordered_it(
     for namenode in (first, second):
         namenode.wait_for("report")
     orderer = subject.nameservices.all[0].actors[1].name
-    subject.nameservices.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), orderer))
+    subject.nameservices.enqueue(BlockSynchronized(BLOCK, 1007, 70, False, (), (), orderer))
     second.wait_for("commit")
     another_heartbeat(first)
     assert "commit" not in first.names()
@@ -365,11 +365,11 @@ def test_what_a_standby_refuses_does_not_hold_up_its_news(
     standby.always[name] = errors.StandbyError("not active")
     orderer = subject.nameservices.all[0].actors[1].name
     if name == "bad":
-        subject.nameservices.tell(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
+        subject.nameservices.enqueue(CorruptFound(BLOCK, subject.storage_id, None, "torn"))
     else:
-        subject.nameservices.tell(BlockSynchronized(BLOCK, 1007, 70, False, (), (), orderer))
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+        subject.nameservices.enqueue(BlockSynchronized(BLOCK, 1007, 70, False, (), (), orderer))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     standby.wait_for(name)
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     standby.wait_for("news", 2)
     assert standby.names().count(name) == 1

@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.datanode.control.pages import Pages, monitoring
 from howdah.web.channel import Channel
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 
 WATCH = monitoring(lambda: True, lambda: [("ns", "nn:8020", True)])
 
@@ -36,7 +36,7 @@ class Files:
         self.path = "closed"
 
     def done(self) -> Response:
-        return plain(200, self.path)
+        return text_response(200, self.path)
 
 
 def at(port: int) -> Configuration:

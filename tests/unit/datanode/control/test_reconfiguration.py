@@ -152,7 +152,7 @@ class Swap:
     def to(self, *volumes: Path) -> str:
         """Have the configuration name these; what kept them from being used, if anything did."""
         configured(self.root / "conf", *volumes)
-        (change,) = self.subject._look()
+        (change,) = self.subject._find_changes()
         return change.error
 
     @property
@@ -211,7 +211,7 @@ def test_a_directory_that_has_failed_is_used_again_though_the_files_name_it_as_b
     assert kinds == [AddVolume, RemoveVolume, AddVolume]
     # Nothing is left to be done.
     configured(swap.root / "conf", swap.first, swap.second)
-    assert swap.subject._look() == ()
+    assert swap.subject._find_changes() == ()
 
 
 def test_a_directory_whose_disk_is_still_away_stays_failed(swap: Swap) -> None:
@@ -249,7 +249,7 @@ def test_a_directory_that_fails_again_while_it_is_added_stays_failed(
 def test_what_has_failed_is_not_among_what_was_in_effect(swap: Swap) -> None:
     assert swap.to(swap.first, swap.second) == ""
     swap.inventory.volumes.all[1].failure = "Input/output error"
-    (change,) = swap.subject._look()
+    (change,) = swap.subject._find_changes()
     assert (change.old, change.new) == (str(swap.first), f"{swap.first},{swap.second}")
 
 

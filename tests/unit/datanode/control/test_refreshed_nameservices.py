@@ -101,7 +101,7 @@ def test_a_standby_may_be_replaced_while_the_active_goes_on(
     refresh(subject, ha=[active, fresh])
     fresh.wait_for("report")
     assert active.names().count("register") == 1
-    subject.nameservices.tell(ReplicaReceived(BLOCK, subject.storage_id))
+    subject.nameservices.enqueue(ReplicaReceived(BLOCK, subject.storage_id))
     for namenode in (active, fresh):
         namenode.wait_for("news")
     assert "news" not in standby.names()
@@ -240,7 +240,7 @@ def test_the_late_answer_of_a_namenode_does_not_count_when_it_has_come_again(lat
     refresh(late.subject, ha=[late.other, late.old])
     late.old.wait_for("report", 2)
     stale = pb.NNHAStatusHeartbeatProto(state=pb.NNHAStatusHeartbeatProto.ACTIVE, txid=12)
-    late.pool.heard(late.actor._member, stale)
+    late.pool.note_heartbeat(late.actor._member, stale)
     assert late.pool.active is None
     assert not late.pool.obeys(late.actor._member, Invalidate((BLOCK,)))
     late.answers.set()

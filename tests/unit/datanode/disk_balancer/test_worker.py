@@ -210,7 +210,7 @@ def test_a_volume_that_is_taken_out_ends_the_moves(
     pause = Pause(monkeypatch)
     bench.submit()
     assert pause.began.wait(60)
-    bench.node.store.trouble.leave(bench.target, "it was taken out", tell=False)
+    bench.node.store.trouble.remove_volume(bench.target, "it was taken out", tell=False)
     pause.goes_on.set()
     (entry,) = bench.wait().entries
     assert entry.error.startswith("Disk Balancer - Unable to find dest volume: ")

@@ -213,7 +213,7 @@ def test_what_is_slow_is_told_and_nothing_where_nothing_is(
     peers = PeerMeter()
     told: list[OutliersFound] = []
     disks: dict[tuple[str, str], dict[DiskOp, float]] = {}
-    look = OutlierReports(settings, peers, lambda: disks, told.append).look
+    look = OutlierReports(settings, peers, lambda: disks, told.append).refresh
     look()
     assert told == []
     for name, seconds in (("10.0.0.1:1", 0.001), ("10.0.0.2:1", 0.001), ("10.0.0.3:1", 1.0)):

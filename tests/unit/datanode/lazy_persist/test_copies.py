@@ -262,7 +262,7 @@ def test_a_recovery_that_cuts_a_saved_replica_makes_its_copy_be_made_anew(
 ) -> None:
     node.write()
     node.save()
-    assert replica_recovery.take(node.store, lab.block(), 2000) is not None
+    assert replica_recovery.init_recovery(node.store, lab.block(), 2000) is not None
     node.evict()  # Nobody has it, but it is under recovery.
     assert node.volume_of() == node.ram.storage_id
     replica_recovery.settle(node.store, lab.block(length=len(DATA)), 2000, 700)
@@ -318,7 +318,7 @@ def test_a_lost_disk_makes_its_copies_be_made_on_another(lab: Lab) -> None:
     record = node.memory.tracker.find((lab.POOL, 1))
     assert record is not None
     lost = node.store.volumes[record.target_id]
-    node.store.trouble.leave(lost, "it is unplugged")
+    node.store.trouble.remove_volume(lost, "it is unplugged")
     assert node.stage() is Stage.UNSAVED
     assert node.save() == [True]
     assert record.target_id != lost.storage_id
@@ -330,7 +330,7 @@ def test_a_lost_disk_makes_its_copies_be_made_on_another(lab: Lab) -> None:
 def test_a_lost_memory_gives_its_room_back(lab: Lab) -> None:
     node = Node(lab)
     node.write()
-    node.store.trouble.leave(node.ram, "it is unmounted")
+    node.store.trouble.remove_volume(node.ram, "it is unmounted")
     assert len(node.memory.tracker) == 0
     assert node.memory.tracker.locked_bytes == 0
     node.write(2)
@@ -342,7 +342,7 @@ def test_copies_take_the_places_of_what_was_lost_with_its_memory(lab: Lab) -> No
     node.write(1)
     node.save()
     node.write(2)
-    node.store.trouble.leave(node.ram, "it was taken out", tell=False)
+    node.store.trouble.remove_volume(node.ram, "it was taken out", tell=False)
     received = ReplicaReceived(lab.block(1, length=len(DATA)), "DS-0")
     lab.wait_until(lambda: received in node.node.events)
     assert node.read(1) == DATA
@@ -562,7 +562,7 @@ def test_a_volume_that_was_taken_out_and_comes_back_gets_copies_as_what_it_is_no
     assert node.lazy_writer.deal() == 1
     wait_until(lambda: node.stage(1) is Stage.SAVED)
     old = next(volume for volume in node.volumes if not volume.is_transient)
-    node.store.trouble.leave(old, "it was taken out", tell=False)
+    node.store.trouble.remove_volume(old, "it was taken out", tell=False)
     node.store.volumes.remove(old)
     new = Volume(old.path, old.storage_id)
     new.count(node.lab.POOL, old.pool_used_bytes(node.lab.POOL))
@@ -617,7 +617,7 @@ def test_the_keeper_hears_of_a_rescued_copy_whose_directories_cannot_be_synced(
     assert node.save() == [True]
     node.node.events.clear()
     monkeypatch.setattr(evicting, "sync_directories", fails)
-    node.store.trouble.leave(node.ram, "it is unmounted")
+    node.store.trouble.remove_volume(node.ram, "it is unmounted")
     wait_until(lambda: any(isinstance(each, ReplicaReceived) for each in node.node.events))
     replica = node.store.find_id(lab.POOL, 1)
     assert replica is not None

@@ -84,11 +84,11 @@ def test_news_of_replicas_and_of_lost_volumes_come_to_those_who_delete(
     """Their orders for the replica that was there before, or on that volume, are over."""
     heard: list[Any] = []
     monkeypatch.setattr(process._workers, "arrived", lambda *news: heard.append(news))
-    process._tell(ReplicaReceived(BLOCK, "DS-0"))
+    process._send_event(ReplicaReceived(BLOCK, "DS-0"))
     assert heard == [(BLOCK, "DS-0")]
     (volume,) = process._store.volumes.all
     ordered = process._workers._ordered
     process._workers._order(BLOCK, "DS-0")
     assert ordered
-    process._store.trouble.leave(volume, "it is sick")
+    process._store.trouble.remove_volume(volume, "it is sick")
     assert not ordered

@@ -154,7 +154,7 @@ def test_a_replica_on_another_volume_is_deleted_while_the_first_volume_hangs(
     if is_left:
         second = two_disks.replicas.find(lab.POOL, 7).volume_id
         (first,) = (each for each in two_disks.volumes.all if each.storage_id != second)
-        two_disks.store.trouble.leave(first, "it hangs")
+        two_disks.store.trouble.remove_volume(first, "it hangs")
         assert ended(two_disks) == [7]
     hanging.workers.invalidate([lab.block(7)])
     wait_until(lambda: two_disks.replicas.find(lab.POOL, 7) is None)
@@ -190,7 +190,7 @@ def test_the_waiting_orders_of_a_volume_that_is_left_delete_nothing_when_it_answ
     hung = Hanging(two_disks, monkeypatch, first.path)
     hung.workers.invalidate([lab.block(1), lab.block(3)])
     assert hung.began.wait(30)
-    two_disks.store.trouble.leave(first, "it hangs")
+    two_disks.store.trouble.remove_volume(first, "it hangs")
     assert sorted(ended(two_disks)) == [1, 3]
     lab.write_block(two_disks, lab.block(3), DATA)
     hung.may_end.set()
@@ -263,7 +263,7 @@ def test_the_namenode_hears_of_a_lost_volume_whatever_follows_from_it_here(
     first, _ = two_disks.volumes.all
     monkeypatch.setattr(two_disks.store.in_memory, "lose_volume", defect)
     with pytest.raises(Defect):
-        two_disks.store.trouble.leave(first, "it is sick")
+        two_disks.store.trouble.remove_volume(first, "it is sick")
     assert any(isinstance(each, VolumeFailed) for each in two_disks.events)
 
 

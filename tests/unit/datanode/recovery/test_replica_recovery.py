@@ -48,7 +48,9 @@ def node_with(lab: Lab, state: ReplicaState, data: bytes = DATA) -> Any:
 
 
 def take(lab: Lab, node: Any, recovery_id: int = ID, stamp: int = 1001) -> Candidate | None:
-    return replica_recovery.take(node.store, lab.block(generation_stamp=stamp), recovery_id)
+    return replica_recovery.init_recovery(
+        node.store, lab.block(generation_stamp=stamp), recovery_id
+    )
 
 
 def recover(lab: Lab, node: Any, length: int, recovery_id: int = ID, target: int = 1) -> str:

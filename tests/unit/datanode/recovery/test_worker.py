@@ -167,7 +167,7 @@ def test_the_next_attempt_finishes_what_a_primary_that_died_began(
     for node, length in zip(nodes, (700, 2560, 1300), strict=True):
         write_part(lab, [node], DATA[:length]).close()
     for node in nodes:
-        replica_recovery.take(node.node.store, lab.block(), ID)
+        replica_recovery.init_recovery(node.node.store, lab.block(), ID)
     found = lab.block(length=1300)
     replica_recovery.settle(nodes[2].node.store, found, ID, 700)
     result = nodes[1].recover(order(lab, nodes, recovery_id=ID + 1))
@@ -182,7 +182,7 @@ def test_an_attempt_that_is_not_the_latest_gives_way(
     lab: Lab, nodes: list[Datanode], late: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     write_part(lab, nodes)
-    replica_recovery.take(nodes[2].node.store, lab.block(), ID)
+    replica_recovery.init_recovery(nodes[2].node.store, lab.block(), ID)
     assert nodes[0].recover(order(lab, nodes, recovery_id=late)) is None
     assert "gives way" in caplog.text
     assert nodes[1].recover(order(lab, nodes, recovery_id=ID + 1)) is not None
@@ -243,7 +243,7 @@ def test_a_defect_ends_one_recovery_and_not_the_worker(
 ) -> None:
     write_part(lab, nodes)
     with monkeypatch.context() as patch:
-        patch.setattr(replica_recovery, "take", lambda *_: 1 / 0)
+        patch.setattr(replica_recovery, "init_recovery", lambda *_: 1 / 0)
         assert nodes[0].recover(order(lab, nodes)) is None
     assert "failed on a defect" in caplog.text
     assert nodes[0].recover(order(lab, nodes)) is not None
@@ -257,13 +257,13 @@ def test_the_wire_carries_what_a_replica_is_and_what_becomes_of_it(
 ) -> None:
     peer = Peer(nodes[0].address, 5, use_hostname=False)
     ask = order(lab, nodes[:1])
-    assert peer.take(ask) is None
+    assert peer.init_recovery(ask) is None
     write_part(lab, nodes[:1], DATA)
-    found = peer.take(ask)
+    found = peer.init_recovery(ask)
     assert found is not None
     assert (found.state, found.length_bytes) == (ReplicaState.RBW, len(DATA))
     with pytest.raises(errors.RecoveryInProgress):
-        peer.take(ask)
+        peer.init_recovery(ask)
     assert peer.settle(found.as_block(lab.POOL), ID, 700, 1) == "DS-0"
     check_identical(lab, nodes[:1], DATA[:700])
     peer.close()
@@ -273,7 +273,7 @@ def test_negative_block_ids_cross_the_wire(lab: Lab, nodes: list[Datanode]) -> N
     block = lab.block(-5)
     lab.write_block(nodes[0].node, block, DATA)
     peer = Peer(nodes[0].address, 5, use_hostname=False)
-    found = peer.take(order(lab, nodes[:1], block=block))
+    found = peer.init_recovery(order(lab, nodes[:1], block=block))
     assert found is not None
     assert peer.settle(found.as_block(lab.POOL), ID, 700, -5) == "DS-0"
     assert nodes[0].node.content(-5) == DATA[:700]
@@ -293,5 +293,5 @@ def test_a_block_of_a_pool_that_is_not_served_is_refused(nodes: list[Datanode]) 
     block = ExtendedBlock("BP-9", 1, 1001)
     peer = Peer(nodes[0].address, 5, use_hostname=False)
     with pytest.raises(errors.ReplicaNotFound, match="does not serve"):
-        peer.take(RecoverBlock(block, ID, (nodes[0].address,)))
+        peer.init_recovery(RecoverBlock(block, ID, (nodes[0].address,)))
     peer.close()

@@ -92,7 +92,7 @@ def rebuild(lab: Lab, node: Any, stage: Stage, length: int) -> None:
 
 def settle(lab: Lab, node: Any, length: int) -> None:
     try:
-        found = replica_recovery.take(node.store, lab.block(), RECOVERY - 1)
+        found = replica_recovery.init_recovery(node.store, lab.block(), RECOVERY - 1)
         if found is not None:
             replica_recovery.settle(node.store, found.as_block(lab.POOL), RECOVERY - 1, length)
     except (errors.HowdahError, OSError):
@@ -176,7 +176,7 @@ def check(lab: Lab, node: Any, what: str) -> None:
     assert block_path.stat().st_size >= length, f"{what}: {replica} is longer than its file"
     assert meta_path.stat().st_size >= block_files.meta_bytes(lab.SPEC, length), what
     assert block_path.read_bytes()[:ACKED] == DATA[:ACKED], what
-    found = replica_recovery.take(node.store, lab.block(), RECOVERY)
+    found = replica_recovery.init_recovery(node.store, lab.block(), RECOVERY)
     assert found is not None, what
     replica_recovery.settle(node.store, found.as_block(lab.POOL), RECOVERY, ACKED)
     assert node.content(1) == DATA[:ACKED], what

@@ -233,7 +233,7 @@ def test_what_was_synced_is_found_at_any_moment_of_a_recovery(
     lab, store = bench.lab, bench.node.store
 
     def recover() -> None:
-        found = replica_recovery.take(store, lab.block(), 1007)
+        found = replica_recovery.init_recovery(store, lab.block(), 1007)
         assert found is not None
         replica_recovery.settle(store, found.as_block(lab.POOL), 1007, synced)
 
@@ -255,7 +255,7 @@ def test_a_recovery_that_has_ended_is_on_the_disk(bench: Bench, target: int) -> 
     lab, store = bench.lab, bench.node.store
     with bench.disk as disk:
         lab.write_block(bench.node, lab.block(), DATA)
-        found = replica_recovery.take(store, lab.block(), 1007)
+        found = replica_recovery.init_recovery(store, lab.block(), 1007)
         assert found is not None
         replica_recovery.settle(store, found.as_block(lab.POOL), 1007, 700, target)
         disk.cut_now()

@@ -51,7 +51,7 @@ def test_the_writer_of_a_replica_that_went_with_its_volume_is_in_nobodys_way(lab
     block = lab.block(length=0)
     node.store.create(block, lab.SPEC, StorageType.DISK, holder=Stuck())
     volume = node.volumes[node.replicas.find(lab.POOL, 1).volume_id]
-    node.store.trouble.leave(volume, "it hangs")
+    node.store.trouble.remove_volume(volume, "it hangs")
     later = lab.block(1, 1002, 0)
     node.store.create(later, lab.SPEC, StorageType.DISK)
     assert node.replicas.find(lab.POOL, 1).volume_id != volume.storage_id
@@ -145,7 +145,7 @@ def test_no_replica_is_made_on_a_volume_that_was_left_since_it_was_chosen(
 
     def chosen_late(*arguments: Any, **named: Any) -> Any:
         found = choose(*arguments, **named)
-        node.store.trouble.leave(volume, "it was taken out", tell=False)
+        node.store.trouble.remove_volume(volume, "it was taken out", tell=False)
         return found
 
     monkeypatch.setattr(node.store.in_memory, "choose", chosen_late)

@@ -112,7 +112,7 @@ def test_a_volume_that_is_left_meanwhile_gets_none(
     lab: Lab, node: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def left(*_: Any) -> None:
-        node.store.trouble.leave(node.target, "it was taken out", tell=False)
+        node.store.trouble.remove_volume(node.target, "it was taken out", tell=False)
 
     monkeypatch.setattr(volume_move, "_verify", left)
     with pytest.raises(errors.RemoteError, match="is not used any more, it was taken out"):

@@ -25,13 +25,13 @@ def test_a_report_waits_for_its_time_and_its_lease() -> None:
 def test_who_asks_waits_for_nothing_and_is_not_forgotten_where_the_report_is_lost() -> None:
     schedule = ReportSchedule(100.0)
     schedule.reported(0.0, 1.0)
-    schedule.ask()
+    schedule.request_now()
     assert schedule.may_report(1.0)
     schedule.begin()
     schedule.lost()
     assert schedule.may_report(1.0)
     schedule.begin()
-    schedule.ask()
+    schedule.request_now()
     schedule.reported(2.0, 1.0)
     assert schedule.may_report(2.0), "it was asked for after the report was made"
 

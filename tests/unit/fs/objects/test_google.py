@@ -163,7 +163,7 @@ def test_whatever_the_service_keeps_of_each_request_it_gets_all_in_order(
             body = bytes(progress.pending[:count])
             # At least something, so that it ends.
             arrived.extend(body[: max(units, 1) * UNIT_BYTES])
-            progress.kept(f"bytes=0-{len(arrived) - 1}")
+            progress.note_stored(f"bytes=0-{len(arrived) - 1}")
 
     for number, size in enumerate(parts):
         data = bytes([number]) * size
@@ -180,8 +180,8 @@ def test_whatever_the_service_keeps_of_each_request_it_gets_all_in_order(
 def test_what_cannot_be_there_is_not_believed(said: str) -> None:
     progress = Progress(20, bytearray(30))
     with pytest.raises(errors.ProtocolViolation):
-        progress.kept(said)
+        progress.note_stored(said)
     with pytest.raises(errors.ProtocolViolation):
-        progress.kept(None)
-    progress.kept("bytes=0-29")
+        progress.note_stored(None)
+    progress.note_stored("bytes=0-29")
     assert (progress.confirmed, len(progress.pending)) == (30, 20)

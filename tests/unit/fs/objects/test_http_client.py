@@ -81,8 +81,8 @@ def answers(connection: socket.socket) -> None:
 @pytest.mark.req("FS-188")
 def test_a_connection_that_was_kept_and_ended_is_replaced(requests: Requests) -> None:
     with server([once_and_then_the_end, answers]) as place:
-        assert requests.ask(place, request()).body == b"ok"
-        assert requests.ask(place, request()).body == b"ok"
+        assert requests.send(place, request()).body == b"ok"
+        assert requests.send(place, request()).body == b"ok"
     assert requests.calls == 3
 
 
@@ -91,9 +91,9 @@ def test_what_must_not_be_made_twice_is_not_made_again_on_another_connection(
     requests: Requests,
 ) -> None:
     with server([once_and_then_the_end]) as place:
-        assert requests.ask(place, request()).body == b"ok"
+        assert requests.send(place, request()).body == b"ok"
         with pytest.raises(errors.Unreachable, match="az://c@a/x") as told:
-            requests.ask(place, request(is_repeatable=False))
+            requests.send(place, request(is_repeatable=False))
         assert "what-nobody-may-read" not in str(told.value)
     assert requests.calls == 2
 
@@ -115,17 +115,17 @@ def test_a_refusal_that_comes_before_the_body_was_read_is_an_answer(
     monkeypatch.setattr(Exchange, "send", breaks)
     with server([refuses]) as place:
         if says_why:
-            answer = requests.ask(place, request("PUT", b"body" * 20_000))
+            answer = requests.send(place, request("PUT", b"body" * 20_000))
             assert (answer.status, answer.body) == (412, b"this")
         else:
             with pytest.raises(errors.Unreachable, match="it takes nothing any more"):
-                requests.ask(place, request("PUT", b"body" * 20_000))
+                requests.send(place, request("PUT", b"body" * 20_000))
 
 
 def test_a_store_that_says_nothing_is_named(requests: Requests) -> None:
     with server([head_of]) as place:
         with pytest.raises(errors.Unreachable, match="az://c@a/x"):
-            requests.ask(place, request())
+            requests.send(place, request())
 
 
 def test_a_body_is_read_as_it_comes_and_a_short_rest_keeps_the_connection(

@@ -100,7 +100,7 @@ class World:
     def wait_durable(self) -> None:
         txid = self.log.last_txid
         if self.log.want(txid):
-            self.loop.durable(self.log.look())
+            self.loop.durable(self.log.poll_durable())
         wait_until(lambda: self.loop.durable_txid == txid)
 
     def wait_lent(self) -> None:

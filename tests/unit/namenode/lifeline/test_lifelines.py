@@ -94,8 +94,8 @@ def test_lifelines_that_nobody_takes_do_not_fill_the_memory() -> None:
     heard = LastHeard(limit=2)
     assert [heard.note(Lifeline(f"u{i}", "a", i)) for i in range(3)] == [True, True, False]
     assert heard.note(Lifeline("u1", "a", 9)), "a newer one of the same datanode"
-    assert {(line.uuid, line.at_ms) for line in heard.take()} == {("u0", 0), ("u1", 9)}
-    assert list(heard.take()) == []
+    assert {(line.uuid, line.at_ms) for line in heard.pop_all()} == {("u0", 0), ("u1", 9)}
+    assert list(heard.pop_all()) == []
 
 
 # The port.
@@ -120,7 +120,7 @@ def local(number: int = 0) -> InMemoryDatanode:
 
 def test_the_port_notes_who_is_alive(heard: LastHeard, send: Callable[..., Any]) -> None:
     send(beat(local()))
-    assert list(heard.take()) == [Lifeline("dn0", "127.0.0.1:9866", 77)]
+    assert list(heard.pop_all()) == [Lifeline("dn0", "127.0.0.1:9866", 77)]
 
 
 def test_the_port_serves_while_another_thread_computes(
@@ -133,7 +133,7 @@ def test_the_port_serves_while_another_thread_computes(
     while len(heard._lines) < 3:
         turns = sum(range(1000)) + turns * 0 + 1
     sender.join()
-    assert {line.uuid for line in heard.take()} == {"dn0", "dn1", "dn2"}
+    assert {line.uuid for line in heard.pop_all()} == {"dn0", "dn1", "dn2"}
 
 
 def test_the_port_refuses_what_is_no_datanode_and_more_than_it_keeps(

@@ -10,7 +10,7 @@ from howdah.protocol.rpc.busy_poll import FIRST, MOST, LoneCaller
 
 def calls_until_a_try(lone: LoneCaller, caller: object) -> int:
     for number in range(MOST + 2):
-        if lone.heard(caller):
+        if lone.note_call(caller):
             return number
     raise AssertionError("never tried")
 
@@ -21,7 +21,7 @@ def test_a_caller_counts_as_alone_after_some_calls_in_a_row() -> None:
 
 def test_nobody_is_waited_for_where_two_take_turns() -> None:
     lone = LoneCaller()
-    assert not any(lone.heard(caller) for _ in range(1000) for caller in ("a", "b"))
+    assert not any(lone.note_call(caller) for _ in range(1000) for caller in ("a", "b"))
 
 
 def test_who_comes_back_in_time_is_waited_for_each_time() -> None:
@@ -29,7 +29,7 @@ def test_who_comes_back_in_time_is_waited_for_each_time() -> None:
     calls_until_a_try(lone, "a")
     for _ in range(100):
         lone.waited(True)
-        assert lone.heard("a")
+        assert lone.note_call("a")
 
 
 def test_tries_in_vain_are_put_off_more_and_more_and_never_for_good() -> None:
@@ -50,17 +50,17 @@ def test_one_that_comes_back_in_time_again_is_soon_waited_for_as_at_first() -> N
     assert calls_until_a_try(lone, "a") == 8 * FIRST
     for _ in range(3):
         lone.waited(True)
-        assert lone.heard("a")
+        assert lone.note_call("a")
     assert calls_until_a_try(lone, "b") == FIRST + 1
 
 
 def test_a_connection_that_has_ended_is_not_kept() -> None:
     lone = LoneCaller()
     calls_until_a_try(lone, "a")
-    lone.gone("b")
-    assert lone.heard("a")
-    lone.gone("a")
-    assert not lone.heard("a")
+    lone.note_end("b")
+    assert lone.note_call("a")
+    lone.note_end("a")
+    assert not lone.note_call("a")
 
 
 @given(st.lists(st.sampled_from("aab"), max_size=3000))
@@ -69,7 +69,7 @@ def test_waiting_in_vain_is_rare_whatever_comes(callers: list[str]) -> None:
     lone = LoneCaller()
     tries = 0
     for caller in callers:
-        if lone.heard(caller):
+        if lone.note_call(caller):
             tries += 1
             lone.waited(False)
     needed = sum(FIRST << number for number in range(tries))

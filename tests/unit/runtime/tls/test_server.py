@@ -24,7 +24,7 @@ from howdah.runtime.tls.http_policy import Place
 from howdah.runtime.tls.server import ServerTls
 from howdah.runtime.tls.stores import server_stores
 from howdah.testing.waiting import wait_until
-from howdah.web.http import Request, plain
+from howdah.web.http import Request, text_response
 from howdah.web.server import HttpServer
 
 pytestmark = [pytest.mark.req("FS-294"), pytest.mark.kind("hdfs")]
@@ -60,7 +60,7 @@ def serving(directory: Path, *, needs_auth: bool = False, limit: int = 64) -> It
     values["dfs.client.https.need-auth"] = str(needs_auth).lower()
     conf = Configuration(values)
     http = HttpServer(
-        lambda request: plain(200, said(request)), timeout_s=20, max_connections=limit
+        lambda request: text_response(200, said(request)), timeout_s=20, max_connections=limit
     )
     stores = replace(server_stores(conf), reload_s=0)
     port = http.start("127.0.0.1", 0, ServerTls(stores))

@@ -253,8 +253,8 @@ def test_a_lease_that_is_renewed_begins_no_trace(lab: Lab) -> None:
     lab.on()
     request = client_namenode_pb2.RenewLeaseRequestProto(clientName="c")
     address = ("localhost", 8020)
-    assert tracing.asked("p", "renewLease", request, address) is NOTHING
-    assert tracing.asked("p", "getFileInfo", request, address) is not NOTHING
+    assert tracing.client_span("p", "renewLease", request, address) is NOTHING
+    assert tracing.client_span("p", "getFileInfo", request, address) is not NOTHING
 
 
 @pytest.mark.req("TR-005")

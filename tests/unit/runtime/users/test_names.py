@@ -9,7 +9,13 @@ import pickle
 import pytest
 
 from howdah import errors
-from howdah.runtime.users.names import MOST_CHARACTERS, ProxyUser, check_name, real_user_of, shown
+from howdah.runtime.users.names import (
+    MOST_CHARACTERS,
+    ProxyUser,
+    check_name,
+    display_name,
+    real_user_of,
+)
 
 
 def test_a_user_who_is_acted_for_is_his_name_wherever_it_goes() -> None:
@@ -43,5 +49,5 @@ def test_names_of_users(name: str) -> None:
 
 
 def test_users_are_shown_as_hadoop_shows_them() -> None:
-    assert shown("joe") == "joe (auth:SIMPLE)"
-    assert shown("joe", "hive") == "joe (auth:PROXY) via hive (auth:SIMPLE)"
+    assert display_name("joe") == "joe (auth:SIMPLE)"
+    assert display_name("joe", "hive") == "joe (auth:PROXY) via hive (auth:SIMPLE)"

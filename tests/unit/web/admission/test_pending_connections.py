@@ -14,7 +14,7 @@ import pytest
 from howdah.testing.waiting import wait_until
 from howdah.web.admission import pending_connections
 from howdah.web.admission.cost_limiter import ALLOWANCE_S, MOST_WAIT_S, OF_ONE
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.server import HttpServer
 
 pytestmark = [pytest.mark.req("FS-219"), pytest.mark.kind("caller")]
@@ -26,7 +26,7 @@ US = "127.0.0.1"
 @contextmanager
 def serving(max_connections: int = 100) -> Iterator[tuple[HttpServer, int]]:
     def answer(request: Request) -> Response:
-        return plain(200, request.path)
+        return text_response(200, request.path)
 
     server = HttpServer(answer, timeout_s=20, max_connections=max_connections)
     port = server.start(US, 0)

@@ -20,7 +20,7 @@ from howdah.web.webhdfs.parameters import (
     Asked,
     InvalidParameter,
     MissingParameter,
-    asked,
+    parse_request,
 )
 from howdah.web.webhdfs.patterns import Domain
 from howdah.web.webhdfs.reads import READS
@@ -42,7 +42,7 @@ def request(method: str, path: str, query: str, **headers: str) -> Request:
 
 
 def ask(method: str, query: str, path: str = "/a") -> Asked:
-    return asked(request(method, path, query), PATTERN)
+    return parse_request(request(method, path, query), PATTERN)
 
 
 def test_every_operation_has_one_home() -> None:
@@ -84,7 +84,9 @@ def test_what_is_not_given_has_hadoops_default() -> None:
 def test_paths_are_any_names_of_utf_8() -> None:
     name = "/é ;x=1/%2F+?#"
     assert ask("GET", "op=GETFILESTATUS", name).path == name
-    assert asked(Request("GET", "/webhdfs/v1", target="?op=LISTSTATUS"), PATTERN).path == "/"
+    assert (
+        parse_request(Request("GET", "/webhdfs/v1", target="?op=LISTSTATUS"), PATTERN).path == "/"
+    )
 
 
 def test_attribute_names_may_come_several_times() -> None:
@@ -163,9 +165,9 @@ def test_names_in_an_acl_are_of_the_pattern_that_is_configured() -> None:
     conf = {"dfs.webhdfs.acl.provider.permission.pattern": f"^{entry}(,{entry})*$"}
     spec = "default:user:11010:r--,group:foo@bar:rw-"
     made = request("PUT", "/a", urlencode({"op": "MODIFYACLENTRIES", "aclspec": spec}))
-    assert asked(made, patterns_of(Configuration(conf))).text("aclspec") == spec
+    assert parse_request(made, patterns_of(Configuration(conf))).text("aclspec") == spec
     with pytest.raises(InvalidParameter, match=r"group:foo@bar:rw-. does not belong"):
-        asked(made, PATTERN)
+        parse_request(made, PATTERN)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from howdah.web.http import request_of
 from howdah.web.webhdfs.answers import ABSENT, ANSWERS, loaded, remote_error, response
 from howdah.web.webhdfs.call_chain import Rpc
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import OPERATIONS, asked
+from howdah.web.webhdfs.parameters import OPERATIONS, parse_request
 from howdah.web.webhdfs.reads import READS
-from howdah.web.webhdfs.requests import REQUESTS, wanted
+from howdah.web.webhdfs.requests import REQUESTS, make_request
 from howdah.web.webhdfs.writes import CHANGES
 from howdah.web.webhdfs_names import patterns_of
 
@@ -127,10 +127,10 @@ CALLS: list[tuple[str, Message]] = [
 
 def made(method: str, request: Message) -> Rpc:
     """The first call that a server makes of the request for a call."""
-    what = wanted(method, request)
+    what = make_request(method, request)
     parsed = request_of(what.method.encode(), what.target("bob").encode(), [])
     assert parsed is not None
-    found = asked(parsed, PATTERNS)
+    found = parse_request(parsed, PATTERNS)
     assert (found.user, found.operation) == ("bob", what.operation)
     step = next((READS.get(found.operation) or CHANGES[found.operation])(found, "bob"))
     assert isinstance(step, Rpc)
@@ -150,7 +150,7 @@ def test_a_server_makes_the_same_call_of_it(method: str, request_: Message) -> N
 def test_both_tables_have_the_same_calls() -> None:
     assert REQUESTS.keys() == ANSWERS.keys() == {method for method, _ in CALLS}
     assert ABSENT.keys() <= ANSWERS.keys()
-    operations = {wanted(*call).operation for call in CALLS}
+    operations = {make_request(*call).operation for call in CALLS}
     assert operations <= {name for _, name in OPERATIONS}
 
 
@@ -166,7 +166,7 @@ def test_both_tables_have_the_same_calls() -> None:
 )
 def test_what_webhdfs_cannot_say_is_refused(method: str, request_: Message) -> None:
     with pytest.raises(errors.UnsupportedOperation):
-        wanted(method, request_)
+        make_request(method, request_)
 
 
 @pytest.mark.parametrize("told", [None, [], {}, {"FileStatus": None}, {"FileStatus": {"type": 3}}])
@@ -215,7 +215,7 @@ def test_an_error_without_a_remote_exception_goes_by_its_status(
 
 
 def test_a_request_names_for_whom_one_acts() -> None:
-    what = wanted("getFileInfo", pb.GetFileInfoRequestProto(src="/a"))
+    what = make_request("getFileInfo", pb.GetFileInfoRequestProto(src="/a"))
     assert what.target("joe") == "/webhdfs/v1/a?op=GETFILESTATUS&user.name=joe"
     acting = what.target(ProxyUser("joe", "hive"))
     assert acting == "/webhdfs/v1/a?op=GETFILESTATUS&doas=joe&user.name=hive"

@@ -41,7 +41,7 @@ class GetFacl(Command):
         return _one_path(parsed.arguments)
 
     def process_path(self, item: Item) -> None:
-        status = item.found()
+        status = item.require_status()
         self.out.line(f"# file: {item.name}")
         self.out.line(f"# owner: {status.owner}")
         self.out.line(f"# group: {status.group}")

@@ -34,10 +34,10 @@ class _Recursive(Command):
     def prepare(self, parsed: Parsed) -> list[str]:
         self.recursive = "R" in parsed
         arguments = list(parsed.arguments)
-        self.take(arguments.pop(0))
+        self.parse_argument(arguments.pop(0))
         return arguments
 
-    def take(self, text: str) -> None:
+    def parse_argument(self, text: str) -> None:
         """Understand the first argument, which is no path."""
         raise NotImplementedError
 
@@ -59,11 +59,11 @@ class Chmod(_Recursive):
         options.check_count([*kept, *words], self.LEAST)
         return Parsed(frozenset(flags), {}, (*kept, *words))
 
-    def take(self, text: str) -> None:
+    def parse_argument(self, text: str) -> None:
         self._change = modes.parse(text)
 
     def process_path(self, item: Item) -> None:
-        status = item.found()
+        status = item.require_status()
         mode = self._change(status.permission, status.is_directory)
         if mode == status.permission:
             return
@@ -78,7 +78,7 @@ class Chown(_Recursive):
     owner: str | None = None
     group: str | None = None
 
-    def take(self, text: str) -> None:
+    def parse_argument(self, text: str) -> None:
         found = _OWNER_AND_GROUP.fullmatch(text)
         if not found:
             raise UsageError(f"'{text}' does not match expected pattern for [owner][:group].")
@@ -87,7 +87,7 @@ class Chown(_Recursive):
             raise UsageError(f"'{text}' does not specify owner or group.")
 
     def process_path(self, item: Item) -> None:
-        status = item.found()
+        status = item.require_status()
         owner = self.owner if self.owner != status.owner else None
         group = self.group if self.group != status.group else None
         if owner is None and group is None:
@@ -100,7 +100,7 @@ class Chown(_Recursive):
 
 
 class Chgrp(Chown):
-    def take(self, text: str) -> None:
+    def parse_argument(self, text: str) -> None:
         found = _GROUP.fullmatch(text)
         if not found:
             raise UsageError(f"'{text}' does not match expected pattern for group")
@@ -132,11 +132,11 @@ class SetRep(Command):
             self.attempt(self._wait, item)
 
     def process_path(self, item: Item) -> None:
-        if item.found().is_symlink:
+        if item.require_status().is_symlink:
             raise PathProblem(item.name, "Symlinks unsupported")
-        if not item.found().is_file:
+        if not item.require_status().is_file:
             return
-        if item.found().erasure_coding_policy:
+        if item.require_status().erasure_coding_policy:
             self.out.line(
                 f"Did not set replication for: {item.name}, because it's an erasure coded file."
             )

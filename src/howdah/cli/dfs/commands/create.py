@@ -45,7 +45,7 @@ class Touchz(Command):
     def process_path(self, item: Item) -> None:
         if item.is_directory:
             raise PathProblem.is_directory(item.name)
-        if item.found().length:
+        if item.require_status().length:
             raise PathProblem(item.name, "Not a zero-length file")
         self.make(item)
 

@@ -40,7 +40,7 @@ class Truncate(Command):
     def process_path(self, item: Item) -> None:
         if item.is_directory:
             raise PathProblem.is_directory(item.name)
-        now = item.found().length
+        now = item.require_status().length
         if self._length > now:
             # Hadoop ends the whole command here, whatever else was to be cut.
             raise UsageError(

@@ -80,12 +80,14 @@ class Ls(Command):
                 self.out.line(f"Found {len(items)} items")
         for item in items:
             self._columns.fit(
-                item.found(), human="h" in self._options, policy=self._policy(item.found())
+                item.require_status(),
+                human="h" in self._options,
+                policy=self._policy(item.require_status()),
             )
         super().process_paths(parent, items)
 
     def process_path(self, item: Item) -> None:
-        status = item.found()
+        status = item.require_status()
         if self.shell.json:
             self.records.append(record(item.name, status))
             return
@@ -120,10 +122,12 @@ class Ls(Command):
         backwards = "r" in self._options
         if "t" in self._options:
             return sorted(
-                items, key=lambda item: self._time_ms(item.found()), reverse=not backwards
+                items, key=lambda item: self._time_ms(item.require_status()), reverse=not backwards
             )
         if "S" in self._options:
-            return sorted(items, key=lambda item: item.found().length, reverse=not backwards)
+            return sorted(
+                items, key=lambda item: item.require_status().length, reverse=not backwards
+            )
         return items[::-1] if backwards else items
 
 

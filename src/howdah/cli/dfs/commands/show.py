@@ -92,7 +92,7 @@ class Tail(Command):
             return tail.follow(
                 item.fs, item.path, -END_BYTES, poll_s=self._interval_s, changed=changed
             )
-        return tail.TailReader(item.fs, item.path, -END_BYTES).look()
+        return tail.TailReader(item.fs, item.path, -END_BYTES).read_new()
 
 
 class Checksum(Command):
@@ -105,7 +105,7 @@ class Checksum(Command):
     def process_path(self, item: Item) -> None:
         if item.is_directory:
             raise PathProblem.is_directory(item.name)
-        status = item.found()
+        status = item.require_status()
         checksum = item.fs.get_file_checksum(item.path)
         algorithm = NO_CHECKSUM if checksum is None else checksum.algorithm
         value = "" if checksum is None else checksum.hex()

@@ -72,9 +72,9 @@ class Stat(Command):
 
     def process_path(self, item: Item) -> None:
         if self.shell.json:
-            self.records.append(record(item.name, item.found()))
+            self.records.append(record(item.name, item.require_status()))
         else:
-            self.out.line(formatted(self._format, item.found()))
+            self.out.line(formatted(self._format, item.require_status()))
 
 
 class Test(Command):

@@ -50,11 +50,11 @@ class AbortUploads(Command):
         if not self._only_lists:
             now_ms = int(time.time() * 1000)
             for each in fs.abort_uploads(path, older_than_ms=self._age_ms, now_ms=now_ms):
-                self._tell(fs.uri, each, is_aborted=True)
+                self._print_upload(fs.uri, each, is_aborted=True)
         for each in fs.unfinished_uploads(path):
-            self._tell(fs.uri, each, is_aborted=False)
+            self._print_upload(fs.uri, each, is_aborted=False)
 
-    def _tell(self, uri: str, upload: UnfinishedUpload, *, is_aborted: bool) -> None:
+    def _print_upload(self, uri: str, upload: UnfinishedUpload, *, is_aborted: bool) -> None:
         name = f"{uri}{upload.path}"
         self.records.append(
             {

@@ -125,7 +125,7 @@ class Mv(DestinationCommand):
         self.take_destination(arguments)
         return arguments
 
-    def carry(self, item: Item, target: Item) -> None:
+    def transfer(self, item: Item, target: Item) -> None:
         if not item.same_filesystem(target):
             raise PathProblem(item.name, "Does not match target filesystem")
         if target.exists:

@@ -20,7 +20,7 @@ from howdah.fs import paths
 
 
 class DestinationCommand(Command):
-    """A command with sources and a destination; `carry` does the work for one pair."""
+    """A command with sources and a destination; `transfer` does the work for one pair."""
 
     overwrite = False
     destination: Item
@@ -54,7 +54,7 @@ class DestinationCommand(Command):
         same = item.is_directory and item.same_filesystem(target)
         if same and paths.is_under(target.path, item.path):
             raise PathProblem(item.name, "is a subdirectory of itself", target=target.name)
-        self.carry(item, target)
+        self.transfer(item, target)
 
     def target_of(self, item: Item) -> Item:
         """Rule 5."""
@@ -65,6 +65,6 @@ class DestinationCommand(Command):
         target.refresh()
         return target
 
-    def carry(self, item: Item, target: Item) -> None:
+    def transfer(self, item: Item, target: Item) -> None:
         """Bring a file or directory to its target."""
         raise NotImplementedError(f"-{self.name} has no carry")

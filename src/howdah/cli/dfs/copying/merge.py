@@ -62,7 +62,7 @@ class GetMerge(Command):
             self._sources.append(item)
 
     def _append(self, source: Item, out: FSDataOutputStream) -> None:
-        if self._skip_empty and source.found().length == 0:
+        if self._skip_empty and source.require_status().length == 0:
             return
         with source.fs.open(source.path, PIECE_BYTES) as stream:
             pump(stream, out)
@@ -106,7 +106,7 @@ class AppendToFile(Command):
         item = self.shell.files.item(argument, local=True)
         if item.is_directory:
             raise PathProblem.is_directory(item.name)
-        item.found()
+        item.require_status()
         return item.fs.open(item.path, PIECE_BYTES)
 
     def _append(self, streams: list[IO[bytes]]) -> None:

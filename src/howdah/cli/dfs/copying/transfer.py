@@ -103,7 +103,7 @@ class CopyCommand(DestinationCommand):
 
     # --- trees ----------------------------------------------------------------
 
-    def carry(self, item: Item, target: Item) -> None:
+    def transfer(self, item: Item, target: Item) -> None:
         if not item.is_directory:
             self._schedule(item, target)
             return
@@ -133,7 +133,7 @@ class CopyCommand(DestinationCommand):
         target = parent.child(child.base_name)
         if not fresh:
             target.refresh()
-        self.carry(child, target)
+        self.transfer(child, target)
 
     def finish_directory(self, source: Item, target: Item) -> None:
         """What is left to do when everything in a directory was copied."""
@@ -143,7 +143,7 @@ class CopyCommand(DestinationCommand):
 
     def copy_file(self, source: Item, target: Item) -> None:
         """Copy one file, under its final name at the end."""
-        status = source.found()
+        status = source.require_status()
         if not self._is_copied_by_server(source, target):
             with source.fs.open(source.path, PIECE_BYTES) as stream:
                 self.copy_stream(stream, target, status.length)
@@ -225,7 +225,7 @@ class CopyCommand(DestinationCommand):
         """Give the target the attributes of the source that -p asks for."""
         if not self.preserved:
             return
-        status = source.found()
+        status = source.require_status()
         # Owner, mode and ACL come last: they may forbid the rest.
         if XATTRS in self.preserved:
             for name, value in source.fs.get_xattrs(source.path).items():

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Self
 
 from howdah.errors import HowdahError
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 
 NO_SUCH_FILE = "No such file or directory"
 FILE_EXISTS = "File exists"
@@ -33,10 +33,14 @@ class PathProblem(CommandProblem):
     def __init__(
         self, path: str, text: str, *, target: str | None = None, full_path: str | None = None
     ) -> None:
-        subject = f"`{shown(path)}'" if target is None else f"`{shown(path)}' to `{shown(target)}'"
+        subject = (
+            f"`{printable(path)}'"
+            if target is None
+            else f"`{printable(path)}' to `{printable(target)}'"
+        )
         message = f"{subject}: {text}"
         if full_path is not None and full_path != path:
-            message += f": `{shown(full_path)}'"
+            message += f": `{printable(full_path)}'"
         super().__init__(message)
 
     @classmethod
@@ -68,4 +72,4 @@ def describe(error: OSError | HowdahError) -> str:
         return lines[0] if lines else type(error).__name__
     reason = error.strerror or str(error) or type(error).__name__
     named = error.filename if isinstance(error.filename, str) else None
-    return f"`{shown(named)}': {reason}" if named else reason
+    return f"`{printable(named)}': {reason}" if named else reason

@@ -111,7 +111,7 @@ class Item:
         """Whether the user wrote a slash at the end, or `.` or `..` as the last name."""
         return self.typed is not None and self.typed.rpartition("/")[2] in ("", ".", "..")
 
-    def found(self) -> FileStatus:
+    def require_status(self) -> FileStatus:
         """The status of something that is there; raises if it isn't."""
         if self.status is None:
             raise self.missing()

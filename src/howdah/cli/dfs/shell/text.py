@@ -35,17 +35,17 @@ def percent(part: int, whole: int) -> str:
 
 def minute(time_ms: int, zone: tzinfo | None = None) -> str:
     """`2026-11-21 00:10`, in the local zone unless one is given."""
-    moment, year = _moment(time_ms, zone)
+    moment, year = _local_time(time_ms, zone)
     return f"{year:04}-{moment:%m-%d %H:%M}"
 
 
 def utc_second(time_ms: int) -> str:
     """`2026-11-21 00:10:22` in UTC."""
-    moment, year = _moment(time_ms, UTC)
+    moment, year = _local_time(time_ms, UTC)
     return f"{year:04}-{moment:%m-%d %H:%M:%S}"
 
 
-def _moment(time_ms: int, zone: tzinfo | None) -> tuple[datetime, int]:
+def _local_time(time_ms: int, zone: tzinfo | None) -> tuple[datetime, int]:
     """A time and its year. Java's long goes beyond the years that a datetime has: the day is
     then looked up in 1970 to 2369, since the calendar repeats every 400 years."""
     time_s = time_ms // 1000

@@ -175,7 +175,7 @@ class Pipeline:
         if self.queues.ends_block:
             return None
         sent_before = self.queues.last_sent_seqno
-        batch = self.queues.take()
+        batch = self.queues.pop_sendable()
         if batch:
             self._sent_length = max(self._sent_length, batch[-1].packet.end)
             self._last_sent_s = now_s

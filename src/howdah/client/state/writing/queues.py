@@ -71,7 +71,7 @@ class PacketQueues:
         self._data.append(SequencedPacket(self.last_queued_seqno, packet))
         return self.last_queued_seqno
 
-    def take(self) -> tuple[SequencedPacket, ...]:
+    def pop_sendable(self) -> tuple[SequencedPacket, ...]:
         """The packets to send now, which are on the ack queue from here on."""
         batch: list[SequencedPacket] = []
         while self._data and len(batch) < MAX_PACKETS_PER_SEND:

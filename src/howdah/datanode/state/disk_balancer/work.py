@@ -85,7 +85,7 @@ class Work:
     def is_enough(self, rules: WorkRules) -> bool:
         return self.bytes_to_copy < self._with_tolerance(self.bytes_copied, rules)
 
-    def takes(self, length_bytes: int, rules: WorkRules) -> bool:
+    def accepts(self, length_bytes: int, rules: WorkRules) -> bool:
         """Whether a replica of this length is not too much."""
         left_bytes = self.bytes_to_copy - self.bytes_copied
         return length_bytes <= self._with_tolerance(left_bytes, rules)

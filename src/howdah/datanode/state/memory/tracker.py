@@ -165,7 +165,7 @@ class Tracker:
         self._cached_bytes -= count_bytes
         self._locked_bytes -= count_bytes
 
-    def place(self, key: Key, volume_id: str) -> None:
+    def assign_volume(self, key: Key, volume_id: str) -> None:
         """An OPEN replica whose volume is chosen now."""
         record = self._records[key]
         assert record.stage is Stage.OPEN, f"{record} is no new replica"

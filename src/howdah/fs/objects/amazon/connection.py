@@ -56,7 +56,7 @@ class _Client:
         self.learning: Learning | None = None
 
     @property
-    def quick(self) -> Quick | None:
+    def http_requests(self) -> Quick | None:
         return None if self.learning is None else self.learning.quick
 
 
@@ -78,7 +78,7 @@ class Connection:
     @property
     def is_quick(self) -> bool:
         """Whether requests can be made without botocore by now."""
-        return self._clients.get().quick is not None
+        return self._clients.get().http_requests is not None
 
     def close(self) -> None:
         own = self._clients.get()
@@ -161,7 +161,7 @@ class Connection:
             # The cause is not kept: it may show the request.
             raise translated(error, self._settings, key) from None
 
-    def ask(
+    def call(
         self,
         what: str,
         key: str | None,
@@ -173,7 +173,7 @@ class Connection:
 
         def once() -> T:
             with self.failing(key):
-                quick = own.quick
+                quick = own.http_requests
                 if quick is not None and quickly is not None:
                     try:
                         return quickly(quick)
@@ -205,7 +205,7 @@ class AnswerBody:
         except (OSError, ValueError) as error:
             raise errors.Unreachable(
                 f"s3://{self._settings.bucket}/{self._key}: the answer of "
-                f"{self._settings.place} broke off: {error}"
+                f"{self._settings.location} broke off: {error}"
             ) from None
         view[: len(data)] = data
         return len(data)

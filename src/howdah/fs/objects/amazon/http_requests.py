@@ -38,7 +38,7 @@ from howdah.fs.objects.http_client import Answer, Request, Requests, RestReading
 from howdah.fs.objects.parts import Pieces
 from howdah.fs.objects.settings import Settings
 from howdah.fs.objects.store import Body, Page
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.runtime.tls.client import ClientTls, NotTrusted
 from howdah.runtime.tls.http_policy import Place
 
@@ -182,7 +182,7 @@ class Quick:
     # --- requests -----------------------------------------------------------------------
 
     def head(self, key: str, more: Mapping[str, Any]) -> dict[str, Any]:
-        return _told(self._ask("HEAD", key, more))
+        return _error_fields(self._send("HEAD", key, more))
 
     def head_and_get(
         self, key: str, more: Mapping[str, Any]
@@ -196,7 +196,7 @@ class Quick:
         if answer.status != 200 or "content-length" not in answer.headers:
             reading.close(0)
             return None
-        return _told(answer), reading
+        return _error_fields(answer), reading
 
     def get(
         self, key: str, start: int, end: int, more: Mapping[str, Any]
@@ -214,13 +214,13 @@ class Quick:
         return reading, answer.headers.get("etag", "").strip('"')
 
     def put(self, key: str, more: Mapping[str, Any], body: Body) -> dict[str, Any]:
-        return as_told(self._ask("PUT", key, more, body).headers)
+        return as_told(self._send("PUT", key, more, body).headers)
 
     def delete(self, key: str) -> dict[str, Any]:
-        return as_told(self._ask("DELETE", key, {}).headers)
+        return as_told(self._send("DELETE", key, {}).headers)
 
     def page(self, prefix: str, more: Mapping[str, Any]) -> Page:
-        answer = self._ask("GET", None, more, about=prefix)
+        answer = self._send("GET", None, more, about=prefix)
         try:
             return page_of(answer.body)
         except errors.ProtocolViolation:
@@ -229,9 +229,9 @@ class Quick:
     # --- how they are made ----------------------------------------------------------------
 
     def _where(self, key: str | None) -> str:
-        return shown(f"s3://{self._settings.bucket}/{key or ''}")
+        return printable(f"s3://{self._settings.bucket}/{key or ''}")
 
-    def _ask(
+    def _send(
         self,
         method: str,
         key: str | None,
@@ -242,7 +242,7 @@ class Quick:
         """Without a key it is a listing of what begins with `about`."""
         request = self._signed(method, key, more, {}, body, about)
         with _Translating(self._settings, request.where):
-            answer = self._requests.ask(self._place, request)
+            answer = self._requests.send(self._place, request)
         if answer.status >= 300:
             raise self._refusal(answer, key or about)
         return answer
@@ -318,7 +318,7 @@ def _sha256(body: Body) -> str:
     return found.hexdigest()
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _error_fields(answer: Answer) -> dict[str, Any]:
     found = as_told(answer.headers)
     found["ContentLength"] = int(answer.headers.get("content-length") or 0)
     found["LastModified"] = milliseconds(answer.headers.get("last-modified"))
@@ -338,7 +338,7 @@ class _Translating:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, NotTrusted):
             raise errors.RemoteError(
-                f"{self._where}: no TLS with {self._settings.place}: {error.message}"
+                f"{self._where}: no TLS with {self._settings.location}: {error.message}"
             ) from None
         if isinstance(error, errors.ProtocolViolation):
             raise no_store(self._settings, self._where) from None

@@ -65,15 +65,15 @@ def _usual(raw: bytes) -> Page | None:
         # Objects that were written together have few times among them.
         times = {text: _ms(text) for text in {modified for _, modified, _, _ in entries}}
         objects = [
-            ObjectInfo(_plain(key), int(size), times[modified], etag)
+            ObjectInfo(_decoded_name(key), int(size), times[modified], etag)
             for key, modified, etag, size in entries
         ]
     except ValueError:
         return None
-    return Page(tuple(objects), tuple(map(_plain, prefixes)), token)
+    return Page(tuple(objects), tuple(map(_decoded_name, prefixes)), token)
 
 
-def _plain(name: str) -> str:
+def _decoded_name(name: str) -> str:
     return unquote_plus(name) if "%" in name or "+" in name else name
 
 

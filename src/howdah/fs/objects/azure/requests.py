@@ -17,7 +17,7 @@ from howdah.fs.objects.azure.signing import authorization, shared_access, string
 from howdah.fs.objects.http_client import Answer, Request
 from howdah.fs.objects.retrying import Damaged, Failed, Throttled
 from howdah.fs.objects.store import Body, NotAsExpected, UploadLost
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 
 # Refusals of the Blob service as errors of howdah.
 #
@@ -79,7 +79,7 @@ class Signer:
     def where(self, key: str | None) -> str:
         """How messages name a blob, or the container."""
         settings = self._settings
-        return shown(f"az://{settings.container}@{settings.account}/{key or ''}")
+        return printable(f"az://{settings.container}@{settings.account}/{key or ''}")
 
     def path(self, key: str | None, container: str | None = None) -> str:
         """The path of a request for a blob, or for the container; of another one than ours."""

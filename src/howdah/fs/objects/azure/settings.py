@@ -127,7 +127,7 @@ def settings_of(
                 environ.get("AZURE_STORAGE_SAS_TOKEN") or given.get("SharedAccessSignature") or ""
             ),
         )
-    place, root = _place(scheme, account, hosts[0], conf)
+    place, root = _endpoint(scheme, account, hosts[0], conf)
     part_bytes = conf.get(keys.FS_AZURE_WRITE_REQUEST_SIZE)
     return AzureSettings(
         bucket=container,
@@ -177,7 +177,7 @@ def _check_supported(conf: Configuration, names: tuple[str, ...]) -> None:
             raise errors.InvalidConfiguration(
                 f"{name} (from {conf.source(name)}) is not supported for containers of Azure"
             )
-    for name in _each("fs.azure.account.keyprovider", names):
+    for name in _account_keys("fs.azure.account.keyprovider", names):
         value = (conf.raw(name) or "").strip()
         if value and value.rpartition(".")[2] != _SIMPLE_PROVIDER:
             raise errors.InvalidConfiguration(
@@ -185,7 +185,7 @@ def _check_supported(conf: Configuration, names: tuple[str, ...]) -> None:
             )
 
 
-def _each(name: str, names: tuple[str, ...]) -> list[str]:
+def _account_keys(name: str, names: tuple[str, ...]) -> list[str]:
     """A key for each of the names of an account, and for all accounts."""
     return [*(f"{name}.{each}" for each in names), name]
 
@@ -199,14 +199,14 @@ def _first(conf: Configuration, names: list[str]) -> tuple[str, str] | None:
 
 
 def _secrets(conf: Configuration, container: str, hosts: tuple[str, ...]) -> Secrets:
-    found = _first(conf, _each("fs.azure.account.auth.type", hosts))
+    found = _first(conf, _account_keys("fs.azure.account.auth.type", hosts))
     kind = "SharedKey" if found is None else found[1]
-    key = _first(conf, _each("fs.azure.account.key", hosts))
+    key = _first(conf, _account_keys("fs.azure.account.key", hosts))
     sas = _first(
         conf,
         [
             *(f"fs.azure.sas.fixed.token.{container}.{each}" for each in hosts),
-            *_each("fs.azure.sas.fixed.token", hosts),
+            *_account_keys("fs.azure.sas.fixed.token", hosts),
             *(f"fs.azure.sas.{container}.{each}" for each in hosts),
         ],
     )
@@ -247,7 +247,7 @@ def _connection_string(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs if value}
 
 
-def _place(scheme: str, account: str, host: str, conf: Configuration) -> tuple[Place, str]:
+def _endpoint(scheme: str, account: str, host: str, conf: Configuration) -> tuple[Place, str]:
     endpoint = conf.get(keys.FS_AZURE_ABFS_ENDPOINT)
     is_secure = scheme in ("az", "abfss", "wasbs")
     if scheme == "abfs":

@@ -107,7 +107,7 @@ class AzureStore:
     def _again(self, what: str, key: str | None, ask: Callable[[], T]) -> T:
         return self._retrying(f"{what} of {self._signer.where(key)}", ask)
 
-    def _ask(
+    def _call(
         self,
         what: str,
         method: str,
@@ -121,7 +121,7 @@ class AzureStore:
         def once() -> Answer:
             # Signed anew each time: a signature ages.
             request = self._signer.request(what, method, key, query, headers, body, about=about)
-            answer = self._requests.ask(self._settings.place, request)
+            answer = self._requests.send(self._settings.place, request)
             return self._signer.raise_for(answer, key or about)
 
         return self._again(what, key or about, once)
@@ -129,7 +129,7 @@ class AzureStore:
     # --- one object ---------------------------------------------------------------------
 
     def head(self, key: str) -> ObjectInfo:
-        return self._info(key, self._ask("HEAD", "HEAD", key))
+        return self._info(key, self._call("HEAD", "HEAD", key))
 
     def _info(self, key: str, answer: Answer) -> ObjectInfo:
         metadata = _metadata(answer)
@@ -206,7 +206,7 @@ class AzureStore:
             exclusive = True
         headers = {"x-ms-blob-type": "BlockBlob", **_sent(body), **described}
         try:
-            answer = self._ask("PUT", "PUT", key, (), headers | _condition(exclusive), body)
+            answer = self._call("PUT", "PUT", key, (), headers | _condition(exclusive), body)
         except NotAsExpected:
             if not self._is_there(key):
                 # Blocks of a stream that was given up are in the way.
@@ -219,7 +219,7 @@ class AzureStore:
 
     def _is_there(self, key: str) -> bool:
         try:
-            self._ask("HEAD", "HEAD", key)
+            self._call("HEAD", "HEAD", key)
         except errors.PathNotFound:
             return False
         return True
@@ -239,7 +239,7 @@ class AzureStore:
     ) -> Answer:
         body = documents.block_list(each.etag for each in parts)
         headers = {**_sent(body), **described, **_condition(exclusive)}
-        return self._ask(what, "PUT", key, [("comp", "blocklist")], headers, body)
+        return self._call(what, "PUT", key, [("comp", "blocklist")], headers, body)
 
     def _marked_already(self, key: str) -> Stored:
         try:
@@ -248,14 +248,14 @@ class AzureStore:
             raise errors.PathExists(f"{self._signer.where(blob_of(key))} is a file") from None
 
     def delete(self, key: str) -> None:
-        self._ask("DELETE", "DELETE", key, (), _WITH_SNAPSHOTS)
+        self._call("DELETE", "DELETE", key, (), _WITH_SNAPSHOTS)
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         headers = {
             "x-ms-copy-source": self._signer.url(source.key, source.bucket),
             "x-ms-source-if-match": f'"{source.etag}"',
         }
-        return self._copied(source, key, self._ask("COPY", "PUT", key, (), headers))
+        return self._copied(source, key, self._call("COPY", "PUT", key, (), headers))
 
     def copy_with_md5(self, source: ObjectInfo, key: str) -> Stored:
         """`Copy Blob From URL`, which compares, and needs leave to read that its signature is
@@ -272,7 +272,7 @@ class AzureStore:
                 "x-ms-source-if-match": f'"{source.etag}"',
             }
             request = self._signer.request("COPY", "PUT", key, (), headers)
-            answer = self._requests.ask(self._settings.place, request)
+            answer = self._requests.send(self._settings.place, request)
             try:
                 return self._signer.raise_for(answer, key)
             except (Damaged, errors.PathNotFound) as error:
@@ -283,7 +283,7 @@ class AzureStore:
     def _copied(self, source: ObjectInfo, key: str, answer: Answer) -> Stored:
         while answer.headers.get("x-ms-copy-status") == "pending":
             time.sleep(_COPY_PAUSE_S)
-            answer = self._ask("HEAD", "HEAD", key)
+            answer = self._call("HEAD", "HEAD", key)
         status = answer.headers.get("x-ms-copy-status")
         if status != "success":
             raise errors.RemoteError(f"{self._signer.where(key)}: its copy ended as {status}")
@@ -302,7 +302,7 @@ class AzureStore:
         # All blocks of a blob have names of one length.
         name = base64.b64encode(f"{upload_id}-{number:06}".encode()).decode()
         query = [("comp", "block"), ("blockid", name)]
-        self._ask(f"part {number}", "PUT", key, query, _sent(body), body)
+        self._call(f"part {number}", "PUT", key, query, _sent(body), body)
         return Part(number, name, len(body), crc(ChecksumType.CRC32C, body))
 
     def copy_part(
@@ -387,7 +387,7 @@ class AzureStore:
             *([("delimiter", "/")] if delimiter else []),
             *([("marker", marker)] if marker else []),
         ]
-        answer = self._ask("a listing", "GET", None, query, about=prefix)
+        answer = self._call("a listing", "GET", None, query, about=prefix)
         page = documents.listing(answer.body)
         for each in page.blobs:
             self._check_flat(each.is_directory)
@@ -435,7 +435,7 @@ class AzureStore:
                 {"Content-Type": f"multipart/mixed; boundary={boundary}"},
                 batches.joined(boundary, heads),
             )
-            answer = self._requests.ask(self._settings.place, request)
+            answer = self._requests.send(self._settings.place, request)
             self._signer.raise_for(answer, None)
             return batches.answers(answer.body, answer.headers.get("content-type", ""))
 

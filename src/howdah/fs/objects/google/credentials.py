@@ -72,7 +72,7 @@ class _Transport(google.auth.transport.Request):
         target = parts.path or "/"
         data = body.encode() if isinstance(body, str) else body or b""
         try:
-            answer = self._requests.ask(
+            answer = self._requests.send(
                 place,
                 Request(
                     "a token",

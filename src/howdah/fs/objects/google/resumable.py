@@ -52,7 +52,7 @@ class Progress:
             return f"bytes */{total}"
         return f"bytes {self.confirmed}-{self.confirmed + count - 1}/{total}"
 
-    def kept(self, header: str | None) -> None:
+    def note_stored(self, header: str | None) -> None:
         """Take what the service says it has, by the header `Range` of its answer. Raises
         `ProtocolViolation` for what cannot be."""
         count = 0

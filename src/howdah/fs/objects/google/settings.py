@@ -116,7 +116,7 @@ def settings_of(
     part_bytes = conf.get(keys.FS_GS_OUTPUTSTREAM_BUFFER_SIZE) // UNIT_BYTES * UNIT_BYTES
     return GoogleSettings(
         bucket=authority,
-        place=_place(root or _ROOT),
+        place=_endpoint(root or _ROOT),
         auth=auth,
         key_file=_key_file(conf, auth),
         token_url=conf.get(keys.FS_GS_TOKEN_SERVER_URL),
@@ -203,7 +203,7 @@ def _secrets(conf: Configuration, auth: str) -> Secrets:
     return Secrets(*found)
 
 
-def _place(url: str) -> Place:
+def _endpoint(url: str) -> Place:
     name = keys.FS_GS_STORAGE_ROOT_URL.name
     try:
         parts = urlsplit(url)

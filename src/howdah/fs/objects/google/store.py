@@ -38,7 +38,7 @@ from howdah.fs.objects.store import (
     in_one,
     joined_crc32c,
 )
-from howdah.fs.paths import shown
+from howdah.fs.paths import printable
 from howdah.protocol.data_transfer.checksum import ChecksumType, crc
 from howdah.runtime.fork_safety import PerProcess
 from howdah.runtime.tls.client import ClientTls
@@ -107,14 +107,14 @@ class GoogleStore:
         self._token_requests.close()
 
     def _where(self, key: str | None) -> str:
-        return shown(f"gs://{self._settings.bucket}/{key or ''}")
+        return printable(f"gs://{self._settings.bucket}/{key or ''}")
 
     def _path(self, key: str) -> str:
         return f"{self._objects}/{quote(key, safe='')}"
 
     # --- requests -----------------------------------------------------------------------
 
-    def _asked(self, request: Request, act: Callable[[Request], tuple[T, int]]) -> T:
+    def _with_token(self, request: Request, act: Callable[[Request], tuple[T, int]]) -> T:
         """What `act` makes of a request with a token; with another one, if that is refused."""
         token = self._tokens.header(request.where)
         found, status = act(_with(request, token))
@@ -124,10 +124,10 @@ class GoogleStore:
 
     def _answer(self, request: Request) -> Answer:
         def act(signed: Request) -> tuple[Answer, int]:
-            answer = self._requests.ask(self._settings.place, signed)
+            answer = self._requests.send(self._settings.place, signed)
             return answer, answer.status
 
-        return self._asked(request, act)
+        return self._with_token(request, act)
 
     def _failure(
         self, answer: Answer, key: str | None, *, is_of_bucket: bool = False
@@ -141,7 +141,7 @@ class GoogleStore:
             is_of_bucket=is_of_bucket,
         )
 
-    def _ask(
+    def _call(
         self,
         what: str,
         method: str,
@@ -167,7 +167,7 @@ class GoogleStore:
     # --- one object ---------------------------------------------------------------------
 
     def head(self, key: str) -> ObjectInfo:
-        answer = self._ask("a look", "GET", key, self._path(key), [("fields", documents.FIELDS)])
+        answer = self._call("a look", "GET", key, self._path(key), [("fields", documents.FIELDS)])
         return documents.resource(documents.parsed(answer.body))
 
     def head_and_get(self, key: str) -> tuple[ObjectInfo, Reading | None]:
@@ -190,7 +190,7 @@ class GoogleStore:
             return found, found[1].status
 
         def once() -> tuple[Reading, str]:
-            reading, answer = self._asked(request, act)
+            reading, answer = self._with_token(request, act)
             if reading is None:
                 raise self._failure(answer, key)
             try:
@@ -212,7 +212,7 @@ class GoogleStore:
             f"{json.dumps(resource)}\r\n--{boundary}\r\n"
             "Content-Type: application/octet-stream\r\n\r\n"
         )
-        answer = self._ask(
+        answer = self._call(
             "PUT",
             "POST",
             key,
@@ -225,7 +225,7 @@ class GoogleStore:
         return Stored(found.etag, None, found.crc32c)
 
     def delete(self, key: str) -> None:
-        self._ask("DELETE", "DELETE", key, self._path(key))
+        self._call("DELETE", "DELETE", key, self._path(key))
 
     def copy(self, source: ObjectInfo, key: str) -> Stored:
         objects = _objects(source.bucket or self._settings.bucket)
@@ -234,7 +234,7 @@ class GoogleStore:
         query = [("ifSourceGenerationMatch", source.etag)]
         token: list[tuple[str, str]] = []
         while True:
-            answer = self._ask("COPY", "POST", key, path, [*query, *token], _JSON)
+            answer = self._call("COPY", "POST", key, path, [*query, *token], _JSON)
             found = documents.parsed(answer.body)
             if found.get("done"):
                 stored = documents.resource(found.get("resource") or {})
@@ -250,7 +250,7 @@ class GoogleStore:
     def begin_upload(
         self, key: str, *, exclusive: bool, writer: str | None, like: ObjectInfo | None = None
     ) -> str:
-        answer = self._ask(
+        answer = self._call(
             "an upload",
             "POST",
             key,
@@ -306,7 +306,7 @@ class GoogleStore:
         if found.crc32c is not None and found.crc32c != joined:
             # A store that did not look at what it was told.
             query = [("ifGenerationMatch", found.etag)]
-            self._ask("DELETE", "DELETE", key, self._path(key), query)
+            self._call("DELETE", "DELETE", key, self._path(key), query)
             raise errors.ChecksumMismatch(
                 f"{self._where(key)}: the store has the CRC32C {found.crc32c:08x} of what was "
                 f"written with {joined or 0:08x}; it is removed again"
@@ -342,7 +342,7 @@ class GoogleStore:
                 *([("startOffset", start_after)] if start_after else []),
                 *([("pageToken", token)] if token else []),
             ]
-            answer = self._ask("a listing", "GET", prefix, self._objects, query, is_of_bucket=True)
+            answer = self._call("a listing", "GET", prefix, self._objects, query, is_of_bucket=True)
             page = documents.page(answer.body)
             objects += [each for each in page.objects if each.key != start_after]
             prefixes += [each for each in page.prefixes if each not in prefixes]
@@ -361,7 +361,7 @@ class GoogleStore:
         if len(keys) == 1:
             return deleted_alone(self.delete, keys[0])
         boundary = f"batch_{uuid.uuid4().hex}"
-        answer = self._ask(
+        answer = self._call(
             f"the removal of {len(keys)} objects",
             "POST",
             None,

@@ -82,7 +82,7 @@ class ResumableUpload:
         def once() -> dict[str, Any] | None:
             nonlocal is_again
             if is_again:
-                found = self._asked()
+                found = self._query_status()
                 if found is not None:
                     return found
             is_again = True
@@ -106,18 +106,18 @@ class ResumableUpload:
             if answer.status != _INCOMPLETE:
                 raise self._failure(answer)
             before = progress.confirmed
-            progress.kept(answer.headers.get("range"))
+            progress.note_stored(answer.headers.get("range"))
             if progress.confirmed == before:
                 raise errors.Unreachable(f"{self._where}: the store kept nothing of a request")
 
-    def _asked(self) -> dict[str, Any] | None:
+    def _query_status(self) -> dict[str, Any] | None:
         """Where the upload stands; the resource, if it is whole already."""
         answer = self._send("PUT", self._target, {"Content-Range": "bytes */*"}, b"")
         if answer.status in (200, 201):
             return documents.parsed(answer.body)
         if answer.status != _INCOMPLETE:
             raise self._failure(answer)
-        self._progress.kept(answer.headers.get("range"))
+        self._progress.note_stored(answer.headers.get("range"))
         return None
 
     def _failure(self, answer: Answer) -> errors.HowdahError:

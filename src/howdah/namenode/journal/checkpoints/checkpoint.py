@@ -189,7 +189,7 @@ class Checkpoints:
             os.kill(running.pid, signal.SIGKILL)
             log.error("checkpoint process %d is killed after %g s", running.pid, limit_s)
             waiting, running.waiting = running.waiting, []
-            self._tell(waiting, f"process {running.pid} took longer than {limit_s:g} s")
+            self._notify(waiting, f"process {running.pid} took longer than {limit_s:g} s")
 
     def is_recent(self, window_ms: int, gap: int) -> bool:
         """True if the newest image is at most so old, and lacks at most so many edits."""
@@ -202,13 +202,13 @@ class Checkpoints:
         frozen, before anybody else has a turn."""
         running = self._running
         if running is not None and running.killed and running.status is None:
-            self._tell([done], f"process {running.pid} hangs and cannot be killed")
+            self._notify([done], f"process {running.pid} hangs and cannot be killed")
             return
         if self._namespace.failed_edit is not None:
-            self._tell([done], "an edit failed halfway; the namenode ends, to be started anew")
+            self._notify([done], "an edit failed halfway; the namenode ends, to be started anew")
             return
         if self._stopped:
-            self._tell([done], _NOT_ACTIVE)
+            self._notify([done], _NOT_ACTIVE)
             return
         self._waiting.append(done)
         if rollback_begun is not None:
@@ -255,7 +255,7 @@ class Checkpoints:
             )
 
     def accept(self, txid: int, *, rollback: bool = False) -> str | None:
-        """An image of `txid` is offered: why not, or None. Then `taken` has to follow."""
+        """An image of `txid` is offered: why not, or None. Then `image_stored` has to follow."""
         if self._stopped:
             return _NOT_ACTIVE
         if self.busy:
@@ -267,7 +267,7 @@ class Checkpoints:
         self._taking = True
         return None
 
-    def taken(self, txid: int | None, *, rollback: bool = False) -> None:
+    def image_stored(self, txid: int | None, *, rollback: bool = False) -> None:
         """What was accepted is there now, under its name; or it is not, with None."""
         self._taking = False
         if txid is not None:
@@ -294,7 +294,7 @@ class Checkpoints:
         if running is not None:
             waiting, running.waiting = running.waiting + waiting, []
         if waiting:
-            self._tell(waiting, "the namenode stops making images")
+            self._notify(waiting, "the namenode stops making images")
         if running is not None and running.status is None:
             asyncio.get_running_loop().remove_reader(running.pipe)
             os.close(running.pipe)
@@ -324,13 +324,13 @@ class Checkpoints:
                 unexpected_errors.note(
                     "beginning a segment for an image", error, "no image is made"
                 )
-            self._tell(waiting, f"the log takes no new segment: {error}")
+            self._notify(waiting, f"the log takes no new segment: {error}")
             return
         directories = self.directories.images()
         try:
             reading, writing = os.pipe()
         except OSError as error:
-            self._tell(waiting, f"cannot make a pipe: {error}")
+            self._notify(waiting, f"cannot make a pipe: {error}")
             return
         try:
             # What is there now is there to stay, but for little: the collector does not
@@ -342,7 +342,7 @@ class Checkpoints:
         except OSError as error:
             os.close(reading)
             os.close(writing)
-            self._tell(waiting, f"cannot fork: {error}")
+            self._notify(waiting, f"cannot fork: {error}")
             return
         if pid == 0:
             self._be_the_child(writing, txid, namenode, directories)
@@ -358,7 +358,7 @@ class Checkpoints:
         )
         running = self._running = _Running(txid, pid, reading, waiting, directories, rollback)
         self._when_durable(lambda: self._became_durable(running))
-        asyncio.get_running_loop().add_reader(reading, self._hear, running)
+        asyncio.get_running_loop().add_reader(reading, self._read_child, running)
         for begin in begun:
             begin()
 
@@ -393,7 +393,7 @@ class Checkpoints:
             go_on=go_on,
         )
 
-    def _hear(self, running: _Running) -> None:
+    def _read_child(self, running: _Running) -> None:
         """The child said something, or its end of the pipe is closed."""
         try:
             data = os.read(running.pipe, _MAX_TOLD_BYTES)
@@ -466,12 +466,12 @@ class Checkpoints:
         if self._running is running:
             self._running = None
         waiting, running.waiting = running.waiting, []
-        self._tell(waiting, why)
+        self._notify(waiting, why)
         if self._waiting and not self.busy:
             self._start()
 
     @staticmethod
-    def _tell(waiting: list[Done], why: str | None) -> None:
+    def _notify(waiting: list[Done], why: str | None) -> None:
         error = None
         if why is not None:
             log.error("the checkpoint failed: %s", why)

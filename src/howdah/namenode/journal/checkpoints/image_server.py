@@ -39,7 +39,7 @@ from howdah.storage.image_files import (
 )
 from howdah.web.channel import Channel
 from howdah.web.file_response import FileOut, OutgoingFile
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.image_transfer import (
     MD5_HEADER,
     EditsWanted,
@@ -63,7 +63,7 @@ class ImageTaker(Protocol):
 
     def accept(self, txid: int, *, rollback: bool = False) -> str | None: ...
 
-    def taken(self, txid: int | None, *, rollback: bool = False) -> None: ...
+    def image_stored(self, txid: int | None, *, rollback: bool = False) -> None: ...
 
     def finish(self, written: WrittenImage) -> None: ...
 
@@ -105,7 +105,7 @@ class ImageServer:
     def __call__(self, request: Request) -> Response | Exchange:
         """On the loop."""
         if request.method not in ("GET", "PUT"):
-            return plain(405, "images are fetched with GET and sent with PUT")
+            return text_response(405, "images are fetched with GET and sent with PUT")
         if request.method == "PUT" and not self._may_send(request.peer):
             why = (
                 f"images are taken from this machine and from the hosts of configured namenodes, "
@@ -128,7 +128,7 @@ class ImageServer:
             if self._makes_its_own():
                 why = "this namenode is a standby, and makes its images itself"
                 return self._refused(request, EXPECTATION_FAILED, why)
-            return self._take(request, transfer)
+            return self._receive(request, transfer)
         bytes_per_s = self._settings.bytes_per_s
         if isinstance(transfer, ImageWanted) and transfer.to_new_standby:
             bytes_per_s = self._settings.to_standby_bytes_per_s
@@ -143,8 +143,8 @@ class ImageServer:
     def _refused(self, request: Request, status: int, why: str) -> Response | Exchange:
         """A body has to be read first: else the other side would not see the answer."""
         if request.method == "GET":
-            return plain(status, why)
-        return Unwanted(plain(status, why))
+            return text_response(status, why)
+        return Unwanted(text_response(status, why))
 
     def _find(self, wanted: ImageWanted | EditsWanted) -> OutgoingFile:
         path = self._path(wanted)
@@ -164,16 +164,16 @@ class ImageServer:
                 return image.path
         raise errors.PathNotFound(f"there is no image of transaction {wanted.txid}")
 
-    def _take(self, request: Request, offered: ImageOffered) -> Exchange:
+    def _receive(self, request: Request, offered: ImageOffered) -> Exchange:
         if offered.md5 is None:
-            return Unwanted(plain(GONE, f"an image comes with its {MD5_HEADER}"))
+            return Unwanted(text_response(GONE, f"an image comes with its {MD5_HEADER}"))
         if offered.txid > self._durable_txid():
             why = f"the log has not reached transaction {offered.txid}"
-            return Unwanted(plain(GONE, why))
+            return Unwanted(text_response(GONE, why))
         refusal = self._taker.accept(offered.txid, rollback=offered.rollback)
         if refusal is not None:
             log.info("an image of transaction %d is refused: %s", offered.txid, refusal)
-            return Unwanted(plain(CONFLICT, refusal))
+            return Unwanted(text_response(CONFLICT, refusal))
         return ImageIn(
             offered,
             self._namespace_id,
@@ -240,10 +240,10 @@ class ImageIn:
 
     def done(self) -> Response:
         if self._failure is None:
-            self._taker.taken(self._offered.txid, rollback=self._offered.rollback)
-            return plain(200, f"took the image of transaction {self._offered.txid}")
-        self._taker.taken(None)
-        return plain(GONE, self._failure)
+            self._taker.image_stored(self._offered.txid, rollback=self._offered.rollback)
+            return text_response(200, f"took the image of transaction {self._offered.txid}")
+        self._taker.image_stored(None)
+        return text_response(GONE, self._failure)
 
     def _receive_all(self, channel: Channel, sink: Sink) -> None:
         left_bytes = self._offered.size_bytes

@@ -154,7 +154,7 @@ class Primary:
 
     def image_sum(self, version: NamenodeVersion, txid: int) -> str | None:
         """The sum of an image, which is not fetched."""
-        with self._asked(ImageWanted(txid, _info(version)).target()) as answer:
+        with self._request(ImageWanted(txid, _info(version)).target()) as answer:
             return answer.getheader(MD5_HEADER)
 
     def fetch_edits(self, version: NamenodeVersion, segment: FirstAndLast, sink: Sink) -> None:
@@ -202,7 +202,7 @@ class Primary:
         return True
 
     def _fetch(self, target: str, sink: Sink) -> str | None:
-        with self._asked(target) as answer:
+        with self._request(target) as answer:
             left_bytes = int(answer.getheader("Content-Length", "-1"))
             if left_bytes < 0:
                 raise errors.CheckpointFailed(f"{target}: the answer has no length")
@@ -218,7 +218,7 @@ class Primary:
             return answer.getheader(MD5_HEADER)
 
     @contextlib.contextmanager
-    def _asked(self, target: str) -> Iterator[http.client.HTTPResponse]:
+    def _request(self, target: str) -> Iterator[http.client.HTTPResponse]:
         connection = self._connected()
         try:
             try:

@@ -95,11 +95,11 @@ class Channel:
 
     # What a writer asks.
 
-    def ask(self, request: Request, stamp: Stamp | None) -> Answer:
+    def call(self, request: Request, stamp: Stamp | None) -> Answer:
         """Raises OSError; WriterFenced if a younger writer has been promised."""
         timeout_s = self._settings.timeouts_s[type(request)]
         try:
-            return self._ask(request, stamp, timeout_s)
+            return self._request(request, stamp, timeout_s)
         except errors.HowdahError as error:
             if any(said in str(error) for said in _FENCED):
                 raise errors.WriterFenced(str(error)) from error
@@ -107,7 +107,7 @@ class Channel:
                 raise errors.ProtocolViolation(f"{self.name}: {error}") from error
             raise
 
-    def _ask(self, request: Request, stamp: Stamp | None, timeout_s: float) -> Answer:
+    def _request(self, request: Request, stamp: Stamp | None, timeout_s: float) -> Answer:
         match request:
             case GetState():
                 return self._state(timeout_s)

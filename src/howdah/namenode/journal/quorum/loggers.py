@@ -29,7 +29,7 @@ _PAUSE_S: Final = 1.0
 class Node(Protocol):
     """One journal node, as its writer sees it."""
 
-    def ask(self, request: Request, stamp: Stamp | None) -> Answer:
+    def call(self, request: Request, stamp: Stamp | None) -> Answer:
         """Raises OSError."""
         ...
 
@@ -92,7 +92,7 @@ class Loggers:
         wait for its lease. Nodes that don't answer in time don't know it."""
         with self._lock:
             self._writer.resigned = True
-            call = self._writer.ask("heartbeat", Heartbeat(resigns=True))
+            call = self._writer.enqueue("heartbeat", Heartbeat(resigns=True))
             self._wake()
             answered = len(self._nodes)
             self._decided.wait_for(
@@ -141,7 +141,7 @@ class Loggers:
                     self._work[name].wait(_PAUSE_S)
 
     def _turn(self, name: str) -> None:
-        sending = self._writer.take(name, self._clock_ms())
+        sending = self._writer.pop(name, self._clock_ms())
         if sending is None:
             self._sleep(name)
             return
@@ -169,7 +169,7 @@ class Loggers:
 
     def _request(self, node: Node, sending: Sending) -> Answer | OSError:
         try:
-            return node.ask(sending.request, sending.stamp)
+            return node.call(sending.request, sending.stamp)
         except OSError as error:
             return error
         except Exception as error:

@@ -134,7 +134,7 @@ class QuorumJournal:
     def purge_before(self, txid: int) -> None:
         """Nobody waits for it: what is left will be purged the next time."""
         if self._failure is None and not self._closed:
-            self._loggers.now(lambda: self._writer.ask(f"purgeLogs({txid})", Purge(txid)))
+            self._loggers.now(lambda: self._writer.enqueue(f"purgeLogs({txid})", Purge(txid)))
 
     def close(self) -> None:
         with self._closing:

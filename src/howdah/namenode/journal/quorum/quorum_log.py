@@ -34,7 +34,7 @@ from howdah.namenode.journal.quorum.channel import Channel, JournalId, Listed, c
 from howdah.namenode.journal.quorum.quorum_journal import QuorumJournal, take_over
 from howdah.namenode.journal.quorum.settings import QuorumSettings
 from howdah.namenode.state.edit_log.segment_selection import SegmentCopy
-from howdah.namenode.state.quorum.majority import agreed, agreed_bytes, believed
+from howdah.namenode.state.quorum.majority import agreed, agreed_bytes, trusted_records
 from howdah.namenode.state.quorum.quorum import QuorumLost, majority
 from howdah.runtime import background_threads
 from howdah.web.http_client import fetch
@@ -121,17 +121,17 @@ class QuorumLog:
         def is_enough(logs: Sequence[Sequence[bytes]]) -> bool:
             return not any(logs) or bool(agreed(logs, needed))
 
-        answers = self._readers.ask(
+        answers = self._readers.majority_answers(
             "getJournaledEdits", lambda node: node.edits(txid), is_enough=is_enough
         )
         records = agreed(list(answers.values()), needed)
         if records and _begins_segment(records[-1]):
             listed = self._listed(txid)
-            return believed(records, txid, _committed_txid(listed), _begins_segment)
+            return trusted_records(records, txid, _committed_txid(listed), _begins_segment)
         return records
 
     def _listed(self, txid: int) -> dict[Channel, Listed]:
-        return self._readers.ask(
+        return self._readers.majority_answers(
             "getEditLogManifest", lambda node: node.manifest(txid, unfinished=True)
         )
 
@@ -233,7 +233,7 @@ class QuorumSource:
         return self._name
 
     def segments(self, *, scans: bool) -> Sequence[SegmentCopy]:
-        listed = self._readers.ask(
+        listed = self._readers.majority_answers(
             "getEditLogManifest", lambda node: node.manifest(0, unfinished=False)
         )
         return [
@@ -279,7 +279,7 @@ class _Readers:
         self._lock = threading.Lock()
         self._busy: set[str] = set()
 
-    def ask(
+    def majority_answers(
         self,
         what: str,
         question: Callable[[Channel], T],
@@ -287,28 +287,28 @@ class _Readers:
         is_enough: Callable[[Sequence[T]], bool] = lambda answers: True,
     ) -> dict[Channel, T]:
         """The answers of a majority; of more, while they are not enough. Raises QuorumLost."""
-        answers, failures = self._asked(
+        answers, failures = self._collect(
             question, lambda said: len(said) >= self.needed and is_enough(said), PATIENCE_S
         )
         if len(answers) < self.needed:
             raise QuorumLost(
                 f"{what} needs {self.needed} of {len(self._nodes)} journal nodes, and "
-                f"{len(answers)} answered: {_said(failures)}"
+                f"{len(answers)} answered: {_failures_text(failures)}"
             )
         return answers
 
     def ask_all(self, what: str, question: Callable[[Channel], T]) -> list[T]:
         """The answers of all. Raises QuorumLost."""
-        answers, failures = self._asked(question, lambda said: False, None)
+        answers, failures = self._collect(question, lambda said: False, None)
         if failures:
-            raise QuorumLost(f"{what} needs all journal nodes: {_said(failures)}")
+            raise QuorumLost(f"{what} needs all journal nodes: {_failures_text(failures)}")
         return list(answers.values())
 
     def close(self) -> None:
         for node in self._nodes.values():
             node.close()
 
-    def _asked(
+    def _collect(
         self,
         question: Callable[[Channel], T],
         is_enough: Callable[[Sequence[T]], bool],
@@ -350,7 +350,7 @@ class _Readers:
                 self._busy.discard(node.name)
 
 
-def _said(failures: dict[str, OSError]) -> str:
+def _failures_text(failures: dict[str, OSError]) -> str:
     return "; ".join(f"{name}: {error}" for name, error in failures.items())
 
 

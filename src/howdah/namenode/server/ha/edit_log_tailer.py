@@ -163,7 +163,9 @@ class Tailing:
         found = self._shared.edits(first_txid + 1, unfinished=unfinished)
         while not stopping.is_set():
             began_ns = time.perf_counter_ns()
-            batch = await background_threads.beside(lambda: _take(found), "reading of the log")
+            batch = await background_threads.beside(
+                lambda: _next_slice(found), "reading of the log"
+            )
             figures.reads.add(time.perf_counter_ns() - began_ns)
             for start in range(0, len(batch), SLICE_EDITS):
                 if stopping.is_set():
@@ -205,5 +207,5 @@ class Tailing:
             unexpected_errors.note("asking for a roll", error, "it is asked for again later")
 
 
-def _take(found: Iterator[LoggedEdit]) -> list[LoggedEdit]:
+def _next_slice(found: Iterator[LoggedEdit]) -> list[LoggedEdit]:
     return list(itertools.islice(found, BATCH_EDITS))

@@ -87,7 +87,7 @@ class LogWriter:
     @property
     def durable_txid(self) -> int:
         """Up to where the log is durable; a standby has applied nothing else."""
-        return self._core.last_txid if self._log is None else self._log.look()
+        return self._core.last_txid if self._log is None else self._log.poll_durable()
 
     @property
     def edits_in_segment(self) -> int:

@@ -89,7 +89,7 @@ class Transitions:
 
     async def _step_down(self, state: HAState) -> None:
         began_s = time.monotonic()
-        self._roles.leave(state)
+        self._roles.stop_serving(state)
         try:
             if self._log.is_open:
                 await background_threads.surely(self._log.end, "the end of the log")

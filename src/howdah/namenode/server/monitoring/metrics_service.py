@@ -98,7 +98,7 @@ class Watch:
         self.pulse.beat(now_s)
         if self.top is not None and now_s >= self._take_at_s:
             self._take_at_s = now_s + _TAKE_S
-            self._take(self.top)
+            self._snapshot(self.top)
 
     def respond(
         self,
@@ -188,10 +188,10 @@ class Watch:
         """Who called most, as of now."""
         if self.top is None:
             return []
-        self._take(self.top)
+        self._snapshot(self.top)
         return self.top.top(self._core.clock.monotonic_ms())
 
-    def _take(self, top: TopUsers) -> None:
+    def _snapshot(self, top: TopUsers) -> None:
         found: dict[str, dict[str, int]] = {}
         for figures in () if self._rpc is None else self._rpc.figures.values():
             for method, each in figures.methods.items():

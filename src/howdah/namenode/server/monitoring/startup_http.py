@@ -80,7 +80,7 @@ class Starting:
         seen = self.progress.see()
         if is_webhdfs(request.path):
             return faults.refused(
-                errors.RetriableError(f"the namenode is starting: {startup.said(seen)}")
+                errors.RetriableError(f"the namenode is starting: {startup.startup_text(seen)}")
             )
         if request.method not in ("GET", "HEAD"):
             return self._later(seen)
@@ -96,7 +96,7 @@ class Starting:
         return self._later(seen)
 
     def _later(self, seen: startup.Seen) -> Response:
-        said = f"the namenode is starting, come again: {startup.said(seen)}\n"
+        said = f"the namenode is starting, come again: {startup.startup_text(seen)}\n"
         return answer(503, said.encode(), "text/plain; charset=utf-8", _COME_AGAIN)
 
     def _status(self) -> Bean:

@@ -27,7 +27,7 @@ from howdah.protocol.rpc.server_hooks import Impersonation
 from howdah.runtime import unexpected_errors
 from howdah.runtime.users.names import real_user_of
 from howdah.web.channel import Channel
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.server import Exchange, Stream
 
 log = logging.getLogger(__name__)
@@ -69,15 +69,17 @@ class FsckPages:
             options = parse_options(request.query)
             user = user_of(request.query)
         except errors.IllegalArgument as error:
-            return plain(400, error.message)
+            return text_response(400, error.message)
         if options.changes_something and _comes_from_a_page(request):
-            return plain(403, "a page of another server may not have files moved or deleted")
+            return text_response(
+                403, "a page of another server may not have files moved or deleted"
+            )
         run = _Run(self, user, request.peer, options)
         real_user = real_user_of(user)
         if real_user is None:
             return run
         permit = Permit(self._impersonation, real_user, user, request.peer)
-        permit.ask()
+        permit.request()
         return _Permitted(permit, run)
 
     def take_turn(self, slice_of_work: Callable[[], None]) -> None:
@@ -170,7 +172,7 @@ class _Permitted:
             self._permit.wait(channel.has_left)
         except errors.HowdahError as error:
             log.info("fsck is refused: %r", error.message)
-            self._answer = plain(403, error.message)
+            self._answer = text_response(403, error.message)
 
     def done(self) -> Response | Stream:
         return self._answer

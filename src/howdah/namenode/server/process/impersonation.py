@@ -46,9 +46,9 @@ class Proxying(OnLoop):
         """`done` hears when the rules are those of the files, or why not."""
         self._asked.append(done)
         if not self._looks:
-            self._look()
+            self._reload()
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         self._looks = True
         asked, self._asked = self._asked, []
 
@@ -62,6 +62,6 @@ class Proxying(OnLoop):
             for done in asked:
                 done(rules if isinstance(rules, errors.HowdahError) else None)
             if self._asked and not self._looks:
-                self._look()
+                self._reload()
 
         self._background(lambda: read_rules(self._conf.reloaded()), found)

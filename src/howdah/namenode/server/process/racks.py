@@ -42,7 +42,12 @@ class ScriptRacks(RackMap):
         super().__init__()
         self._script = script
         self._lookups = Lookups(
-            "the racks", self._ask, loop, fresh_s=FRESH_S, batch=at_once, timeout_s=PATIENCE_S
+            "the racks",
+            self._run_script,
+            loop,
+            fresh_s=FRESH_S,
+            batch=at_once,
+            timeout_s=PATIENCE_S,
         )
 
     def location(self, ip: str, hostname: str = "") -> str:
@@ -60,7 +65,7 @@ class ScriptRacks(RackMap):
             self._lookups.look_up(ip)
         return found or DEFAULT_RACK
 
-    def _ask(self, addresses: Sequence[str]) -> list[str]:
+    def _run_script(self, addresses: Sequence[str]) -> list[str]:
         """On a thread. Those without an answer are on the default rack, till asked again."""
         try:
             done = subprocess.run(
@@ -74,7 +79,7 @@ class ScriptRacks(RackMap):
             found = done.stdout.split()
             if len(found) != len(addresses) > 1:
                 # It may be one that looks at its first argument only.
-                return [rack for address in addresses for rack in self._ask([address])]
+                return [rack for address in addresses for rack in self._run_script([address])]
             if len(found) != len(addresses):
                 raise InvalidConfiguration(f"it printed {len(found)} words")
             return [normalise(word) for word in found]

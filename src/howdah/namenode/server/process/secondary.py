@@ -52,7 +52,7 @@ from howdah.storage.image_files import (
     write_unfinished,
 )
 from howdah.storage.segments import Segment, read_segment
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring.health import Report
 from howdah.web.monitoring.pages import Monitoring
 from howdah.web.pages.common import Common, configured
@@ -308,7 +308,7 @@ class SecondaryServer:
         Raises InvalidConfiguration, OSError where its web port cannot be had.
         """
         self.web = self._listen()
-        serve.write_ready_file(ready_file, watch.ROLE, **self.web.told())
+        serve.write_ready_file(ready_file, watch.ROLE, **self.web.addresses())
         last_s = -float("inf")
         retries = self._conf.get(keys.DFS_NAMENODE_CHECKPOINT_MAX_RETRIES)
         while not self._stop.wait(self._settings.check_period_s):
@@ -382,7 +382,7 @@ class Pages:
 
     def answer(self, request: Request) -> Response | Exchange:
         if request.method not in ("GET", "HEAD"):
-            return plain(405, "only GET and HEAD are answered")
+            return text_response(405, "only GET and HEAD are answered")
         found = self._common.answer(request)
         if found is not None:
             return found
@@ -391,7 +391,7 @@ class Pages:
             return self._watch.answer(request, [watch.bean(facts, now_s)])
         if request.path == "/":
             return self._common.page("/", "Checkpoints", watch.overview(facts, now_s))
-        return plain(404, f"there is no {request.path} here")
+        return text_response(404, f"there is no {request.path} here")
 
 
 def _web_place(conf: Configuration) -> Place:

@@ -284,7 +284,7 @@ class Namenode:
             ),
             ha_state=lambda: self.context.state.name,
         )
-        self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._shown)
+        self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._audited_inode)
         self.registry = Registry(
             [
                 self.client.service(),
@@ -293,7 +293,7 @@ class Namenode:
                 HAService(
                     core,
                     lambda: self.context.state.name,
-                    self._trouble,
+                    self._health_problem,
                     self.ha,
                     ha_settings(conf),
                     partial(serving_process, self.log_writer, this_process()),
@@ -324,7 +324,7 @@ class Namenode:
             core,
             self.context,
             self.log_writer,
-            self._trouble,
+            self._health_problem,
             starting.progress,
             self._counted,
         )
@@ -489,7 +489,7 @@ class Namenode:
             tail=None if self.ha is None else self.ha.tailing.figures,
         )
 
-    def _shown(self, path: str) -> Shown | None:
+    def _audited_inode(self, path: str) -> Shown | None:
         """What the audit log shows of the inode at a path."""
         try:
             inode = self.core.resolve(path).inode
@@ -497,7 +497,7 @@ class Namenode:
             return None  # gone by its number, or no path at all
         return None if inode is None else Shown(inode.owner, inode.group, inode.mode)
 
-    def _trouble(self) -> str:
+    def _health_problem(self) -> str:
         """Why this namenode should not be the active one; empty if nothing speaks against it."""
         if self._failure is not None:
             return self._failure
@@ -621,7 +621,7 @@ class Namenode:
         self.starting.http.serve_by(self._pages.answer, self._on_loop, beside)
         web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
-        serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.told())
+        serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.addresses())
 
 
 def active_parts(

@@ -57,7 +57,7 @@ class RestCalls:
     ) -> None:
         """Raises AuthorizationFailed unless `real_user`, at `address`, may act for `user`; Gone."""
         permit = Permit(self.impersonation, real_user, user, address)
-        self.post(permit.ask)
+        self.post(permit.request)
         permit.wait(has_left)
 
     def call(self, user: str, address: str, rpc: Rpc, has_left: Callable[[], bool]) -> Message:

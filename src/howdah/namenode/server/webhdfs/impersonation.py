@@ -24,14 +24,14 @@ class Permit:
         self._whose = real_user, user, address
         self._outcome: Future[None] = Future()
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """On the loop."""
         try:
-            self._impersonation.authorize(*self._whose, self._told)
+            self._impersonation.authorize(*self._whose, self._resolved)
         except Exception as error:  # noqa: BLE001 - whoever waits is told
-            self._told(defect("doas", error))
+            self._resolved(defect("doas", error))
 
-    def _told(self, error: errors.HowdahError | None) -> None:
+    def _resolved(self, error: errors.HowdahError | None) -> None:
         if error is None:
             self._outcome.set_result(None)
         else:

@@ -27,7 +27,7 @@ from howdah.web.server import Exchange, Run
 from howdah.web.text_response import TextOut
 from howdah.web.webhdfs.call_chain import Piece, Rpc, Step, Steps, driven
 from howdah.web.webhdfs.faults import JSON_TYPE, refused
-from howdah.web.webhdfs.parameters import Asked, asked
+from howdah.web.webhdfs.parameters import Asked, parse_request
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
@@ -77,7 +77,7 @@ class WebHdfs:
             refusal = self._cross_site.refusal(request) if self._cross_site is not None else None
             if refusal is not None:
                 return refusal
-            wanted = asked(request, self._patterns)
+            wanted = parse_request(request, self._patterns)
             user = self._user(wanted, request.peer, channel.has_left)
             found = driven(
                 self._steps(wanted, user),

@@ -19,7 +19,7 @@ from howdah.runtime.tls.client import ClientTls
 from howdah.web.channel import Channel
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
-from howdah.web.http import Request, Response, plain
+from howdah.web.http import Request, Response, text_response
 from howdah.web.http_client import place_of, split_url
 
 PARAMETER: Final = "relay"
@@ -43,7 +43,7 @@ class Relay:
         """Do at `location`, where the request would be sent to, what it asks. The answer, or None
         where it is out. Raises Unreachable, CallTimeout, OSError."""
         if not self._free.acquire(blocking=False):
-            return plain(503, f"{AT_ONCE} files are on their way already: try again")
+            return text_response(503, f"{AT_ONCE} files are on their way already: try again")
         try:
             parts = split_url(location)
             exchange = self._connections.exchange(place_of(parts), fresh=True)

@@ -71,7 +71,7 @@ class LineFormat:
         caller = record.caller
         parts = [
             f"allowed={'true' if record.allowed else 'false'}",
-            f"ugi={escaped(caller.shown)}",
+            f"ugi={escaped(caller.display_name)}",
             f"ip=/{_java_address(caller.address)}",
             f"cmd={subject.cmd}",
             f"src={_or_null(subject.src)}",

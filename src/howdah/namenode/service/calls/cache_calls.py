@@ -361,17 +361,17 @@ class CacheCalls:
         relative_ms = absolute_ms - now_ms
         if relative_ms > NEVER_MS:
             raise errors.InvalidRequest(
-                f"Expiration {_shown(expiration)} is too far in the future!"
+                f"Expiration {_expiration_text(expiration)} is too far in the future!"
             )
         if relative_ms > pool.max_relative_expiry_ms:
             raise errors.InvalidRequest(
-                f"Expiration {_shown(expiration)} exceeds the max relative expiration time of "
-                f"{pool.max_relative_expiry_ms} ms."
+                f"Expiration {_expiration_text(expiration)} exceeds the max relative expiration "
+                f"time of {pool.max_relative_expiry_ms} ms."
             )
         return absolute_ms
 
 
-def _shown(expiration: Expiration) -> str:
+def _expiration_text(expiration: Expiration) -> str:
     if expiration.is_relative:
         return duration_text(expiration.millis)
     return date_text(expiration.millis)

@@ -433,11 +433,11 @@ class Core(Checks):
 
     def _take_lifelines(self, now_ms: int) -> None:
         """Of datanodes that were heard of while their heartbeats were late."""
-        for line in self.lifelines.take():
-            late_ms = self.datanodes.heard(line.uuid, line.address, line.at_ms)
+        for line in self.lifelines.pop_all():
+            late_ms = self.datanodes.note_alive(line.uuid, line.address, line.at_ms)
             if late_ms is None:
                 continue
-            kept_back = self._late_heartbeats.due(line.uuid, now_ms)
+            kept_back = self._late_heartbeats.suppressed_count(line.uuid, now_ms)
             if kept_back is not None:
                 log.warning(
                     "datanode %s lives by a lifeline: its last heartbeat came %d s before it. "

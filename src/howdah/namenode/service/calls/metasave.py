@@ -85,11 +85,11 @@ def _in_question(core: Core) -> tuple[list[Block], list[Block], list[Block]]:
     missing = set(needs.queues[Need.MISSING])
     low = {block_id for need in TO_COPY for block_id in needs.queues[need]}
 
-    def found(block_ids: set[int]) -> list[Block]:
+    def known_blocks(block_ids: set[int]) -> list[Block]:
         blocks = map(core.namespace.blocks.get, sorted(block_ids))
         return [block for block in blocks if block is not None]
 
-    return found(low), found(missing), found(needs.corrupt)
+    return known_blocks(low), known_blocks(missing), known_blocks(needs.corrupt)
 
 
 def _waiting_deletion(node: Datanode) -> list[tuple[int, int]]:

@@ -85,7 +85,7 @@ class Summary:
     def add_kinds(self, policy_id: int, replication: int, length_bytes: int) -> None:
         """Count a file whose effective policy this is; 0: it has none, and counts for none."""
         policy = storage_policies.POLICIES.get(policy_id)
-        for kind in policy.wanted(replication) if policy is not None else ():
+        for kind in policy.preferred_types(replication) if policy is not None else ():
             if kind in quotas.COUNTED_KINDS:
                 self.by_kind_bytes[kind] = self.by_kind_bytes.get(kind, 0) + length_bytes
 

@@ -184,20 +184,20 @@ class Check:
         """
         figures = self.figures
         if figures.entries % _ENTRIES_A_LINE == 0:
-            self._say("\n")
+            self._append("\n")
         if isinstance(inode, Directory):
             if self._options.files:
-                self._say(f"{path} <dir>\n")
+                self._append(f"{path} <dir>\n")
             figures.directories += 1
         elif isinstance(inode, File):
             self._core.permissions.check_readable(self._who, inode)
             yield from self._file(path, inode)
         else:
             if self._options.files:
-                self._say(f"{path} <symlink>\n")
+                self._append(f"{path} <symlink>\n")
             figures.symlinks += 1
 
-    def _say(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         self._out.append(text)
 
     # Files.
@@ -217,12 +217,12 @@ class Check:
         figures.size_bytes += length_bytes
         figures.blocks += len(blocks)
         if is_open or options.files:
-            self._say(
+            self._append(
                 f"{path} {length_bytes} bytes, replicated: replication={file.replication}, "
                 f"{len(blocks)} block(s){', OPENFORWRITE' if is_open else ''}: "
             )
         elif figures.files % _FILES_A_DOT == 0:
-            self._say(".")
+            self._append(".")
         report = _FileReport()
         yield from self._blocks(path, file, blocks, last, report)
         if last is not None:
@@ -246,21 +246,21 @@ class Check:
         if report.is_damaged:
             if not options.files:
                 if report.missing:
-                    self._say(f"\n{path}: {missing}.")
+                    self._append(f"\n{path}: {missing}.")
                 if report.corrupt:
-                    self._say(f"\n{path}: {corrupt}.")
+                    self._append(f"\n{path}: {corrupt}.")
             self.figures.corrupt_files += 1
             if options.delete and not is_open:
                 self._delete(path)
         if options.files:
             if report.missing:
-                self._say(f" {missing}\n")
+                self._append(f" {missing}\n")
             if report.corrupt:
-                self._say(f" {corrupt}\n")
+                self._append(f" {corrupt}\n")
             if not (report.is_damaged or report.under_replicated or report.misplaced):
-                self._say(" OK\n")
+                self._append(" OK\n")
             if options.blocks:
-                self._say("".join(report.blocks) + "\n")
+                self._append("".join(report.blocks) + "\n")
         if options.replicate:
             for block in report.misplaced:
                 self._queue(block)
@@ -348,7 +348,7 @@ class Check:
         report.corrupt += 1
         report.corrupt_bytes += block.length_bytes
         pool_id = self._core.settings.block_pool_id
-        self._say(f"\n{path}: CORRUPT blockpool {pool_id} block blk_{block.block_id}\n")
+        self._append(f"\n{path}: CORRUPT blockpool {pool_id} block blk_{block.block_id}\n")
 
     def _under_replicated(
         self, path: str, block: Block, counts: Counts, replication: int, report: _FileReport
@@ -356,7 +356,7 @@ class Check:
         self.figures.under_replicated += 1
         report.under_replicated += 1
         if not self._options.files:
-            self._say(f"\n{path}: ")
+            self._append(f"\n{path}: ")
         # Without a blank, and with the comma behind the number: so Hadoop prints it.
         in_maintenance = (
             f"{counts.entering_maintenance}, entering maintenance replica(s) and "
@@ -364,7 +364,7 @@ class Check:
             if self._options.maintenance
             else "."
         )
-        self._say(
+        self._append(
             f" Under replicated {block_text(self._core, block)}. Target Replicas is {replication} "
             f"but found {counts.live} live replica(s), {counts.decommissioned} decommissioned "
             f"replica(s), {counts.decommissioning} decommissioning replica(s){in_maintenance}\n"
@@ -372,16 +372,16 @@ class Check:
 
     def _placed(self, path: str, block: Block, replication: int, report: _FileReport) -> None:
         """Are its replicas on enough racks, and in enough upgrade domains?"""
-        trouble = self.racks.trouble(places_of(self._core, block), replication)
+        trouble = self.racks.misplacement_reason(places_of(self._core, block), replication)
         if not trouble:
             return
         self.figures.misplaced += 1
         report.misplaced.append(block)
         if not self._options.files:
             if not report.under_replicated:
-                self._say("\n")
-            self._say(f"{path}: ")
-        self._say(
+                self._append("\n")
+            self._append(f"{path}: ")
+        self._append(
             f" Replica placement policy is violated for {block_text(self._core, block)}. "
             f"{trouble}\n"
         )

@@ -67,7 +67,7 @@ def parse_options(query: Mapping[str, str]) -> Options:
         include_snapshots="includeSnapshots" in query,
         list_corrupt="listcorruptfileblocks" in query,
         skip=_count(query.get("startblockafter", "0")),
-        block_ids=_words(query["blockId"]) if "blockId" in query else None,
+        block_ids=_split_words(query["blockId"]) if "blockId" in query else None,
         move="move" in query,
         delete="delete" in query,
         replicate="replicate" in query,
@@ -88,6 +88,6 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     """Parted by single blanks; those at the end do not count."""
     return tuple(text.rstrip(" ").split(" "))

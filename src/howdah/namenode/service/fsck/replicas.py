@@ -158,7 +158,7 @@ class Racks:
         wanted = replication if self.policy.spreads else min(ENOUGH_RACKS, replication)
         return 0 if found >= min(wanted, self.count) else wanted - found
 
-    def trouble(self, places: Sequence[Storage], replication: int) -> str:
+    def misplacement_reason(self, places: Sequence[Storage], replication: int) -> str:
         """What the policy has against these places, in Hadoop's words; empty if nothing."""
         lacking = self.lacking(places, replication)
         found = []

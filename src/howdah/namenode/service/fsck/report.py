@@ -91,7 +91,7 @@ class Fsck:
 
     def _started(self, caller: Caller, of: str) -> str:
         return (
-            f"FSCK started by {caller.shown} from /{caller.address}{of} at "
+            f"FSCK started by {caller.display_name} from /{caller.address}{of} at "
             f"{java_date(self._core.clock.wall_ms())}\n"
         )
 

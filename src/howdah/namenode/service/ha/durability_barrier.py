@@ -8,7 +8,7 @@ themselves. Where one caller waits for each answer before it asks again, nothing
 there is nothing to do meanwhile: the loop has the edit made durable itself, without a hop.
 
 An answer of a connection that has an *outlet* is left with the log, whose thread sends it when it
-may (`leave`). All others wait here.
+may (`send_when_durable`). All others wait here.
 
 **Self-fencing.** An active that was stopped, or is cut off, may be replaced without a word. So
 an answer of a namenode that shares its log leaves only when it is certain that no other writer
@@ -56,7 +56,7 @@ class WrittenLog(Protocol):
     @property
     def sends(self) -> bool: ...
 
-    def look(self) -> int: ...
+    def poll_durable(self) -> int: ...
 
     def want(self, txid: int) -> bool: ...
 
@@ -158,7 +158,7 @@ class DurableBarrier:
         is_ahead = self._core.last_txid - written.durable_txid > most
         # What was committed in this turn cannot be durable.
         if is_ahead and (early or not self._core.outbox):
-            is_ahead = self._core.last_txid - written.look() > most
+            is_ahead = self._core.last_txid - written.poll_durable() > most
         waits = is_ahead or not self._is_alone()
         if early and not waits and self._early_delay_s and self.lease is None:
             self._hand_over_later()
@@ -187,7 +187,9 @@ class DurableBarrier:
         written = self.log
         return written is not None and written.sends and self.lease is None
 
-    def leave(self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]) -> bool:
+    def send_when_durable(
+        self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
+    ) -> bool:
         written = self.log
         if written is None or self.lease is not None or self._core.broken is not None:
             return False
@@ -284,14 +286,14 @@ class DurableBarrier:
 
     def _go_on(self) -> None:
         if self.log is not None:
-            self.durable(self.log.look())
+            self.durable(self.log.poll_durable())
 
     def _look_later(self) -> None:
         if not self._will_look:
             self._will_look = True
-            self._later(LOOK_AGAIN_S, self._look)
+            self._later(LOOK_AGAIN_S, self._release_durable)
 
-    def _look(self) -> None:
+    def _release_durable(self) -> None:
         self._will_look = False
         if self.log is not None and self._waiting:
             self.durable(self.log.durable_txid)

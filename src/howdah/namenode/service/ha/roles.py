@@ -74,10 +74,10 @@ class Roles:
             context.enter(state)
             self._current = role
         else:
-            self.leave(state)
+            self.stop_serving(state)
             self.arrive()
 
-    def leave(self, state: HAState) -> None:
+    def stop_serving(self, state: HAState) -> None:
         """The first half of becoming something else than active: nothing more is served or
         begun. What the former role has left, such as a log, may end beside the loop until
         `arrive`."""

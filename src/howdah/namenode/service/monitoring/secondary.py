@@ -110,7 +110,7 @@ def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
     last = "none since the start"
     if found.checkpoint_ms:
         age = units.span(now_s - found.checkpoint_s)
-        last = f"{units.moment(found.checkpoint_ms)}, {age} ago"
+        last = f"{units.utc_text(found.checkpoint_ms)}, {age} ago"
     return [
         live(
             "verdict",
@@ -134,7 +134,7 @@ def overview(found: SecondaryFacts, now_s: float) -> list[Child]:
                     ("Or after", units.count(found.transactions, "transaction")),
                     ("Images", ", ".join(found.image_directories)),
                     ("Edits", ", ".join(found.edits_directories)),
-                    ("Running since", units.moment(found.started_ms)),
+                    ("Running since", units.utc_text(found.started_ms)),
                 ]
             ),
         ),

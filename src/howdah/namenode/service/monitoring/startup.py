@@ -181,7 +181,7 @@ def _seen(phase: Phase, track: _Track, now_ms: int) -> PhaseSeen:
 # -- how it is told ----------------------------------------------------------------------------
 
 
-def said(seen: Seen) -> str:
+def startup_text(seen: Seen) -> str:
     """For people and logs."""
     current = seen.current
     if current is None:
@@ -198,7 +198,7 @@ def report(seen: Seen) -> Report:
     current = seen.current
     return Report(
         "namenode",
-        [Check("started", False, f"the namenode is starting: {said(seen)}")],
+        [Check("started", False, f"the namenode is starting: {startup_text(seen)}")],
         {
             "ha_state": "initializing",
             "phase": current.phase.value if current else None,
@@ -230,13 +230,13 @@ def respond(seen: Seen) -> Response:
     told = {
         "elapsedTime": seen.elapsed_ms,
         "percentComplete": seen.share,
-        "phases": [_told(each) for each in seen.phases],
+        "phases": [_phase_json(each) for each in seen.phases],
     }
     body = json.dumps(told).encode("utf-8", "replace")
     return answer(200, body, "application/json; charset=utf-8", {"Cache-Control": "no-store"})
 
 
-def _told(each: PhaseSeen) -> dict[str, object]:
+def _phase_json(each: PhaseSeen) -> dict[str, object]:
     of_file: dict[str, object] = {}
     if each.file:
         of_file["file"] = each.file
@@ -273,7 +273,7 @@ def page(seen: Seen) -> list[Child]:
         live(
             "starting",
             tag("h2", "The namenode is starting", data_say=True),
-            tag("p", said(seen)),
+            tag("p", startup_text(seen)),
             class_="verdict warn",
         ),
         refresh_hint(),

@@ -96,8 +96,8 @@ class ClientProtocol:
 
     def look_at_waiting(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported, or time passed: answer what can be of `complete` and `append`."""
-        self._files.closes.look(inode_ids)
-        self._files.appends.look(inode_ids)
+        self._files.closes.recheck(inode_ids)
+        self._files.appends.recheck(inode_ids)
 
     def refuse_waiting(self, error: errors.HowdahError) -> None:
         """Answer all that wait with an error: what they wait for will not happen here."""

@@ -171,14 +171,14 @@ class NamenodeProtocol:
                 f"{request.nameNodeFile!r} is no kind of image: {' or '.join(_IMAGE_KINDS)}"
             )
 
-        def told(txid: int | None) -> pb.GetMostRecentNameNodeFileTxIdResponseProto:
+        def respond(txid: int | None) -> pb.GetMostRecentNameNodeFileTxIdResponseProto:
             found = _INVALID_TXID if txid is None else txid
             return pb.GetMostRecentNameNodeFileTxIdResponseProto(txId=found & LONG_MASK)
 
         answer = Deferred()
         self._source.newest_image(
             _IMAGE_KINDS[request.nameNodeFile],
-            answer.fed_by("getMostRecentNameNodeFileTxId", told),
+            answer.fed_by("getMostRecentNameNodeFileTxId", respond),
         )
         return answer
 

@@ -62,10 +62,10 @@ class Refreshing:
         Raises InvalidConfiguration for what is no rule."""
         answer = Deferred()
 
-        def tell(_: None) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
+        def respond(_: None) -> pb.RefreshSuperUserGroupsConfigurationResponseProto:
             return pb.RefreshSuperUserGroupsConfigurationResponseProto()
 
-        self._read_proxy_users(answer.fed_by("refreshSuperUserGroupsConfiguration", tell))
+        self._read_proxy_users(answer.fed_by("refreshSuperUserGroupsConfiguration", respond))
         return answer
 
     def refresh_service_acl(
@@ -100,11 +100,11 @@ class UserMappings:
             raise errors.IllegalArgument("Null user")
         answer = Deferred()
 
-        def tell(_: None) -> pb.GetGroupsForUserResponseProto:
+        def respond(_: None) -> pb.GetGroupsForUserResponseProto:
             who = self._core.permissions.identity(request.user)
             return pb.GetGroupsForUserResponseProto(groups=who.groups)
 
-        self._once_known(request.user, answer.fed_by("getGroupsForUser", tell))
+        self._once_known(request.user, answer.fed_by("getGroupsForUser", respond))
         return answer
 
 

@@ -221,7 +221,7 @@ class Writing:
                 f"{len(core.datanodes.live())} datanode(s) running and {excluded or 'no'} "
                 f"node(s) are excluded in this operation. Datanodes passed over: {why}."
             )
-        before = self._few.due(core.clock.monotonic_ms())
+        before = self._few.suppressed_count(core.clock.monotonic_ms())
         if before is not None:
             log.warning(
                 "a block of %s got %d of %d replicas (and %d more blocks too few since this was "

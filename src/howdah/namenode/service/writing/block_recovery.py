@@ -218,7 +218,7 @@ class BlockRecovery:
         now_ms = self._core.clock.monotonic_ms()
         waited_ms = now_ms - self._lacking_since_ms[file.inode_id]
         is_due = waited_ms >= LEFT_OVER_AFTER_MS and self._ends_with(file, block)
-        if is_due and self._places(block, now_ms):
+        if is_due and self._candidate_storages(block, now_ms):
             self.want(block)
 
     def _ends_with(self, file: File, block: Block) -> bool:
@@ -282,7 +282,7 @@ class BlockRecovery:
         primary = recovery.primary
         if primary is not None and primary.alive and now_ms < recovery.deadline_ms:
             return
-        places = self._places(block, now_ms)
+        places = self._candidate_storages(block, now_ms)
         if not places:
             return  # No datanode with a replica is up; one may come back.
         failed = self._how_it_failed(recovery)
@@ -322,9 +322,9 @@ class BlockRecovery:
 
     def is_hopeless(self, block: Block) -> bool:
         """Whether no datanode that may have a replica is up."""
-        return not self._places(block, self._core.clock.monotonic_ms())
+        return not self._candidate_storages(block, self._core.clock.monotonic_ms())
 
-    def _places(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
+    def _candidate_storages(self, block: Block, now_ms: int) -> tuple[Storage, ...]:
         """Where there may be replicas. A stale datanode would delay the attempt: it is left out
         if there are two others. Replicas that were reported as corrupt are the last resort:
         their datanodes know how much of them is good."""
@@ -411,7 +411,7 @@ class BlockRecovery:
                 continue  # The file has come to its end.
             recovery.given = True
             recovery.deadline_ms = now_ms + self._core.settings.block_recovery_timeout_ms
-            places = self._places(block, now_ms)
+            places = self._candidate_storages(block, now_ms)
             source = self._source(block)
             orders.append(RecoveryOrder(block, source, recovery.recovery_id, places))
         if not waiting:

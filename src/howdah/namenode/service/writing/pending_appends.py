@@ -55,7 +55,7 @@ class HeldAppends:
             return None
         return file.blocks[-1] if self._core.blocks.awaited_reports(file.blocks[-1]) else None
 
-    def look(self, inode_ids: list[int] | None = None) -> None:
+    def recheck(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported of these files (None: any), or time passed."""
         if not self._held:
             return

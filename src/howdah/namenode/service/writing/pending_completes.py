@@ -54,7 +54,7 @@ class HeldCloses:
         self._held.setdefault(pending.inode_id, []).append(held)
         return held.answer
 
-    def look(self, inode_ids: list[int] | None = None) -> None:
+    def recheck(self, inode_ids: list[int] | None = None) -> None:
         """Datanodes reported replicas of these files (None: any), or time passed."""
         for inode_id in list(self._held) if inode_ids is None else inode_ids:
             waiting = self._held.pop(inode_id, None)

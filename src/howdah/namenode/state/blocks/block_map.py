@@ -153,7 +153,7 @@ class BlockMap(KnownReplicas):
         while True:
             # A standby may yet read of their blocks.
             takes_orphaned = self._is_active and not shows_orphaned
-            count, ids, counts, orphaned = plain.take(
+            count, ids, counts, orphaned = plain.take_batch(
                 SLICE_PLAIN, self.invalidation.last_stamp if takes_orphaned else -1
             )
             if ids:
@@ -404,7 +404,7 @@ class BlockMap(KnownReplicas):
 
     def _judge_postponed(self, block_id: int) -> None:
         """An edit has named the block, or its new stamp: reports may have waited for it."""
-        for storage, replica in self.postponed.take(block_id).items():
+        for storage, replica in self.postponed.pop(block_id).items():
             if storage.node.alive:
                 self.reported(storage, replica)
 
@@ -446,7 +446,7 @@ class BlockMap(KnownReplicas):
         self._known_pipelines.discard(block.block_id)
         self.redundancy.left_open.discard(block.block_id)
         self.stop_awaiting_reports(block)
-        ahead = self.postponed.take(block.block_id)
+        ahead = self.postponed.pop(block.block_id)
         self.redundancy.forget(block.block_id)
         if block.state is BlockState.COMPLETE:
             self.safe_count -= len(block.replicas) >= self.min_replication

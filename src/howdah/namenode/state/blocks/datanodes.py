@@ -443,7 +443,7 @@ class DatanodeRegistry:
         self._watcher.note(node)
         return gone
 
-    def heard(self, uuid: str, address: str, at_ms: int) -> int | None:
+    def note_alive(self, uuid: str, address: str, at_ms: int) -> int | None:
         """The datanode at this address was alive. Returns for how long it had said nothing; None
         if nobody is known there, or later news are. One that counts as dead has to register."""
         node = self._by_uuid.get(uuid)

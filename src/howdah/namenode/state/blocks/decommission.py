@@ -249,7 +249,7 @@ class Membership:
             if not is_same():
                 return
             if look.lacking:
-                self._looked(node, look)
+                self._after_check(node, look)
                 return
         look = _Look()
         with self._needs.watched() as changed:
@@ -268,7 +268,7 @@ class Membership:
             for block_id in self._map.blocks.unfinished:
                 if node in self._may_have(block_id):
                     self._judge(block_id, node, look)
-        self._looked(node, look)
+        self._after_check(node, look)
         if not look.lacking and self._may_go(node):
             self._happened(node, AdminEvent.ENOUGH_ELSEWHERE)
 
@@ -288,7 +288,7 @@ class Membership:
             look.only_leaving += not self._needs.live_count(block)
             look.open_files += self._is_open(block)
 
-    def _looked(self, node: Datanode, look: _Look) -> None:
+    def _after_check(self, node: Datanode, look: _Look) -> None:
         self._tracked[node] = look.lacking
         node.leaving = LeavingFigures(len(look.lacking), look.only_leaving, look.open_files)
 

@@ -47,7 +47,7 @@ class HostEntry:
     port: int = 0
 
     @property
-    def places(self) -> set[Place]:
+    def endpoints(self) -> set[Place]:
         return {(address, self.port) for address in self.addresses}
 
     def __str__(self) -> str:
@@ -92,8 +92,8 @@ class Hosts:
         self.named = included if named is None else named
         self.excluded = excluded
         self._is_open = not included
-        self._included = frozenset[Place]().union(*(entry.places for entry in included))
-        self._excluded = frozenset[Place]().union(*(entry.places for entry in excluded))
+        self._included = frozenset[Place]().union(*(entry.endpoints for entry in included))
+        self._excluded = frozenset[Place]().union(*(entry.endpoints for entry in excluded))
         self._maintenance = dict(maintenance or {})
         self._domains = dict(domains or {})
 
@@ -104,7 +104,7 @@ class Hosts:
         maintenance: dict[Place, int] = {}
         domains: dict[Place, str] = {}
         for order in orders:
-            for place in order.entry.places:
+            for place in order.entry.endpoints:
                 if order.state is AdminState.IN_MAINTENANCE:
                     maintenance[place] = order.maintenance_until_ms
                 if order.upgrade_domain:
@@ -139,11 +139,11 @@ class Hosts:
     def missing(self, known: Iterable[DatanodeIdentity]) -> list[HostEntry]:
         """Entries of the include list that none of the known datanodes is meant by."""
         there = {place for identity in known for place in _places_of(identity)}
-        return [entry for entry in self.named if there.isdisjoint(entry.places)]
+        return [entry for entry in self.named if there.isdisjoint(entry.endpoints)]
 
     def excludes(self, entry: HostEntry) -> bool:
         """Whether the entry is to be decommissioned."""
-        places = entry.places | {(address, 0) for address in entry.addresses}
+        places = entry.endpoints | {(address, 0) for address in entry.addresses}
         return not self._excluded.isdisjoint(places)
 
 

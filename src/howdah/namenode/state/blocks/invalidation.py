@@ -4,7 +4,7 @@ Hadoop's `InvalidateBlocks` and `ExcessRedundancyMap`. An order to delete a repl
 these steps:
 
 1. `invalidate`: the replica no longer counts. The order waits in its datanode's queue.
-2. `take`: the datanode sends a heartbeat, and each queued order is checked again. If the
+2. `pop_orders`: the datanode sends a heartbeat, and each queued order is checked again. If the
    replica has become one of the last good ones since, its order is revoked, and it counts.
 3. The order is sent. The namenode does not know when the datanode deletes the replica, or
    whether the order arrived. It is sent again from time to time while the replica is in the
@@ -148,7 +148,7 @@ class Invalidation:
 
     # Step 2.
 
-    def take(self, node: Datanode, limit: int) -> list[tuple[int, int]]:
+    def pop_orders(self, node: Datanode, limit: int) -> list[tuple[int, int]]:
         """The orders for an answer to a heartbeat: (block id, generation stamp) of each replica."""
         taken: list[tuple[int, int]] = []
         while node.to_invalidate and len(taken) < limit:

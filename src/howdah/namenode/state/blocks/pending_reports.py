@@ -87,11 +87,11 @@ class PostponedReports:
                 if replica.generation_stamp > generation_stamp:
                     yield replica
 
-    def take(self, block_id: int) -> dict[Storage, ReportedReplica]:
+    def pop(self, block_id: int) -> dict[Storage, ReportedReplica]:
         """The replicas of this block. They wait no longer."""
         taken = self._by_block.pop(block_id, {})
         for storage in taken:
-            self._leave(storage, block_id)
+            self._discard(storage, block_id)
         return taken
 
     def take_all(self) -> Iterator[tuple[Storage, ReportedReplica]]:
@@ -109,14 +109,14 @@ class PostponedReports:
             return
         if not by_storage:
             del self._by_block[block_id]
-        self._leave(storage, block_id)
+        self._discard(storage, block_id)
 
     def forget(self, storage: Storage) -> None:
         """Nothing that this storage reported counts any more."""
         for block_id in self.at(storage):
             self.drop(storage, block_id)
 
-    def _leave(self, storage: Storage, block_id: int) -> None:
+    def _discard(self, storage: Storage, block_id: int) -> None:
         self._count -= 1
         blocks = self._by_storage[storage]
         blocks.discard(block_id)

@@ -126,10 +126,10 @@ class Placement:
         `spare_writer`: the writer wants none on its own node.
         """
         choice = _Choice(self, block_size_bytes, kinds, fallbacks, present, excluded, avoid)
-        choice.place(count, writer, writer_location, favored, spare_writer=spare_writer)
+        choice.choose(count, writer, writer_location, favored, spare_writer=spare_writer)
         if spare_writer and len(choice.storages) < count:
             choice = _Choice(self, block_size_bytes, kinds, fallbacks, present, excluded, avoid)
-            choice.place(count, writer, writer_location, favored)
+            choice.choose(count, writer, writer_location, favored)
         nodes = _pipeline_order(list(choice.storages), writer)
         return [choice.storages[node] for node in nodes]
 
@@ -193,7 +193,7 @@ class _Choice:
         self._holders = list(present)
         self.storages: dict[Datanode, Storage] = {}
 
-    def place(
+    def choose(
         self,
         count: int,
         writer: Datanode | None,
@@ -216,7 +216,8 @@ class _Choice:
             own = writer if not self._holders else None
             scopes = policy.scopes(self._holders, replicas, near, network)
             if not (
-                self._take(own, scopes, self._kinds) or self._take(own, scopes, self._fallbacks)
+                self._choose_one(own, scopes, self._kinds)
+                or self._choose_one(own, scopes, self._fallbacks)
             ):
                 break
 
@@ -227,7 +228,7 @@ class _Choice:
                 self._add(storage)
                 return
 
-    def _take(
+    def _choose_one(
         self, own: Datanode | None, scopes: Sequence[Scope], kinds: Sequence[int | None]
     ) -> bool:
         """One more replica, on a storage of one of these types, and in the first scope that

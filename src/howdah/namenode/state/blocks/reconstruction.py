@@ -242,9 +242,9 @@ class Reconstruction:
         yield from self._look_at_places()
         self._forget_late(now_ms)
         queues = self._map.redundancy.queues
-        self._find_missing(queues[Need.MISSING].take(self._max_blocks))
+        self._find_missing(queues[Need.MISSING].pop(self._max_blocks))
         yield
-        for number, block_id in enumerate(queues[Need.EXCESS].take(MAX_CUTS), 1):
+        for number, block_id in enumerate(queues[Need.EXCESS].pop(MAX_CUTS), 1):
             block = self._map.blocks.get(block_id)
             if block is not None and self._sort(block_id) is Need.EXCESS:
                 self._remove_excess(block, now_ms)
@@ -259,7 +259,7 @@ class Reconstruction:
             queue, looks = self._map.redundancy.queues[need], self._placement.looks
             turns = min(self._max_blocks, len(queue))
             for taken in range(0, turns, SLICE_COPIES):
-                for block_id in queue.take(min(SLICE_COPIES, turns - taken)):
+                for block_id in queue.pop(min(SLICE_COPIES, turns - taken)):
                     block = self._map.blocks.get(block_id)
                     if block is not None and left > 0:
                         left -= self._mend(block, self._sort(block_id), now_ms)

@@ -100,7 +100,7 @@ class BlockQueue(IdBits):
         if not self.count:
             self._fresh.clear()
 
-    def take(self, count: int) -> list[int]:
+    def pop(self, count: int) -> list[int]:
         """Up to `count` ids, each once."""
         taken: dict[int, None] = {}
         wanted = min(count, self.count)
@@ -233,9 +233,9 @@ class Redundancy:
         is_misplaced = self.is_misplaced(block, self.expected_replication(block))
         self._move(block.block_id, Need.MISPLACED if is_misplaced else None, is_new=False)
         self.move_hints.forget(block.block_id)
-        self._taken(block.block_id)
+        self._on_scheduled(block.block_id)
 
-    def _taken(self, block_id: int) -> None:
+    def _on_scheduled(self, block_id: int) -> None:
         self.changed.discard(block_id)
         if self._watched is not None:
             self._watched.add(block_id)
@@ -247,7 +247,7 @@ class Redundancy:
             return self._sort_open(block)
         has_changed = block_id in self.changed
         if has_changed:
-            self._taken(block_id)
+            self._on_scheduled(block_id)
         expected, has_corrupt = self.expected_replication(block), bool(block.corrupt)
         if self.out_of_service:
             counts = self.counts(block)
@@ -262,7 +262,7 @@ class Redundancy:
         self._move(block_id, need, is_new=has_changed)
         if need is not Need.EXCESS and self.move_hints:
             self.move_hints.forget(block_id)
-        _keep(self.corrupt, block_id, has_corrupt)
+        _set_membership(self.corrupt, block_id, has_corrupt)
         if need is Need.MISSING and expected == 1:
             self.missing_single.add(block_id)
         elif self.missing_single.count:
@@ -277,7 +277,7 @@ class Redundancy:
             return None
         has_changed = block_id in self.changed
         if has_changed:
-            self._taken(block_id)
+            self._on_scheduled(block_id)
         nodes = [node for node in self._may_hold(block) if node.alive]
         live = sum(node.in_service for node in nodes)
         maintenance = sum(node.admin_state.is_maintenance for node in nodes)
@@ -287,7 +287,7 @@ class Redundancy:
         if need is Need.EXCESS or (need is Need.MISSING and not block.length_bytes):
             need = None  # The recovery finds the replicas that are one too many, or none.
         self._move(block_id, need, is_new=has_changed)
-        _keep(self.missing_single, block_id, need is Need.MISSING and expected == 1)
+        _set_membership(self.missing_single, block_id, need is Need.MISSING and expected == 1)
         return need
 
     def _move(self, block_id: int, need: Need | None, *, is_new: bool) -> None:
@@ -311,7 +311,7 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 
-def _keep(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
+def _set_membership(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
     if belongs:
         ids.add(block_id)
     else:

@@ -13,7 +13,7 @@ with their next heartbeats.
 
 A lease that is not used in time is void, and so is the lease of a datanode that died.
 
-A namenode that has become active needs a full report of every datanode again. `ask` says
+A namenode that has become active needs a full report of every datanode again. `is_due` says
 whether this datanode is to be told now to register again, which makes it ask for a lease:
 at most as many at a time as there are leases. A report under a lease of before is taken,
 but is no answer to that (`is_of_this_term`): the datanode may not have heard yet who is
@@ -101,7 +101,7 @@ class ReportLeases:
         """Whether the lease was given out since the role of the namenode changed last."""
         return lease_id >= self._term_begins_with
 
-    def ask(self, uuid: str, now_ms: int) -> bool:
+    def is_due(self, uuid: str, now_ms: int) -> bool:
         """Whether this datanode, of which a full report is wanted, is to be told so now."""
         asked = self._asked_until_ms
         if asked.get(uuid, now_ms) > now_ms:

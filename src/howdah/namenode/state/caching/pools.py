@@ -125,7 +125,7 @@ class CachePools:
         if op.path is None or op.pool is None:
             raise EditDoesNotFit(f"{op.opcode.name}: it has no path, or no pool: {op}")
         self._pool_of(op.pool, op)
-        self._keep(
+        self._index_directive(
             CacheDirective(
                 op.directive_id,
                 op.path,
@@ -154,7 +154,7 @@ class CachePools:
         self._forget(self._directive_of(op.directive_id, op).directive_id)
         self.version += 1
 
-    def _keep(self, directive: CacheDirective) -> None:
+    def _index_directive(self, directive: CacheDirective) -> None:
         self._directives[directive.directive_id] = directive
         bisect.insort(self._ids, directive.directive_id)
 

@@ -127,7 +127,7 @@ class JournalSet(Generic[J]):
         if self.restores and self._restorer is not None:
             joining = self._restorer.take_ready()
             self._working += [journal for journal in joining if journal not in self._working]
-        self._each(lambda journal: journal.begin_segment(first_txid))
+        self._for_each(lambda journal: journal.begin_segment(first_txid))
         for journal in self._working:
             self._failures.pop(journal, None)
         self._restore_before = first_txid if self._has_ended else None
@@ -137,16 +137,16 @@ class JournalSet(Generic[J]):
             journal.append(batch)
 
     def make_durable(self) -> None:
-        self._each(lambda journal: journal.make_durable())
+        self._for_each(lambda journal: journal.make_durable())
         before_txid, self._restore_before = self._restore_before, None
         if before_txid is not None and self.restores and self._restorer is not None:
             self._restore(self._restorer, before_txid)
 
     def confirm_segment(self, first_txid: int) -> None:
-        self._each(lambda journal: journal.confirm_segment(first_txid))
+        self._for_each(lambda journal: journal.confirm_segment(first_txid))
 
     def end_segment(self, last_txid: int) -> None:
-        self._each(lambda journal: journal.end_segment(last_txid))
+        self._for_each(lambda journal: journal.end_segment(last_txid))
         self._has_ended = True
 
     def lend(self) -> list[SegmentFile] | None:
@@ -163,7 +163,7 @@ class JournalSet(Generic[J]):
             journal.take_back(durable_txid)
 
     def truncate_to(self, last_txid: int) -> None:
-        self._each(lambda journal: journal.truncate_to(last_txid))
+        self._for_each(lambda journal: journal.truncate_to(last_txid))
 
     def close(self) -> None:
         for member in self._members:
@@ -171,7 +171,7 @@ class JournalSet(Generic[J]):
         if self._restorer is not None:
             self._restorer.close()
 
-    def _each(self, act: Callable[[J], object]) -> None:
+    def _for_each(self, act: Callable[[J], object]) -> None:
         """Drop whoever fails at it. Raises OSError if those that are left are too few."""
         for journal in list(self._working):
             try:

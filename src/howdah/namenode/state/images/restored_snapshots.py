@@ -136,7 +136,7 @@ class RestoredSnapshots:
             version.block_ids = self._covering(later, diff.size_bytes)
             versions.append(version)
             state = version
-        self._keep(file, versions)
+        self._add_versions(file, versions)
 
     def _covering(self, block_ids: tuple[int, ...], length_bytes: int) -> tuple[int, ...]:
         """The first blocks, as far as the length goes. What a writer had just begun is
@@ -147,7 +147,7 @@ class RestoredSnapshots:
             count += 1
         return block_ids[:count]
 
-    def _keep(self, inode: INode, versions: list[Version]) -> None:
+    def _add_versions(self, inode: INode, versions: list[Version]) -> None:
         if not versions:
             return
         versions.reverse()
@@ -189,7 +189,7 @@ class RestoredSnapshots:
                 died[link.name] = link
                 self._snapshots.add_dead(link)
             later.append(died)
-        self._keep(directory, versions)
+        self._add_versions(directory, versions)
 
     def _born(
         self, directory: Directory, name: str, birth: int, later: list[dict[str, DeadLink]]

@@ -208,7 +208,7 @@ class Gathering:
 
     def _columns(self, ids: array[int]) -> FileColumns:
         files = self._files
-        rows, names = files.rows.take(ids), NamesInPages(files.rows.pages, SHIFT, ids)
+        rows, names = files.rows.copy_rows(ids), NamesInPages(files.rows.pages, SHIFT, ids)
         block_ids = rows[BLOCK::WIDTH]
         counts: list[int] | None = None
         if min(block_ids) <= 0:
@@ -218,7 +218,7 @@ class Gathering:
             ]
             counts = list(map(len, lists))
             block_ids = array("q", chain.from_iterable(lists))
-        block_rows = files.blocks.rows.take(block_ids)
+        block_rows = files.blocks.rows.copy_rows(block_ids)
         return FileColumns(
             ids,
             names,

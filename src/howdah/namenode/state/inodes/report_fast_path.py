@@ -79,7 +79,9 @@ class PlainReplicas:
             return None
         return cls(native, replicas, blocks, storage, siblings, missing, exceptions)
 
-    def take(self, most: int, last_orphaned: int) -> tuple[int, array[int], bytes, array[int]]:
+    def take_batch(
+        self, most: int, last_orphaned: int
+    ) -> tuple[int, array[int], bytes, array[int]]:
         """Count the next replicas in the rows of their blocks, and cross them out; `most` at
         the most, until one that is not plain. Those that belong to no block are plain, too, up
         to the generation stamp `last_orphaned`; none of them if it is negative. How many there

@@ -96,7 +96,7 @@ class Table:
             self.added(page, end - begin)
             begin = end
 
-    def take(self, ids: array[int]) -> array[int]:
+    def copy_rows(self, ids: array[int]) -> array[int]:
         """Copies of many rows, one after the other. Raises KeyError for an id that has no page."""
         rows = array("q")
         native = kernel()

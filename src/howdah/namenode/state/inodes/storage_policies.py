@@ -47,7 +47,7 @@ class StoragePolicy:
     on_repair: tuple[StorageKind, ...] = ()
     fixed: bool = False
 
-    def wanted(self, replication: int) -> list[StorageKind]:
+    def preferred_types(self, replication: int) -> list[StorageKind]:
         """A type for each replica."""
         last = self.kinds[-1]
         return [*self.kinds[:replication], *([last] * (replication - len(self.kinds)))]
@@ -141,7 +141,7 @@ def kinds_on_create(file: File) -> tuple[list[int], list[int]]:
 def _kinds_on_create(policy_id: int, replication: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Every block asks, and there are few answers."""
     policy = POLICIES.get(policy_id, HOT)
-    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(replication)]
+    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.preferred_types(replication)]
     return tuple(wanted), tuple([ON_THE_WIRE[kind] for kind in policy.on_create])
 
 
@@ -149,7 +149,7 @@ def kinds_on_repair(file: File, replicas: int) -> tuple[list[int], list[int]]:
     """On which types so many replicas of the file's blocks should be, by numbers on the wire,
     and the types to take for a copy where there is none of those."""
     policy = of(file)
-    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.wanted(replicas)]
+    wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.preferred_types(replicas)]
     return wanted, [ON_THE_WIRE[kind] for kind in policy.on_repair]
 
 

@@ -39,7 +39,7 @@ class Sender:
         """Q9. Raises QuorumLost, WriterFenced; so do the others."""
         assert self._segment_txid is None, "one segment at a time"
         what = f"startLogSegment({first_txid})"
-        yield from settled(self._writer.ask(what, StartSegment(first_txid)))
+        yield from settled(self._writer.enqueue(what, StartSegment(first_txid)))
         self._segment_txid = self._next_txid = first_txid
         self._first = None
 
@@ -73,7 +73,7 @@ class Sender:
         assert first_txid is not None, "a segment that ends has begun"
         yield from self.flush()
         what = f"finalizeLogSegment({first_txid}-{last_txid})"
-        yield from settled(self._writer.ask(what, FinalizeSegment(first_txid, last_txid)))
+        yield from settled(self._writer.enqueue(what, FinalizeSegment(first_txid, last_txid)))
         self._segment_txid = None
         self._has_ended_one = True
 
@@ -87,7 +87,7 @@ class Sender:
     def _send(self, batch: Batch) -> QuorumCall:
         segment_txid = self._segment_txid
         assert segment_txid is not None, "edits belong to a segment"
-        call = self._writer.ask(
+        call = self._writer.enqueue(
             f"journal({batch.first_txid}-{batch.last_txid})",
             SendEdits(segment_txid, batch.first_txid, batch.count, batch.records),
         )

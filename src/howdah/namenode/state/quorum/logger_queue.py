@@ -92,7 +92,7 @@ class LoggerQueue:
             self._queued_bytes += len(request.records)
         self._waiting.append(Item(request, (caller,)))
 
-    def take(self) -> Item | None:
+    def pop(self) -> Item | None:
         """The next request; None if there is none, or one is under way."""
         if self._under_way is not None or not self._waiting:
             return None

@@ -36,7 +36,7 @@ def agreed(logs: Sequence[Sequence[bytes]], needed: int) -> Sequence[bytes]:
     return alike[0][:count] if alike else ()
 
 
-def believed(
+def trusted_records(
     records: Sequence[bytes],
     first_txid: int,
     committed_txid: int,

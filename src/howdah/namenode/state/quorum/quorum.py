@@ -162,7 +162,7 @@ class Writer:
         assert self.epoch is None, "a writer has one epoch"
         self.epoch = epoch
 
-    def ask(self, what: str, request: Request) -> QuorumCall:
+    def enqueue(self, what: str, request: Request) -> QuorumCall:
         """Put a request into all queues."""
         call = QuorumCall(what, request, self.nodes)
         if isinstance(request, StartSegment):
@@ -171,13 +171,13 @@ class Writer:
             queue.put(request, call)
         return call
 
-    def take(self, node: str, now_ms: int) -> Sending | None:
+    def pop(self, node: str, now_ms: int) -> Sending | None:
         """What is to be sent to a node now; None if nothing is, or if something is under
         way. An idle node gets heartbeats, also when it is out of sync."""
         queue = self._queues[node]
         if queue.is_idle and self._is_heartbeat_due(node, now_ms):
             queue.put(Heartbeat(), _NOBODY)
-        item = queue.take()
+        item = queue.pop()
         if item is None:
             return None
         self._sent_ms[node] = now_ms
@@ -185,7 +185,7 @@ class Writer:
         return Sending(node, item.request, stamp, item, now_ms)
 
     def next_heartbeat_ms(self, node: str) -> int | None:
-        """When `take` has something for an idle node; None if not by itself."""
+        """When `pop` has something for an idle node; None if not by itself."""
         if self.epoch is None or self.resigned:
             return None
         return self._sent_ms[node] + self._heartbeat_ms
@@ -232,7 +232,7 @@ class Writer:
         return f"another writer has taken over the log: {said}"
 
     def lease_until_ms(self) -> int:
-        """Until then no younger writer serves. The clock is that of `take`."""
+        """Until then no younger writer serves. The clock is that of `pop`."""
         proved_ms = self.proved_at_ms()
         return proved_ms + self.lease_ms if proved_ms else 0
 

@@ -64,10 +64,10 @@ def recover(writer: Writer) -> Steps[Recovered]:
 
     Raises QuorumLost, WriterFenced; CorruptEditLog if the nodes contradict each other.
     """
-    states = yield from settled(writer.ask("getJournalState", GetState()))  # Q1
+    states = yield from settled(writer.enqueue("getJournalState", GetState()))  # Q1
     promised = [state.promised_epoch for state in states.values() if isinstance(state, NodeState)]
     epoch = max(promised) + 1
-    call = writer.ask(f"newEpoch({epoch})", NewEpoch(epoch))  # Q2
+    call = writer.enqueue(f"newEpoch({epoch})", NewEpoch(epoch))  # Q2
     answers = yield from settled(call)
     writer.begin_epoch(epoch)
     promises = {node: each for node, each in answers.items() if isinstance(each, Promise)}
@@ -86,7 +86,7 @@ def recover(writer: Writer) -> Steps[Recovered]:
 def _known_end(writer: Writer) -> Steps[int]:
     """How far a log without segments had come, as far as a majority knows. Q5 of any segment
     tells that, too."""
-    answers = yield from settled(writer.ask("prepareRecovery(1)", PrepareRecovery(1)))
+    answers = yield from settled(writer.enqueue("prepareRecovery(1)", PrepareRecovery(1)))
     prepared = [each for each in answers.values() if isinstance(each, Prepared)]
     return max((each.committed_txid or 0 for each in prepared), default=0)
 
@@ -112,17 +112,17 @@ def _slack_ms(lease_ms: int) -> int:
 
 def _finish(writer: Writer, segment_txid: int) -> Steps[SegmentState | None]:
     what = f"prepareRecovery({segment_txid})"
-    answers = yield from settled(writer.ask(what, PrepareRecovery(segment_txid)))  # Q5
+    answers = yield from settled(writer.enqueue(what, PrepareRecovery(segment_txid)))  # Q5
     best = choose(segment_txid, answers)
     if best is None:
         return None
     segment = best.segment
     assert segment is not None, "what is chosen has a segment"
     what = f"acceptRecovery({segment.first_txid}-{segment.last_txid})"
-    yield from settled(writer.ask(what, AcceptRecovery(segment, best.url)))  # Q7
+    yield from settled(writer.enqueue(what, AcceptRecovery(segment, best.url)))  # Q7
     what = f"finalizeLogSegment({segment.first_txid}-{segment.last_txid})"
     finish = FinalizeSegment(segment.first_txid, segment.last_txid)
-    yield from settled(writer.ask(what, finish))  # Q8
+    yield from settled(writer.enqueue(what, finish))  # Q8
     return SegmentState(segment.first_txid, segment.last_txid, in_progress=False)
 
 

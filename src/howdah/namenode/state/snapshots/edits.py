@@ -44,7 +44,7 @@ class Tree(Protocol):
 
     def directory(self, path: str, edit: edits.Edit) -> Directory: ...
 
-    def gone(self, inodes: Iterable[INode]) -> None: ...
+    def release(self, inodes: Iterable[INode]) -> None: ...
 
 
 class SnapshotEdits:
@@ -61,12 +61,12 @@ class SnapshotEdits:
             edits.RenameSnapshotOp: self._rename,
         }
 
-    def keep(self, edit: edits.Edit) -> None:
+    def preserve(self, edit: edits.Edit) -> None:
         """The edit is about to be applied: what it changes is kept, if a snapshot sees it."""
         for path in _changed_by(edit):
             inode = self._namespace.find(path)
             if inode is not None:
-                self._snapshots.keep(inode)
+                self._snapshots.preserve(inode)
 
     def _allow(self, op: edits.AllowSnapshotOp) -> None:
         directory = self._namespace.directory(op.path, op)
@@ -97,7 +97,7 @@ class SnapshotEdits:
 
     def _touch(self, directory: Directory, mtime_ms: int) -> None:
         """Logs of old have no time in these records."""
-        self._snapshots.keep(directory)
+        self._snapshots.preserve(directory)
         directory.mtime_ms = max(directory.mtime_ms, mtime_ms)
 
     def _delete(self, op: edits.DeleteSnapshotOp) -> None:
@@ -109,7 +109,7 @@ class SnapshotEdits:
             # give it another name. Here the first one has deleted it.
             return
         self._touch(root.directory, op.mtime_ms)
-        self._namespace.gone(self._snapshots.delete(root, snapshot))
+        self._namespace.release(self._snapshots.delete(root, snapshot))
 
     def _rename(self, op: edits.RenameSnapshotOp) -> None:
         root = self._root(op.path, op)

@@ -225,7 +225,7 @@ class Snapshots:
 
     # The tree changes.
 
-    def keep(self, inode: INode) -> None:
+    def preserve(self, inode: INode) -> None:
         """The inode is about to change: its version is kept, if a snapshot sees it."""
         last = self.newest(inode)
         if last == NONE:
@@ -342,7 +342,7 @@ class Snapshots:
         versions = self.versions.get(file.inode_id)
         if versions:
             # Hadoop takes what is behind the last version for what nobody needs.
-            self.keep(file)
+            self.preserve(file)
             file.replication = versions[-1].replication
             had = file.block_ids
             file.block_ids = [i for i in versions[-1].block_ids if i in had]

@@ -87,7 +87,7 @@ class AttributeEdits:
         inode = self._existing(op.path, op)
         inode.xattrs = xattrs.without(inode.xattrs, op.xattrs)
         if xattrs.is_marked(op.xattrs):
-            self._marks.gone(inode.inode_id)
+            self._marks.discard(inode.inode_id)
 
 
 def begin_with(

@@ -55,7 +55,7 @@ class Departures:
 
     # While an edit is applied.
 
-    def gone(self, inodes: Iterable[INode]) -> None:
+    def release(self, inodes: Iterable[INode]) -> None:
         """These have no link any more, neither in the tree nor in a snapshot."""
         self._gone.extend(inodes)
 
@@ -146,7 +146,7 @@ class Departures:
             stack.pop()
             max_inodes -= 1
             self._tally.directories.discard(node.inode_id)
-            self._marks.gone(node.inode_id)
+            self._marks.discard(node.inode_id)
             if isinstance(node, File):
                 for block_id in node.block_ids:
                     self._free_block(block_id)

@@ -245,7 +245,7 @@ class Namespace:
             )
         try:
             if self.snapshots.count:
-                self._snapshot_edits.keep(edit)
+                self._snapshot_edits.preserve(edit)
             if self.tally.directories:
                 noted = self.tally.before(edit)
                 applier(edit)
@@ -333,11 +333,11 @@ class Namespace:
         if isinstance(inode, File):
             self.leases.release(inode.inode_id)
         if not self.snapshots.count or not self.snapshots.stays(inode):
-            self._departures.gone([inode])
+            self._departures.release([inode])
 
-    def gone(self, inodes: Iterable[INode]) -> None:
+    def release(self, inodes: Iterable[INode]) -> None:
         """These have no link any more, neither in the tree nor in a snapshot."""
-        self._departures.gone(inodes)
+        self._departures.release(inodes)
 
     def _add(self, op: edits.AddOp) -> None:
         parent, name = self._parent(op.path, op)
@@ -391,7 +391,7 @@ class Namespace:
         inode = find_in_snapshot(self.snapshots, self.find, op.path)
         if not isinstance(inode, File) or self.is_attached(inode):
             raise EditDoesNotFit(f"{op.opcode.name} of {op.path}: no such file was deleted")
-        self.snapshots.keep(inode)
+        self.snapshots.preserve(inode)
         return inode
 
     def _close(self, op: edits.CloseOp) -> None:

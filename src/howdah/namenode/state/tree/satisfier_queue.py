@@ -53,12 +53,12 @@ class Marks:
         waits, though it may have been handed out before."""
         inode_id = inode.inode_id
         if not xattrs.is_marked(inode.xattrs):
-            self.gone(inode_id)
+            self.discard(inode_id)
         elif again or inode_id not in self._all:
             self._all[inode_id] = None
             self._waiting[inode_id] = None
 
-    def gone(self, inode_id: int) -> None:
+    def discard(self, inode_id: int) -> None:
         """The mark, or the inode, is there no more."""
         if self._all:
             self._all.pop(inode_id, None)

@@ -58,7 +58,7 @@ class Namenode:
         return f"{self.nameservice}-{self.name}" if self.name else self.nameservice
 
     @property
-    def place(self) -> str:
+    def address_text(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"
 
 
@@ -107,7 +107,7 @@ class Members:
         rest = [each for each in others if each.state is not State.OBSERVER]
         return [*([] if first is None else [first]), *observers, *rest]
 
-    def heard(
+    def note_state(
         self,
         namenode: Namenode,
         state: State,

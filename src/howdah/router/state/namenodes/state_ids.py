@@ -101,7 +101,7 @@ class States:
             self._header = encode_states(sent)
         return self._header
 
-    def wanted(self, nameservice: str, method: str, said: bytes, now_s: float) -> int | None:
+    def required_txid(self, nameservice: str, method: str, said: bytes, now_s: float) -> int | None:
         """The transaction that an observer must have reached to answer a call whose caller
         has `said` what it knows. None: the call is for the active namenode."""
         if nameservice not in self.with_observers or method not in COORDINATED_METHODS:

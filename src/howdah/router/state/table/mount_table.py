@@ -225,7 +225,7 @@ class MountTable:
             found = self._resolve(path[trash.end() :])
             if found is None or found.entry is None:
                 return self._resolve(path)
-            return Resolution(path, found.entry, _kept(path, found.locations))
+            return Resolution(path, found.entry, _same_path(path, found.locations))
         return self._resolve(path)
 
     def _resolve(self, path: str) -> Resolution | None:
@@ -310,7 +310,7 @@ class MountTable:
         return named | ({self.default_nameservice} - {""})
 
 
-def _kept(path: str, locations: tuple[Location, ...]) -> tuple[Location, ...]:
+def _same_path(path: str, locations: tuple[Location, ...]) -> tuple[Location, ...]:
     """The same path in the nameservices of the locations, each once."""
     names = dict.fromkeys(each.nameservice for each in locations)
     return tuple(Location(name, path, "/", "/", nth) for nth, name in enumerate(names))

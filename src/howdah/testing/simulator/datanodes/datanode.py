@@ -108,7 +108,7 @@ class Datanode:
             )
             for replica in self.store.replicas.of_pool(POOL_ID)
         }
-        self.world.spawn(process, "keeper", self._keep())
+        self.world.spawn(process, "keeper", self._collect_events())
         self.actors = [Actor(self, member) for member in self.namenode.members]
         for actor in self.actors:
             self.world.spawn(process, "actor", actor.live())
@@ -242,7 +242,7 @@ class Datanode:
 
     def recover(self, order: RecoverBlock) -> Steps[None]:
         """`howdah.datanode.recovery.worker`: ask, agree, have it done, tell the keeper."""
-        answers: Answers = yield from self._ask(
+        answers: Answers = yield from self._call_all(
             order.nodes, "initReplicaRecovery", lambda node: self._take_at(node, order)
         )
         agreement = agree(order, answers)
@@ -253,7 +253,7 @@ class Datanode:
             + "; ".join(f"{node.hostname}: {answer}" for node, answer in answers.items()),
         )
         target = agreement.block
-        outcomes: Outcomes = yield from self._ask(
+        outcomes: Outcomes = yield from self._call_all(
             tuple(agreement.participants),
             "updateReplicaUnderRecovery",
             lambda node: rewriting.settle(
@@ -266,11 +266,11 @@ class Datanode:
         self._events.append(result_of(order, agreement, outcomes))
 
     def _take_at(self, node: DatanodeAddress, order: RecoverBlock) -> Steps[Candidate | None]:
-        return rewriting.take(
+        return rewriting.init_recovery(
             self.peers[node.transfer_address].store, order.block, order.recovery_id
         )
 
-    def _ask(
+    def _call_all(
         self,
         nodes: tuple[DatanodeAddress, ...],
         what: str,
@@ -300,7 +300,7 @@ class Datanode:
 
     # --- the keeper ---
 
-    def _keep(self) -> Steps[None]:
+    def _collect_events(self) -> Steps[None]:
         """Events of the data process reach the keeper's list, and the news."""
         while True:
             yield Wait(lambda: bool(self._events))
@@ -308,22 +308,22 @@ class Datanode:
             match event:
                 case ReplicaOpened(block, _):
                     self._list(block, ReplicaState.RBW)
-                    self._tell(event)
+                    self._enqueue(event)
                 case ReplicaReceived(block):
                     self._list(block, ReplicaState.FINALIZED)
-                    self._tell(event)
+                    self._enqueue(event)
                 case ReplicaDeleted(block, _):
                     self._inventory.pop(block.block_id, None)
-                    self._tell(event)
+                    self._enqueue(event)
                 case DeletionEnded(block):
                     key = block.block_id, block.generation_stamp
                     self.deletions[key] -= 1
                     if not self.deletions[key]:
                         del self.deletions[key]
                 case BlockSynchronized() | CorruptFound():
-                    self._tell(event)
+                    self._enqueue(event)
 
-    def _tell(self, news: BlockNews | BlockSynchronized | CorruptFound) -> None:
+    def _enqueue(self, news: BlockNews | BlockSynchronized | CorruptFound) -> None:
         for actor in self.actors:
             if not isinstance(news, BlockSynchronized) or news.ordered_by == actor.name:
                 actor.news.append(news)

@@ -83,7 +83,7 @@ class Receiver:
         if self._is_copy or self._acks is None or self.writer is None:
             return
         self._store.expect_back(self.writer.replica, until_ms)
-        self._acks.say((Status.OOB_RESTART,))
+        self._acks.send_replies((Status.OOB_RESTART,))
 
     def run(self) -> Steps[None]:
         if self.request.stage is Stage.PIPELINE_CLOSE_RECOVERY:
@@ -216,9 +216,9 @@ class Receiver:
         while not last:
             packet: Packet = yield from self._end.receive(SOCKET_TIMEOUT_S)
             last = packet.header.last_in_block
-            yield from self._take(packet, writer, acks)
+            yield from self._process_packet(packet, writer, acks)
 
-    def _take(self, packet: Packet, writer: Writer, acks: Acks) -> Steps[None]:
+    def _process_packet(self, packet: Packet, writer: Writer, acks: Acks) -> Steps[None]:
         mirror = self._mirror
         if mirror is not None and not mirror.failed:
             try:
@@ -280,7 +280,7 @@ class Acks:
         self._finalize = finalize
         self._silent = silent
 
-    def say(self, replies: tuple[Status, ...]) -> None:
+    def send_replies(self, replies: tuple[Status, ...]) -> None:
         self._end.send(PipelineAck(UNKNOWN_SEQNO, replies))
 
     def written(self, header: PacketHeader, status: Status = Status.SUCCESS) -> Steps[None]:
@@ -379,7 +379,7 @@ class MirrorAcks(Acks):
             ack: PipelineAck = yield from self._mirror.end.receive(self._mirror.timeout_s)
             if ack.out_of_band is None:
                 return ack
-            self.say((*_SUCCESS, *ack.replies))
+            self.send_replies((*_SUCCESS, *ack.replies))
 
     def _hear_last_words(self) -> Steps[None]:
         if self._heard_all:

@@ -143,7 +143,7 @@ def _cut_files(store: Store, replica: Replica, end: int, last_sum: bytes) -> Ste
     files.block.sync()
 
 
-def take(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidate | None]:
+def init_recovery(store: Store, block: ExtendedBlock, recovery_id: int) -> Steps[Candidate | None]:
     """initReplicaRecovery."""
     found = store.find(block.block_id)
     if found is None:

@@ -48,10 +48,10 @@ def test_it_is_enough_with_the_tolerance() -> None:
 
 def test_a_replica_that_is_too_long_is_not_taken() -> None:
     some = work(100)
-    assert some.takes(110, RULES)
-    assert not some.takes(111, RULES)
+    assert some.accepts(110, RULES)
+    assert not some.accepts(111, RULES)
     some.moved(50)
-    assert not some.takes(56, RULES)
+    assert not some.accepts(56, RULES)
 
 
 def test_one_error_more_than_allowed_ends_it() -> None:
@@ -67,7 +67,7 @@ def test_one_error_more_than_allowed_ends_it() -> None:
 def test_what_the_plan_does_not_say_the_datanode_does() -> None:
     assert work().bandwidth(RULES) == 10 * MIB
     assert work(bandwidth_mib=3).bandwidth(RULES) == 3 * MIB
-    assert work(tolerance_percent=50).takes(150, RULES)
+    assert work(tolerance_percent=50).accepts(150, RULES)
 
 
 def test_values_that_mean_nothing_are_the_defaults() -> None:
@@ -84,7 +84,7 @@ def test_never_more_is_moved_than_the_plan_says_and_its_tolerance(
 ) -> None:
     some = work(count)
     for length in lengths:
-        if not some.is_enough(RULES) and some.takes(length, RULES):
+        if not some.is_enough(RULES) and some.accepts(length, RULES):
             some.moved(length)
     assert some.bytes_copied <= count + count * 10 // 100
 

@@ -236,7 +236,7 @@ def test_pages_are_written_out_and_dropped(on_disk: Path) -> None:
     os.pwrite(fd, os.urandom(4 * MIB), 0)
     assert cached_pages(on_disk) == 4 * MIB // mmap.PAGESIZE
     cache = WriteCache(0, DEFAULT_POLICY, CachingHints(drop_behind=True))
-    fadvise.tell(fd, cache.rest())
+    fadvise.advise(fd, cache.rest())
     os.close(fd)
     assert cached_pages(on_disk) == 0
 
@@ -248,7 +248,7 @@ def test_without_the_c_librarys_call_waiting_is_fdatasync(
     monkeypatch.setattr(fadvise, "_sync_file_range", None)
     monkeypatch.setattr(os, "fdatasync", synced.append)
     fd = os.open(on_disk, os.O_RDWR)
-    fadvise.tell(
+    fadvise.advise(
         fd,
         [CacheAdvice(Advice.START_WRITING, 0, 1), CacheAdvice(Advice.FINISH_WRITING, 0, 1)],
     )
@@ -259,7 +259,7 @@ def test_without_the_c_librarys_call_waiting_is_fdatasync(
 def test_a_disk_that_can_not_write_is_told() -> None:
     reader, writer = os.pipe()
     with pytest.raises(OSError, match="sync_file_range"):
-        fadvise.tell(writer, [CacheAdvice(Advice.START_WRITING, 0, 1)])
+        fadvise.advise(writer, [CacheAdvice(Advice.START_WRITING, 0, 1)])
     os.close(reader)
     os.close(writer)
 

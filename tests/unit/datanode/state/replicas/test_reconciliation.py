@@ -215,7 +215,7 @@ def test_a_pair_is_not_taken_in_on_a_volume_that_is_left_meanwhile(
     node.replicas.remove(lab.POOL, 1)
 
     def judged_late(*arguments: Any) -> Any:
-        node.store.trouble.leave(node.volumes[storage_id], "it was taken out", tell=False)
+        node.store.trouble.remove_volume(node.volumes[storage_id], "it was taken out", tell=False)
         return judge(*arguments)
 
     monkeypatch.setattr(reconciler, "judge", judged_late)

@@ -73,10 +73,10 @@ def test_one_image_is_taken_at_a_time_and_none_that_is_older(checkpoints: Checkp
     assert "an image of transaction 10 already" in str(checkpoints.accept(10))
     assert checkpoints.accept(15) is None
     assert "another image" in str(checkpoints.accept(16))
-    checkpoints.taken(None)
+    checkpoints.image_stored(None)
     assert checkpoints.image_txid == 10
     assert checkpoints.accept(15) is None
-    checkpoints.taken(15)
+    checkpoints.image_stored(15)
     assert checkpoints.image_txid == 15
     assert not checkpoints.busy
 
@@ -84,7 +84,7 @@ def test_one_image_is_taken_at_a_time_and_none_that_is_older(checkpoints: Checkp
 def test_image_that_was_taken_is_a_recent_one(checkpoints: Checkpoints) -> None:
     assert not checkpoints.is_recent(3_600_000, gap=5)
     checkpoints.accept(18)
-    checkpoints.taken(18)
+    checkpoints.image_stored(18)
     assert checkpoints.is_recent(3_600_000, gap=5)
 
 
@@ -94,7 +94,7 @@ def test_taken_image_removes_what_it_makes_superfluous(
     for txid in (15, 18):
         checkpoints.accept(txid)
         checkpoints.finish(write_unfinished([directory], txid, lambda sink: sink.write(b"x")))
-        checkpoints.taken(txid)
+        checkpoints.image_stored(txid)
     assert sorted(path.name for path in directory.glob("fsimage_*") if not path.suffix) == [
         f"fsimage_{txid:019d}" for txid in (15, 18)
     ]
@@ -240,7 +240,7 @@ def test_all_who_wait_for_an_image_are_told_that_the_log_takes_no_new_segment(
     assert checkpoints.accept(15) is None
     checkpoints.save(told.append)
     checkpoints.save(told.append)
-    checkpoints.taken(None)
+    checkpoints.image_stored(None)
     assert len(told) == 2
     assert all("the log is lost" in str(error) for error in told)
     assert not checkpoints.busy

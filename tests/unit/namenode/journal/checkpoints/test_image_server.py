@@ -28,7 +28,7 @@ class Taker:
     def accept(self, txid: int, *, rollback: bool = False) -> str | None:
         return None
 
-    def taken(self, txid: int | None, *, rollback: bool = False) -> None:
+    def image_stored(self, txid: int | None, *, rollback: bool = False) -> None:
         self.told.append(txid)
 
     def finish(self, written: WrittenImage) -> None:

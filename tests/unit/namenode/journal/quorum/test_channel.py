@@ -69,11 +69,11 @@ def channel(wire: Wire) -> Channel:
 
 def test_requests_say_whose_they_are(channel: Channel, wire: Wire) -> None:
     assert PROTOCOL.endswith(".QJournalProtocol")
-    assert channel.ask(GetState(), None) == NodeState(4)
-    channel.ask(NewEpoch(5), None)
-    channel.ask(SendEdits(41, 42, 2, b"xy"), STAMP)
-    channel.ask(FinalizeSegment(41, 43), Stamp(5, 8, None))
-    channel.ask(Heartbeat(resigns=True), STAMP)
+    assert channel.call(GetState(), None) == NodeState(4)
+    channel.call(NewEpoch(5), None)
+    channel.call(SendEdits(41, 42, 2, b"xy"), STAMP)
+    channel.call(FinalizeSegment(41, 43), Stamp(5, 8, None))
+    channel.call(Heartbeat(resigns=True), STAMP)
     by_method = dict(wire.asked)
     assert by_method["newEpoch"].nsInfo.storageInfo.namespceID == VERSION.namespace_id
     assert by_method["newEpoch"].epoch == 5
@@ -90,9 +90,9 @@ def test_requests_say_whose_they_are(channel: Channel, wire: Wire) -> None:
 def test_a_promise_of_hadoops_says_nothing_about_the_former_writer(
     channel: Channel, wire: Wire
 ) -> None:
-    assert channel.ask(NewEpoch(5), None) == Promise(None, None)
+    assert channel.call(NewEpoch(5), None) == Promise(None, None)
     wire.answers["newEpoch"] = pb.NewEpochResponseProto(lastSegmentTxId=3, leaseLeftMillis=700)
-    assert channel.ask(NewEpoch(5), None) == Promise(3, 700)
+    assert channel.call(NewEpoch(5), None) == Promise(3, 700)
 
 
 def test_a_segment_is_fetched_from_the_node_by_the_name_that_we_know(
@@ -107,7 +107,7 @@ def test_a_segment_is_fetched_from_the_node_by_the_name_that_we_know(
         lastWriterEpoch=2,
         lastCommittedTxId=44,
     )
-    prepared = channel.ask(PrepareRecovery(41), STAMP)
+    prepared = channel.call(PrepareRecovery(41), STAMP)
     assert isinstance(prepared, Prepared)
     assert prepared.segment == SegmentState(41, 45, True)
     assert (prepared.accepted_epoch, prepared.writer_epoch, prepared.committed_txid) == (3, 2, 44)
@@ -129,7 +129,7 @@ def test_a_writer_learns_from_the_words_that_its_epoch_is_over(
 ) -> None:
     wire.answers["heartbeat"] = errors.RemoteError(said)
     with pytest.raises(OSError, match=said[:20]) as failure:
-        channel.ask(Heartbeat(), STAMP)
+        channel.call(Heartbeat(), STAMP)
     assert type(failure.value).__name__ == kind
 
 
@@ -146,20 +146,20 @@ HOSTILE: list[tuple[str, Message, Callable[[Channel], object]]] = [
     (
         "getJournalState",
         pb.GetJournalStateResponseProto(lastPromisedEpoch=MAX, httpPort=1),
-        lambda channel: channel.ask(GetState(), None),
+        lambda channel: channel.call(GetState(), None),
     ),
     (
         "getJournalState",
         pb.GetJournalStateResponseProto(lastPromisedEpoch=1, httpPort=1, fromURL="http://a:99999"),
-        lambda channel: channel.ask(GetState(), None),
+        lambda channel: channel.call(GetState(), None),
     ),
     (
         "newEpoch",
         pb.NewEpochResponseProto(lastSegmentTxId=MAX),
-        lambda channel: channel.ask(NewEpoch(5), None),
+        lambda channel: channel.call(NewEpoch(5), None),
     ),
     *(
-        ("prepareRecovery", answer, lambda channel: channel.ask(PrepareRecovery(41), STAMP))
+        ("prepareRecovery", answer, lambda channel: channel.call(PrepareRecovery(41), STAMP))
         for answer in (_prepared(40, 45), _prepared(41, 40), _prepared(41, MAX))
     ),
     *(

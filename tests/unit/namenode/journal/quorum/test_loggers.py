@@ -44,7 +44,7 @@ class Scripted:
         self.go_on.set()
         self.fails: dict[type[Request], Exception] = {}
 
-    def ask(self, request: Request, stamp: Stamp | None) -> Answer:
+    def call(self, request: Request, stamp: Stamp | None) -> Answer:
         self.asked.append(request)
         self.go_on.wait(20)
         error = self.fails.get(type(request))

@@ -182,7 +182,7 @@ def test_an_idle_active_notices_that_it_lost_the_majority(
         await become(active, ACTIVE)
         await mkdir(active, "/a")
         active.tick()
-        assert active._trouble() == ""
+        assert active._health_problem() == ""
         with caplog.at_level(logging.WARNING):
             await asyncio.to_thread(quorum.stop, 0)
             await asyncio.to_thread(quorum.stop, 1)
@@ -201,7 +201,7 @@ def test_an_idle_active_notices_that_it_lost_the_majority(
         assert verdict.level == "bad"
         assert "no majority of the journal nodes" in verdict.headline
         (shared,) = (each for each in status.edits_directories if each.nodes)
-        assert shared.failure == active._trouble() != ""
+        assert shared.failure == active._health_problem() != ""
         assert sorted(node.name for node in shared.nodes if node.silent) == sorted(silent)
         prom = {family.name: family.samples for family in of_status(status)}
         assert {"journal": shared.path} in [at for at, v in prom["howdah_journal_failed"] if v]
@@ -251,7 +251,7 @@ def test_an_idle_active_goes_on_when_its_majority_is_back_in_time(
 
                 await until(is_served)
             assert "confirms this namenode again" in caplog.text
-            assert active._trouble() == ""
+            assert active._health_problem() == ""
             await asyncio.to_thread(quorum.start, 1)
             await mkdir(active, f"/b{active._lease.losses}")
         assert active._failure is None
@@ -310,11 +310,11 @@ def test_an_active_whose_nodes_are_slow_for_a_moment_stays_the_active(pair: Pair
         watch, slow = active._lease, Silence("a: no answer; b: no answer", is_certain=False)
         assert watch.check(1, slow, 1) is LeaseChange.NONE
         assert watch.check(1, slow, 301) is LeaseChange.LOST
-        assert active._trouble() == ""
+        assert active._health_problem() == ""
         for now_ms in range(551, 1552, 250):
             watch.check(1, slow, now_ms)
         assert watch.refuses
-        assert active._trouble() == watch.trouble != ""
+        assert active._health_problem() == watch.trouble != ""
 
     run(pair, scenario)
 
@@ -328,9 +328,9 @@ def test_a_log_that_stalled_is_no_trouble_of_a_standby(pair: Pair) -> None:
         await become(namenode, ACTIVE)
         for now_ms in range(0, STALL_MS + 1, 250):
             namenode._stalled.check(9, 7, now_ms)
-        assert "is not durable" in namenode._trouble()
+        assert "is not durable" in namenode._health_problem()
         await become(namenode, STANDBY)
         namenode.tick()
-        assert namenode._trouble() == ""
+        assert namenode._health_problem() == ""
 
     run(pair, scenario)

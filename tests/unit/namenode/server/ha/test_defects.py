@@ -164,7 +164,7 @@ def test_defect_in_a_duty_is_counted_for_jmx_and_everybody_is_served_on(
             raise RuntimeError("nobody foresaw this")
 
         before = unexpected_errors.seen["pending answers"]
-        monkeypatch.setattr(here.namenode.client._files.closes, "look", lambda ids: fail())
+        monkeypatch.setattr(here.namenode.client._files.closes, "recheck", lambda ids: fail())
         await come_true(lambda: unexpected_errors.seen["pending answers"] > before)
         assert (await here.mkdir("/a")).result
         assert here.namenode._pages.status().defects["pending answers"] == before + 1

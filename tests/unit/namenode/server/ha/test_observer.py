@@ -171,7 +171,7 @@ def test_a_client_that_knows_of_no_observers_is_sent_to_the_active(observe: Obse
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 fs.mkdirs("/a")
                 assert fs.is_directory("/a")
-            active_cache.keep(fs.client.namenode._calls._connections.target, "nn1")
+            active_cache.remember(fs.client.namenode._calls._connections.target, "nn1")
             with closing(world.client(provider="ConfiguredFailoverProxyProvider")) as fs:
                 assert fs.is_directory("/a")
 

@@ -35,7 +35,7 @@ class FakeJournal:
         """It is durable so far, and no bell has told of it."""
         self.left: list[tuple[int, bytes, Callable[[bytes], object]]] = []
 
-    def look(self) -> int:
+    def poll_durable(self) -> int:
         self.durable_txid = max(self.durable_txid, self.reached_txid)
         return self.durable_txid
 
@@ -605,7 +605,9 @@ def test_what_is_to_be_done_when_it_is_durable_waits_for_ever(world: World) -> N
 
 def leave(world: World, name: str) -> bool:
     outlet: Any = None
-    return world.barrier.leave(outlet, name.encode(), lambda data: world.sent.append(data.decode()))
+    return world.barrier.send_when_durable(
+        outlet, name.encode(), lambda data: world.sent.append(data.decode())
+    )
 
 
 def test_an_answer_is_left_with_a_log_that_sends(world: World) -> None:
@@ -630,7 +632,7 @@ def test_a_defect_with_what_comes_back_takes_nothing_from_others(world: World) -
         raise RuntimeError("cannot write")
 
     world.change("a")
-    assert world.barrier.leave(outlet, b"b", fail)
+    assert world.barrier.send_when_durable(outlet, b"b", fail)
     assert leave(world, "c")
     world.end_turn()
     world.barrier.durable(world.namenode.core.last_txid)

@@ -68,7 +68,9 @@ def test_nothing_that_a_refused_twin_says_counts(
     ]
     clone.report()
     with pytest.raises(errors.RetriableError, match="registers first"):
-        clone.tell(clone.first_storage, block, 1001, 10, dn.ReceivedDeletedBlockInfoProto.DELETED)
+        clone.report_replica(
+            clone.first_storage, block, 1001, 10, dn.ReceivedDeletedBlockInfoProto.DELETED
+        )
     assert locations(client) == {node.ip for node in nodes}
 
 

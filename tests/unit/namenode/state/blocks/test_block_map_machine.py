@@ -450,7 +450,7 @@ class BlockMapMachine(RuleBasedStateMachine):
         held = [r[told.blockId] for r in node.replicas.values() if told.blockId in r]
         if not held:
             for storage_id in node.replicas:
-                node.tell(
+                node.report_replica(
                     storage_id,
                     told.blockId,
                     told.genStamp,

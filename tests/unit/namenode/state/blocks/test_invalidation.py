@@ -151,7 +151,7 @@ def two_volumes(client: Any, nodes: Nodes, block: Block) -> tuple[InMemoryDatano
 
 def says_deleted(node: InMemoryDatanode, storage_id: str, block: Block) -> None:
     status = dn.ReceivedDeletedBlockInfoProto.DELETED
-    node.tell(storage_id, block.block_id, block.generation_stamp, 10, status)
+    node.report_replica(storage_id, block.block_id, block.generation_stamp, 10, status)
 
 
 def test_a_node_that_has_nothing_to_delete_gets_copies_again(
@@ -384,7 +384,7 @@ def test_a_new_block_gets_no_id_under_which_there_is_a_replica_from_the_future(
 def test_a_heartbeat_takes_no_more_deletions_than_the_limit(client: Any, nodes: Nodes) -> None:
     client.write("/many", *[10] * 7, replication=3)
     client.delete("/many")
-    taken = client.namenode.core.blocks.invalidation.take(nodes[0].known, 5)
+    taken = client.namenode.core.blocks.invalidation.pop_orders(nodes[0].known, 5)
     assert len(taken) == 5
     assert len(told(nodes[0])) == 2
     assert told(nodes[0]) == []

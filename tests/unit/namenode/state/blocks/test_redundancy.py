@@ -24,16 +24,16 @@ def test_each_takes_its_turn() -> None:
     turns = BlockQueue()
     for number in range(5):
         turns.add(number)
-    assert [turns.take(2) for _ in range(5)] == [[4, 3], [2, 1], [0, 1], [2, 3], [4, 0]]
+    assert [turns.pop(2) for _ in range(5)] == [[4, 3], [2, 1], [0, 1], [2, 3], [4, 0]]
 
 
 def test_what_changed_is_next() -> None:
     turns = BlockQueue()
     for number in range(100):
         turns.add(number)
-    turns.take(30)
+    turns.pop(30)
     turns.add(7)
-    assert turns.take(2) == [7, 69]
+    assert turns.pop(2) == [7, 69]
 
 
 def test_all_have_a_turn_though_others_change_all_the_time() -> None:
@@ -44,7 +44,7 @@ def test_all_have_a_turn_though_others_change_all_the_time() -> None:
     for changed in range(2, 5 * MOST_FRESH, 2):
         turns.discard(changed - 2)
         turns.add(changed)
-        taken |= set(turns.take(2))
+        taken |= set(turns.pop(2))
     assert taken >= set(range(1, 3 * MOST_FRESH, 2))
 
 
@@ -53,7 +53,7 @@ def test_none_is_taken_twice_at_once() -> None:
     for _ in range(3):
         for number in range(3):
             turns.add(number)
-    assert sorted(turns.take(100)) == [0, 1, 2]
+    assert sorted(turns.pop(100)) == [0, 1, 2]
 
 
 def test_what_was_discarded_is_not_taken() -> None:
@@ -61,7 +61,7 @@ def test_what_was_discarded_is_not_taken() -> None:
     for number in range(3):
         turns.add(number)
     turns.discard(1)
-    assert sorted(turns.take(100)) == [0, 2]
+    assert sorted(turns.pop(100)) == [0, 2]
     assert sorted(turns) == [0, 2]
 
 
@@ -72,7 +72,7 @@ def test_a_queue_does_not_grow_with_changes() -> None:
             turns.discard(number)
             turns.add(number)
     assert len(turns._fresh) <= MOST_FRESH
-    assert sorted(turns.take(100)) == list(range(10))
+    assert sorted(turns.pop(100)) == list(range(10))
 
 
 def test_a_million_missing_blocks_take_a_bit_each_or_so() -> None:

@@ -56,7 +56,9 @@ def test_many_rows_are_added_as_they_would_be_one_by_one(first: list[int], more:
     assert sorted(table) == sorted(expected)
     assert len(table) == len(expected) == sum(page.live for page in table.pages.values())
     ids = array("q", sorted(expected))
-    assert table.take(ids) == array("q", [part for i in sorted(expected) for part in (3 * i, 1)])
+    assert table.copy_rows(ids) == array(
+        "q", [part for i in sorted(expected) for part in (3 * i, 1)]
+    )
     names = [table.page_for(number).names[number & MASK] for number in ids]
     assert names == [f"n{number}" for number in ids]
 
@@ -155,9 +157,9 @@ def test_many_rows_are_taken_as_one_by_one(ids: list[int], native: bool) -> None
     with pytest.MonkeyPatch.context() as patch:
         if not native:
             patch.setattr(row_table, "kernel", lambda: None)
-        rows = table.take(array("q", ids))
+        rows = table.copy_rows(array("q", ids))
         with pytest.raises(KeyError):
-            table.take(array("q", [1 << 40]))
+            table.copy_rows(array("q", [1 << 40]))
     assert rows == array("q", [number for row_id in ids for number in (row_id * 3, 1)])
 
 

@@ -45,7 +45,7 @@ def outcomes(asked: list[Asked]) -> list[str | None]:
 
 
 def taken(queue: LoggerQueue) -> Request:
-    item = queue.take()
+    item = queue.pop()
     assert item is not None
     return item.request
 
@@ -54,7 +54,7 @@ def test_one_request_is_under_way_at_a_time_and_all_keep_their_order() -> None:
     queue = LoggerQueue("jn", 100)
     put(queue, StartSegment(1), edits(1))
     assert taken(queue) == StartSegment(1)
-    assert queue.take() is None
+    assert queue.pop() is None
     queue.answered(None, 0)
     assert taken(queue) == edits(1)
     queue.answered(None, 0)
@@ -77,7 +77,7 @@ def test_a_node_that_fails_is_left_out_until_a_segment_begins() -> None:
     queue = LoggerQueue("jn", 100)
     asked = put(queue, edits(2), edits(9), FinalizeSegment(1, 9), StartSegment(10))
     later = put(queue, edits(10, segment_txid=10))
-    queue.take()
+    queue.pop()
     queue.failed(errors.CallTimeout("silent"))
     assert outcomes(asked) == ["CallTimeout", "JournalOutOfSync", "JournalOutOfSync", None]
     # The next segment waits already, so the node takes part in it.
@@ -98,12 +98,12 @@ def test_a_node_that_has_promised_a_younger_writer_says_so_as_long_as_it_is_left
     take the loss of its log for a loss of nodes."""
     queue = LoggerQueue("jn", 100)
     asked = put(queue, edits(2), edits(9))
-    queue.take()
+    queue.pop()
     queue.failed(errors.WriterFenced("epoch 8"))
     assert outcomes(asked) == ["WriterFenced", "WriterFenced"]
     assert outcomes(put(queue, edits(10))) == ["WriterFenced"]
     put(queue, StartSegment(11))
-    queue.take()
+    queue.pop()
     queue.failed(errors.Unreachable("down"))
     assert outcomes(put(queue, edits(12, segment_txid=11))) == ["JournalOutOfSync"]
 
@@ -111,7 +111,7 @@ def test_a_node_that_has_promised_a_younger_writer_says_so_as_long_as_it_is_left
 def test_a_heartbeat_that_fails_leaves_nobody_out() -> None:
     queue = LoggerQueue("jn", 100)
     put(queue, Heartbeat())
-    queue.take()
+    queue.pop()
     queue.failed(errors.CallTimeout("silent"))
     assert queue.out_of_sync is None
 

@@ -28,14 +28,14 @@ def writer(epoch: int = 7, queue_bytes: int = 100) -> Writer:
 
 
 def answer(made: Writer, node: str, now_ms: int = 0, answer: Answer = None) -> Request:
-    sending = made.take(node, now_ms)
+    sending = made.pop(node, now_ms)
     assert sending is not None
     made.answered(sending, answer, now_ms)
     return sending.request
 
 
 def fail(made: Writer, node: str, error: OSError, now_ms: int = 0) -> None:
-    sending = made.take(node, now_ms)
+    sending = made.pop(node, now_ms)
     assert sending is not None
     made.failed(sending, error, now_ms)
 
@@ -68,9 +68,9 @@ def test_a_call_that_a_younger_writer_has_fenced_says_so() -> None:
 
 def test_requests_carry_the_epoch_a_rising_number_and_what_is_committed() -> None:
     made = writer()
-    made.ask("start", StartSegment(1))
-    made.ask("send", SendEdits(1, 1, 3, b"xyz"))
-    first = made.take("a", 0)
+    made.enqueue("start", StartSegment(1))
+    made.enqueue("send", SendEdits(1, 1, 3, b"xyz"))
+    first = made.pop("a", 0)
     assert first is not None
     assert first.stamp == Stamp(7, 0, None, 1000)
     made.answered(first, None, 0)
@@ -79,8 +79,8 @@ def test_requests_carry_the_epoch_a_rising_number_and_what_is_committed() -> Non
     answer(made, "b")
     answer(made, "b")
     assert made.committed_txid == 3
-    made.ask("finish", FinalizeSegment(1, 3))
-    finish = made.take("a", 0)
+    made.enqueue("finish", FinalizeSegment(1, 3))
+    finish = made.pop("a", 0)
     assert finish is not None
     assert finish.stamp == Stamp(7, 2, 3, 1000)
 
@@ -89,8 +89,8 @@ def test_requests_carry_the_epoch_a_rising_number_and_what_is_committed() -> Non
 def test_the_lease_runs_from_when_the_majority_was_asked() -> None:
     made = writer()
     assert made.lease_until_ms() == 0
-    made.ask("start", StartSegment(1))
-    sent = {node: made.take(node, now_ms) for node, now_ms in (("a", 10), ("b", 20), ("c", 30))}
+    made.enqueue("start", StartSegment(1))
+    sent = {node: made.pop(node, now_ms) for node, now_ms in (("a", 10), ("b", 20), ("c", 30))}
     for node, now_ms in (("c", 500), ("a", 600), ("b", 700)):
         sending = sent[node]
         assert sending is not None
@@ -103,13 +103,13 @@ def test_the_lease_runs_from_when_the_majority_was_asked() -> None:
 def test_an_idle_node_gets_heartbeats_and_one_that_is_busy_does_not() -> None:
     made = writer()
     assert answer(made, "a", now_ms=1000) == Heartbeat()
-    assert made.take("a", 1299) is None
+    assert made.pop("a", 1299) is None
     assert made.next_heartbeat_ms("a") == 1300
-    made.ask("start", StartSegment(1))
+    made.enqueue("start", StartSegment(1))
     assert answer(made, "a", now_ms=1300) == StartSegment(1)
-    assert made.take("a", 1500) is None
+    assert made.pop("a", 1500) is None
     made.resigned = True
-    assert made.take("a", 9000) is None
+    assert made.pop("a", 9000) is None
     assert made.next_heartbeat_ms("a") is None
 
 
@@ -126,13 +126,13 @@ def test_a_writer_is_lost_when_no_majority_is_left_that_has_not_fenced_it() -> N
 
 def test_a_node_that_was_left_out_and_answers_again_wants_a_segment() -> None:
     made = writer()
-    made.ask("start", StartSegment(1))
+    made.enqueue("start", StartSegment(1))
     fail(made, "a", errors.Unreachable("down"))
     assert not made.wants_segment
     assert answer(made, "a", now_ms=400) == Heartbeat()
     assert made.wants_segment
     assert made.reports(0)[0].out_of_sync == "down"
-    made.ask("start", StartSegment(5))
+    made.enqueue("start", StartSegment(5))
     assert not made.wants_segment
 
 
@@ -141,7 +141,7 @@ def test_a_node_that_joins_in_and_fails_again_waits_longer_each_time() -> None:
     made = writer()
     now_ms, paused_ms = 0, []
     for _ in range(12):
-        made.ask("start", StartSegment(1))
+        made.enqueue("start", StartSegment(1))
         fail(made, "a", errors.RemoteError("No space left on device"), now_ms)
         failed_ms = now_ms
         while not made.wants_segment:
@@ -150,12 +150,12 @@ def test_a_node_that_joins_in_and_fails_again_waits_longer_each_time() -> None:
         paused_ms.append(now_ms - failed_ms)
     assert paused_ms[:5] == [1000, 2000, 4000, 8000, 16000]
     assert paused_ms[-1] == 600_000
-    made.ask("start", StartSegment(1))
+    made.enqueue("start", StartSegment(1))
     answer(made, "a", now_ms)
-    made.ask("finish", FinalizeSegment(1, 2))
+    made.enqueue("finish", FinalizeSegment(1, 2))
     answer(made, "a", now_ms)
     # It has taken part in a whole segment: what was before is forgotten.
-    made.ask("start", StartSegment(3))
+    made.enqueue("start", StartSegment(3))
     fail(made, "a", errors.Unreachable("down"), now_ms)
     answer(made, "a", now_ms + 1000)
     assert made.wants_segment
@@ -192,7 +192,7 @@ def test_the_first_record_is_on_a_majority_before_anything_else_is_sent() -> Non
     steps = sender.flush()
     next(steps)
     assert answer(made, "a") == SendEdits(1, 1, 1, b"1")
-    assert made.take("a", 0) is None
+    assert made.pop("a", 0) is None
     answer(made, "b")
     next(steps)
     assert answer(made, "a") == SendEdits(1, 2, 1, b"2")
@@ -220,7 +220,7 @@ def test_no_burst_is_too_much_for_all_nodes_at_once() -> None:
         except StopIteration:
             break
         for node in NODES:
-            while (sending := made.take(node, 0)) is not None:
+            while (sending := made.pop(node, 0)) is not None:
                 assert isinstance(sending.request, SendEdits)
                 sent = max(sent, sending.request.last_txid)
                 made.answered(sending, None, 0)

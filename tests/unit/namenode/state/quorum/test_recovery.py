@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from howdah import errors
-from howdah.namenode.state.quorum.majority import agreed, agreed_bytes, believed
+from howdah.namenode.state.quorum.majority import agreed, agreed_bytes, trusted_records
 from howdah.namenode.state.quorum.messages import (
     Answer,
     Heartbeat,
@@ -91,8 +91,8 @@ def test_a_new_writer_waits_for_the_lease_of_the_former_one(
     assert end.value.value.epoch == writer.epoch == 5
     assert end.value.value.serve_from_ms == waits_until_ms
     # Nodes that did not hear of it hear it from this writer.
-    writer.ask("heartbeat", Heartbeat())
-    sending = writer.take(NODES[0], 5000)
+    writer.enqueue("heartbeat", Heartbeat())
+    sending = writer.pop(NODES[0], 5000)
     assert sending is not None
     assert sending.stamp is not None
     assert sending.stamp.lease_ms == max(1000, waits_until_ms - 5000)
@@ -130,7 +130,7 @@ def test_a_writer_knows_where_a_log_ends_that_has_nothing_to_recover(
 
 
 def tell(writer: Writer, node: str, answer: Answer) -> None:
-    sending = writer.take(node, 4000)
+    sending = writer.pop(node, 4000)
     assert sending is not None
     writer.answered(sending, answer, 5000)
 
@@ -167,7 +167,7 @@ def test_a_record_that_every_writer_sends_alike_is_believed_when_it_is_committed
     records: str, committed_txid: int, expected: str
 ) -> None:
     """`S` begins a segment; the first record is transaction 10."""
-    found = believed(
+    found = trusted_records(
         [record.encode() for record in records], 10, committed_txid, lambda each: each == b"S"
     )
     assert b"".join(found) == expected.encode()

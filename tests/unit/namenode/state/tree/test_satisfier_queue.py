@@ -78,7 +78,7 @@ def test_every_mark_is_told_until_it_is_taken_off(steps: list[tuple[str, int]]) 
                 if number not in waiting:
                     waiting.append(number)
             case "s" | "n":
-                marks.gone(number)
+                marks.discard(number)
                 there.pop(number, None)
                 waiting = [each for each in waiting if each != number]
             case "r":

@@ -19,7 +19,7 @@ class Orders:
         self._cluster = cluster
         self._recovery = recovery
 
-    def take(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
+    def pop_commands(self, node: Datanode) -> list[pb.DatanodeCommandProto]:
         orders = self._settings_for(node)
         pool_id = self._cluster.block_pool_id
         recoveries = self._recovery.take_orders(node)
@@ -76,7 +76,7 @@ class Orders:
         core = self._core
         if core.safe_mode.on or core.keeps_replicas:
             return []
-        return core.blocks.invalidation.take(node, core.settings.deletions_per_command)
+        return core.blocks.invalidation.pop_orders(node, core.settings.deletions_per_command)
 
     @staticmethod
     def _settings_for(node: Datanode) -> list[pb.DatanodeCommandProto]:

@@ -166,7 +166,7 @@ class DatanodeProtocol:
         if not request.requestFullBlockReportLease and self._wants_report(node):
             answer.cmds.append(register_command())
         elif gives_orders:
-            answer.cmds.extend(self._orders.take(node))
+            answer.cmds.extend(self._orders.pop_commands(node))
         core.update_safe_mode()
         return answer
 
@@ -204,7 +204,7 @@ class DatanodeProtocol:
         if self._report_leases.is_out(uuid, now_ms):
             return False
         if node.must_report:
-            return not self._core.is_behind and self._report_leases.ask(uuid, now_ms)
+            return not self._core.is_behind and self._report_leases.is_due(uuid, now_ms)
         if (
             node.reported_registration == node.registrations
             or now_ms - node.registered_ms < REPORT_OVERDUE_MS
@@ -344,7 +344,9 @@ class DatanodeProtocol:
         replica = self._core.blocks.take_future()
         if replica is None:
             return
-        kept_back = self._futures.due(node.identity.uuid, self._core.clock.monotonic_ms())
+        kept_back = self._futures.suppressed_count(
+            node.identity.uuid, self._core.clock.monotonic_ms()
+        )
         if kept_back is not None:
             log.warning(
                 "datanode %s has replicas that are newer than the metadata of this namenode: one "

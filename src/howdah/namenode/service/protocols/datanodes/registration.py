@@ -142,7 +142,7 @@ class Registrations:
                     f"and keeps it, and {address}, which is refused. One was started on a copy of "
                     "the other's data directories"
                 )
-                kept_back = self._two_of_a_kind.due(identity.uuid, now_ms)
+                kept_back = self._two_of_a_kind.suppressed_count(identity.uuid, now_ms)
                 if kept_back is not None:
                     log.error("%s (said %d times since this line was last logged)", said, kept_back)
                 raise errors.DisallowedDatanode(

@@ -177,7 +177,7 @@ class _Answer:
         places = []
         while packed:
             storage = view.storages[(packed & _STORAGE_MASK) - 1]
-            places.append((*self._shown(storage.node), storage))
+            places.append((*self._encoded_datanode(storage.node), storage))
             packed >>= STORAGE_BITS
         if len({storage.node for _, _, storage in places}) < len(places):
             raise _Lacking(None)
@@ -195,7 +195,7 @@ class _Answer:
             [(info, storage) for _, info, storage in places],
         )
 
-    def _shown(self, node: Datanode) -> tuple[tuple[bool, int], bytes]:
+    def _encoded_datanode(self, node: Datanode) -> tuple[tuple[bool, int], bytes]:
         """How far the node is from the caller, and how it is described."""
         view, shown = self._view, node.shown
         now = (
