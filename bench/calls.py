@@ -29,7 +29,7 @@ from howdah.protocol.call_ids import CLIENT_ID_BYTES
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.service import Registry
 from howdah.rpc.server import RpcServer, _Connection
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
 CALLERS = 8
@@ -98,7 +98,7 @@ class Subject:
             is_open=lambda: context.is_active,
         )
         self.server = RpcServer(registry, barrier=self.barrier)
-        self.figures = CallFigures(registry.method_names())
+        self.figures = RpcMetrics(registry.method_names())
         self.connections: list[tuple[_Connection, _Transport, bytes]] = []
         for _ in range(CALLERS):
             connection, transport = _Connection(self.server, self.figures), _Transport()

@@ -11,7 +11,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.namenodes.calls import OneNamenode
+from howdah.client.namenodes.calls import SingleNamenode
 from howdah.config import namenode_address
 from howdah.fs.hdfs.administration import Administration
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -65,7 +65,7 @@ def safe_mode(fs: HdfsFileSystem) -> Iterator[None]:
 
 def administration(cluster: MiniCluster) -> Administration:
     rpc = RpcClient(namenode_address(cluster.conf), ClientProtocol.PROTOCOL)
-    return Administration(NamenodeProxy(OneNamenode(rpc)))
+    return Administration(NamenodeProxy(SingleNamenode(rpc)))
 
 
 def current(cluster: MiniCluster) -> Path:

@@ -3,7 +3,7 @@
 The members have one log, of encoded records. The active's edits are in it when its call
 returns; a standby takes a record when it is told to (`tail`), and decodes it. A datanode
 has one disk, a list of news for each namenode, and one belief in who is active
-(`ActiveClaim`, the real one). What happens when is up to the caller: news, heartbeats,
+(`ActiveTracker`, the real one). What happens when is up to the caller: news, heartbeats,
 reports, tailed edits and obeyed orders may cross in any order.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from howdah import errors
-from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.active_tracker import ActiveTracker
 from howdah.datanode.state.messages import Invalidate
 from howdah.formats.edits import edits
 from howdah.formats.edits.codec import decode_record
@@ -170,7 +170,7 @@ class PairDatanode:
     replicas: dict[str, dict[int, Replica]]
     up: bool = True
     used_bytes: int = 0
-    claim: ActiveClaim = field(default_factory=ActiveClaim)
+    claim: ActiveTracker = field(default_factory=ActiveTracker)
     orders: deque[dn.BlockCommandProto] = field(default_factory=deque)
     recoveries: deque[dn.RecoveringBlockProto] = field(default_factory=deque)
     news: list[deque[Callable[[InMemoryDatanode], None]]] = field(
@@ -239,7 +239,7 @@ class PairDatanode:
         self.orders.clear()
         self.recoveries.clear()
         self.recovered.clear()
-        self.claim = ActiveClaim()
+        self.claim = ActiveTracker()
         for replicas in self.replicas.values():
             for replica in replicas.values():
                 replica.left_over = not replica.finalized

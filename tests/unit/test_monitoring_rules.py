@@ -16,17 +16,17 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.pages import families as datanode_families
-from howdah.failover.state.election import Standing
+from howdah.failover.state.election import ElectionStatus
 from howdah.failover.state.elector import Position
 from howdah.failover.state.service import Target
-from howdah.failover.state.status import Checked, Counts, Sight
+from howdah.failover.state.status import Checked, Counts, ElectionView
 from howdah.failover.state.views import families as failover_families
 from howdah.gateway.overview import GatewayFacts
 from howdah.gateway.overview import families as gateway_families
 from howdah.namenode.service.monitoring.activity_bean import journal_families
 from howdah.namenode.service.monitoring.families import of_status, of_top
 from howdah.runtime.metrics.histogram import Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.metrics.top_users import TopUsers
 from howdah.web.monitoring import prometheus
 from howdah.web.monitoring.families import of_calls, of_defects, one
@@ -55,7 +55,7 @@ Samples = dict[str, list[dict[str, str]]]
 
 def served() -> Samples:
     """What the servers tell Prometheus, with one of each thing there is."""
-    figures = CallFigures({"create"})
+    figures = RpcMetrics({"create"})
     figures.answered("create", "ann", 1000)
     figures.failed("java.io.IOException", 1000)
     top = TopUsers([60_000], 10, 10)
@@ -102,11 +102,11 @@ def served() -> Samples:
     return found
 
 
-def sight() -> Sight:
+def sight() -> ElectionView:
     """What is known of a controller that has just begun."""
     own = Target("ns", "nn1", ("h", 1), 2, True, None)
-    standing = Standing("", False, "")
-    return Sight(
+    standing = ElectionStatus("", False, "")
+    return ElectionView(
         own,
         (own,),
         Position.OUT,

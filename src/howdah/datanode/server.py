@@ -7,7 +7,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.control.control_process import AGAIN, Keeper
+from howdah.datanode.control.control_process import AGAIN, ControlProcess
 from howdah.datanode.control.pages import MakeFiles
 from howdah.protocol.data_transfer import checksum
 
@@ -33,7 +33,9 @@ def run(
     try:
         status = AGAIN
         while status == AGAIN:
-            status = Keeper(conf, ready_file, rolls_back=rolls_back, make_files=make_files).run()
+            status = ControlProcess(
+                conf, ready_file, rolls_back=rolls_back, make_files=make_files
+            ).run()
         return status
     except errors.HowdahError as error:
         log.error("the datanode cannot start: %s", error)

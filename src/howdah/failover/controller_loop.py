@@ -26,7 +26,7 @@ from howdah.failover.process_watch import DeathWatch
 from howdah.failover.settings import Timeouts, is_same_host
 from howdah.failover.state.active_node import target_of
 from howdah.failover.state.controller import Attempt, Controller
-from howdah.failover.state.election import Election, Standing
+from howdah.failover.state.election import Election, ElectionStatus
 from howdah.failover.state.elector import (
     Action,
     Fence,
@@ -40,7 +40,7 @@ from howdah.failover.state.elector import (
 )
 from howdah.failover.state.health import Answer, Health, HealthMonitor, Intervals
 from howdah.failover.state.service import RequestSource, ServiceState, ServingProcess, Target
-from howdah.failover.state.status import Checked, Counts, Sight
+from howdah.failover.state.status import Checked, Counts, ElectionView
 from howdah.runtime import unexpected_errors
 from howdah.runtime.process_identity import AskedToEnd
 
@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 _Event = Callable[[], list[Action]]
 _BY_US: Final = RequestSource.CONTROLLER
-_NOT_BEGUN: Final = Standing("", False, "it has not begun")
+_NOT_BEGUN: Final = ElectionStatus("", False, "it has not begun")
 _TURN_S: Final = 5.0
 """So often the loop turns if nothing happens, so that it is seen to live."""
 
@@ -166,11 +166,11 @@ class RunningController:
         """Wait until it is in the election; False if it is not in time."""
         return self._joined.wait(timeout_s)
 
-    def sight(self) -> Sight:
+    def sight(self) -> ElectionView:
         """What is known of it, from any thread and without a call."""
         controller, election = self._controller, self._election
         reason, reported_ms = self._reported
-        return Sight(
+        return ElectionView(
             own=self._around.own,
             targets=tuple(self._around.targets.values()),
             position=controller.elector.position,

@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.config.value_types import Address
 from howdah.failover.state.candidate import CALL_SHARE, Answer, Answers, Candidate, Kind, Round
-from howdah.failover.state.election import Listener, Standing
+from howdah.failover.state.election import ElectionStatus, Listener
 from howdah.failover.state.elector import Breadcrumb
 from howdah.proto import election_pb2
 from howdah.rpc.client import RpcClient
@@ -128,7 +128,7 @@ class LeaseElection:
     def active_content(self) -> bytes | None:
         return self._content_of_majority(self._elections())
 
-    def standing(self) -> Standing:
+    def standing(self) -> ElectionStatus:
         with self._changed:
             left_ms = self._candidate.left_ms(self._now_ms()) if self._is_held() else 0
             is_in = self._running is not None
@@ -139,7 +139,7 @@ class LeaseElection:
             elif is_in:
                 said = f"it has no lease; {self._answered} of {len(self._nodes)} answered last time"
             is_reached = is_in and (left_ms > 0 or self._answered >= self._majority)
-            return Standing(self._place, is_reached, said, self._seen if is_in else None)
+            return ElectionStatus(self._place, is_reached, said, self._seen if is_in else None)
 
     def _content_of_majority(self, answers: Iterable[Answer]) -> bytes | None:
         held = [(answer.holder, answer.content) for answer in answers if answer.holder is not None]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from howdah.config import Configuration
-from howdah.failover.state.status import Sight, health, readiness
+from howdah.failover.state.status import ElectionView, health, readiness
 from howdah.failover.state.views import LINKS, bean, families, overview
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.web.http import Request, Response, text_response
@@ -22,7 +22,7 @@ class Pages:
     """Answers requests, on whatever thread asks."""
 
     def __init__(
-        self, conf: Configuration, rpc: ThreadedRpcServer, sight: Callable[[], Sight]
+        self, conf: Configuration, rpc: ThreadedRpcServer, sight: Callable[[], ElectionView]
     ) -> None:
         def ports() -> Mapping[int, Port]:
             return {rpc.port: Port(rpc.figures, rpc.active)}

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from howdah import errors
 from howdah.config import Configuration, keys
-from howdah.failover.state.election import Listener, Standing
+from howdah.failover.state.election import ElectionStatus, Listener
 from howdah.failover.state.elector import Breadcrumb, Report
 from howdah.protocol.zookeeper import Ensemble, NoZooKeeper, Session, parse_acls, parse_auths
 from howdah.runtime import unexpected_errors
@@ -138,16 +138,16 @@ class ZooKeeperElection:
             session.close()
         return None if found is None else found.content
 
-    def standing(self) -> Standing:
+    def standing(self) -> ElectionStatus:
         candidate, ensemble = self._candidate, self._settings.ensemble
         place = f"ZooKeeper at {ensemble.servers}, {self._settings.directory}"
         if candidate is None:
-            return Standing(place, False, "it is no candidate, and has no session")
+            return ElectionStatus(place, False, "it is no candidate, and has no session")
         session = candidate.session
         if session is None or not session.is_connected or session.session_id is None:
-            return Standing(place, False, "it has no session: it tries to connect")
+            return ElectionStatus(place, False, "it has no session: it tries to connect")
         said = f"session {session.session_id:#x}, which ends after {ensemble.session_timeout_s:g} s"
-        return Standing(place, True, f"{said} of silence", candidate.seen)
+        return ElectionStatus(place, True, f"{said} of silence", candidate.seen)
 
     def close(self) -> None:
         candidate, self._candidate = self._candidate, None

@@ -37,7 +37,7 @@ from howdah.web.cross_site import check_origin, filter_of
 from howdah.web.http import Request, Response
 from howdah.web.server import Exchange
 from howdah.web.webhdfs.faults import refused
-from howdah.web.webhdfs.parameters import Asked, InvalidParameter, parse_request
+from howdah.web.webhdfs.parameters import InvalidParameter, ParsedRequest, parse_request
 from howdah.web.webhdfs_names import patterns_of
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class FileGateway:
     def answer(self, request: Request) -> Exchange:
         return _Operation(self, request)
 
-    def filesystem(self, wanted: Asked) -> HdfsFileSystem:
+    def filesystem(self, wanted: ParsedRequest) -> HdfsFileSystem:
         """As the user who asks. Raises IllegalArgument for a namenode that is not ours."""
         user = wanted.user or self.default_user
         if wanted.acts_for is not None:

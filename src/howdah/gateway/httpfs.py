@@ -50,8 +50,8 @@ from howdah.web.webhdfs.call_chain import Piece, Step, Steps, Target, driven
 from howdah.web.webhdfs.faults import JSON_TYPE, refused, status_of
 from howdah.web.webhdfs.parameters import (
     PREFIX,
-    Asked,
     InvalidParameter,
+    ParsedRequest,
     is_webhdfs,
     parse_request,
 )
@@ -160,7 +160,7 @@ class _Operation:
     def done(self) -> Response | None:
         return self._answer
 
-    def _answered(self, wanted: Asked, channel: Channel) -> Response | None:
+    def _answered(self, wanted: ParsedRequest, channel: Channel) -> Response | None:
         refusal = self._refusal(wanted)
         if refusal is not None:
             return refusal
@@ -190,7 +190,7 @@ class _Operation:
                 text.end()
             return found
 
-    def _refusal(self, wanted: Asked) -> Response | None:
+    def _refusal(self, wanted: ParsedRequest) -> Response | None:
         """Of who says nothing of himself, or may not act for the other, and of what the mode of
         access forbids."""
         if wanted.user is None:
@@ -210,7 +210,7 @@ class _Operation:
             return text_response(403, f"this gateway is {mode} ({keys.HTTPFS_ACCESS_MODE.name})")
         return None
 
-    def _address(self, wanted: Asked, query: str | None = None) -> str:
+    def _address(self, wanted: ParsedRequest, query: str | None = None) -> str:
         """This server's own, as the client calls it; with `data=true` for an upload."""
         host = self._request.headers.get("host", "")
         if re.fullmatch(r"[A-Za-z0-9._:\[\]-]{1,300}", host) is None:
@@ -228,7 +228,7 @@ class _Operation:
         return f"{scheme}://{host}{PREFIX}{quote(wanted.path, safe='/')}{query}"
 
 
-def _steps(wanted: Asked, user: str) -> Steps:
+def _steps(wanted: ParsedRequest, user: str) -> Steps:
     """Raises InvalidParameter for a filter that is no pattern."""
     pattern = wanted.given.get("filter")
     if pattern and wanted.operation == "LISTSTATUS":

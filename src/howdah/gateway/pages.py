@@ -42,7 +42,7 @@ PATIENCE_S: Final = 3.0
 KEPT_S: Final = 2.0
 
 
-class Reach:
+class ReadinessProbe:
     """Thread-safe."""
 
     def __init__(self, ask: Callable[[], object]) -> None:
@@ -85,7 +85,7 @@ class Pages:
         self._uri = f"hdfs://{gateway.authority}"
         self._started_ms = round(time.time() * 1000)
         self._own: HdfsFileSystem | None = None
-        self._reach = Reach(self._probe)
+        self._reach = ReadinessProbe(self._probe)
         self._common = Common(ROLE, name, LINKS, lambda: configured(gateway.conf))
         self._watch = Monitoring(SERVICE, alive=self._alive, ready=self._ready)
 

@@ -19,7 +19,7 @@ from howdah.fs.streams import FSDataOutputStream
 from howdah.options import CreateFlag
 from howdah.web.channel import Channel
 from howdah.web.http import Response, answer
-from howdah.web.webhdfs.parameters import Asked
+from howdah.web.webhdfs.parameters import ParsedRequest
 from howdah.web.webhdfs.redirects import URI_SAFE
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _FLAGS: Final = {flag.name: flag for flag in CreateFlag}
 _IMPLIED: Final = frozenset({"CREATE", "OVERWRITE"})
 
 
-def open_file(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str) -> None:
+def open_file(fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location: str) -> None:
     offset = wanted.number("offset") or 0
     length = wanted.number("length")
     with fs.open(wanted.path) as stream:
@@ -59,7 +59,7 @@ def open_file(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str
     channel.end()
 
 
-def create(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str) -> Response:
+def create(fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location: str) -> Response:
     unmasked = wanted.number("unmaskedpermission")
     mode = wanted.number("permission")
     chosen = wanted.chosen("createflag")
@@ -84,12 +84,14 @@ def create(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str) -
     return Response(201, {"Location": _ascii(location)})
 
 
-def append(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str) -> Response:
+def append(fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location: str) -> Response:
     _pour(channel, fs.append(wanted.path), wanted.path)
     return Response(200)
 
 
-def checksum(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str) -> Response:
+def checksum(
+    fs: HdfsFileSystem, wanted: ParsedRequest, channel: Channel, location: str
+) -> Response:
     """Of the one kind that Hadoop tells over HTTP."""
     found = fs.get_file_checksum(wanted.path, combine_mode=_COMBINED)
     if found is None:
@@ -99,7 +101,7 @@ def checksum(fs: HdfsFileSystem, wanted: Asked, channel: Channel, location: str)
     return answer(200, body, _JSON)
 
 
-Transfer = Callable[[HdfsFileSystem, Asked, Channel, str], Response | None]
+Transfer = Callable[[HdfsFileSystem, ParsedRequest, Channel, str], Response | None]
 TRANSFERS: Final[Mapping[str, Transfer]] = {
     "OPEN": open_file,
     "CREATE": create,

@@ -39,7 +39,7 @@ from howdah.journalnode.state.journal_state import (
     SegmentState,
     Write,
 )
-from howdah.journalnode.state.status import INTERVALS_S, Figures, Status
+from howdah.journalnode.state.status import INTERVALS_S, JournalMetrics, Status
 from howdah.runtime.metrics.quantiles import Quantiles
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,9 @@ class Journal:
         directory."""
         self._suspect_txid: int | None = None
         now_s = time.monotonic()
-        self.figures = Figures(latencies=tuple(Quantiles(each, now_s) for each in INTERVALS_S))
+        self.figures = JournalMetrics(
+            latencies=tuple(Quantiles(each, now_s) for each in INTERVALS_S)
+        )
 
     def __repr__(self) -> str:
         return f"Journal({self.journal_id!r}, {str(self.root)!r})"

@@ -12,7 +12,7 @@ from howdah import __version__, errors
 from howdah.config import Configuration
 from howdah.journalnode.journal import Journal
 from howdah.journalnode.node import Journals
-from howdah.journalnode.state.status import Figures, Status
+from howdah.journalnode.state.status import JournalMetrics, Status
 from howdah.runtime import unexpected_errors
 from howdah.web import jmx, segment_transfer
 from howdah.web.channel import Channel
@@ -193,7 +193,7 @@ def families(journals: Iterable[Journal]) -> Iterator[Family]:
     )
 
 
-def _bean(status: Status, figures: Figures, now_s: float) -> jmx.Bean:
+def _bean(status: Status, figures: JournalMetrics, now_s: float) -> jmx.Bean:
     return {
         "name": f"{_SERVICE}Journal-{status.journal_id}",
         "modelerType": f"Journal-{status.journal_id}",
@@ -222,7 +222,7 @@ def _bean(status: Status, figures: Figures, now_s: float) -> jmx.Bean:
     }
 
 
-def _percentiles(figures: Figures, now_s: float) -> jmx.Bean:
+def _percentiles(figures: JournalMetrics, now_s: float) -> jmx.Bean:
     """How long syncs took in the interval of each length that ended last, in microseconds."""
     shown: jmx.Bean = {}
     for each in figures.latencies:

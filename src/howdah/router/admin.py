@@ -34,7 +34,7 @@ from howdah.router.state.table.mount_table import (
 )
 from howdah.router.state.table.quotas import Usage
 from howdah.router.state.table.records import entry_from_proto, entry_to_proto, to_uint64
-from howdah.router.store.worker import StoreBeside
+from howdah.router.store.worker import StoreWorker
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class RouterAdmin:
     def __init__(
         self,
         core: Core,
-        store: StoreBeside,
+        store: StoreWorker,
         reload: Callable[[], Awaitable[None]],
         *,
         permissions: bool,

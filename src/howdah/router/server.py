@@ -31,7 +31,7 @@ from howdah.router.state.table.mount_table import MountTable, Order
 from howdah.router.state.table.quotas import Usage
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
-from howdah.router.store.worker import StoreBeside
+from howdah.router.store.worker import StoreWorker
 from howdah.rpc.client import DEFAULT_CALL_TIMEOUT_S
 from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads, serve, unexpected_errors
@@ -97,7 +97,7 @@ class Router:
             default_nameservice=settings.default_nameservice,
             near=self._locality.near,
         )
-        self._store = StoreBeside(store_at(settings.store))
+        self._store = StoreWorker(store_at(settings.store))
         self._forwarding = Forwarding(self.core)
         self._impersonation = self._proxying()
         self._rpc = RpcServer(

@@ -3,7 +3,7 @@
 A server that serves what came in one piece in one turn, as ours does, lets nobody see what is
 between the two. To any other server they are two calls that come as close as they can.
 
-Each thread makes its call as always, within `Together.slot`: that call is held back until the
+Each thread makes its call as always, within `CallPair.slot`: that call is held back until the
 other one is there. If the other does not come (it fails before it is sent, or goes to another
 server), each is sent on its own. So is every repetition: one that has the same call id finds what
 became of the first in the server's retry cache.
@@ -28,14 +28,14 @@ PATIENCE_S: Final = 1.0
 Connect = Callable[[], Connection]
 
 
-class Together:
+class CallPair:
     """The calls of `methods` that two threads make, the first in place 0, the other in place 1."""
 
     def __init__(self, *methods: str, patience_s: float = PATIENCE_S) -> None:
         self.methods = frozenset(methods)
         self._patience_s = patience_s
         self._changed = threading.Condition()
-        self._seats = (Seat(self, 0), Seat(self, 1))
+        self._seats = (PairSlot(self, 0), PairSlot(self, 1))
         self._is_agreed: bool | None = None
         """Whether they go together; None until that is known."""
 
@@ -54,7 +54,7 @@ class Together:
                     self._is_agreed = False
                 self._changed.notify_all()
 
-    def meet(self, mine: Seat, server: object) -> bool:
+    def meet(self, mine: PairSlot, server: object) -> bool:
         """Wait for the other call; False if this one is to go on its own."""
         with self._changed:
             if mine.server is not None:
@@ -98,7 +98,7 @@ class Together:
         first.answer = by_call[first.number_sent]
         self._give(second, by_call[second.number_sent])
 
-    def _give(self, seat: Seat, what: bytes | BaseException) -> None:
+    def _give(self, seat: PairSlot, what: bytes | BaseException) -> None:
         with self._changed:
             seat.answer = what
             self._changed.notify_all()
@@ -121,10 +121,10 @@ class Together:
         raise Dead("the call before it was not sent")
 
 
-class Seat:
+class PairSlot:
     """One of the two, and to its caller the connection that the call is made on."""
 
-    def __init__(self, pair: Together, number: int) -> None:
+    def __init__(self, pair: CallPair, number: int) -> None:
         self._pair = pair
         self.number = number
         self.server: object = None
@@ -158,9 +158,9 @@ class Seat:
         """The connection is closed as soon as both answers are there."""
 
 
-_seat: ContextVar[Seat | None] = ContextVar("_seat", default=None)
+_seat: ContextVar[PairSlot | None] = ContextVar("_seat", default=None)
 
 
-def seat() -> Seat | None:
+def seat() -> PairSlot | None:
     """Where the thread's next call belongs, if it is one of two."""
     return _seat.get()

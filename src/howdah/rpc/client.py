@@ -33,7 +33,7 @@ from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.rpc import call_pair, tracing, wait_notices
-from howdah.rpc.call_pair import Seat
+from howdah.rpc.call_pair import PairSlot
 from howdah.rpc.connection import (
     Connection,
     Dead,
@@ -341,7 +341,7 @@ class RpcClient:
     def _call_on(
         self,
         pool: Pool | None,
-        connection: Connection | Seat,
+        connection: Connection | PairSlot,
         asked: _Asked,
         response_type: AnswerType[M],
         client_id: bytes,
@@ -391,7 +391,10 @@ class RpcClient:
         return error
 
     def _look_at(
-        self, header: rpc_pb2.RpcResponseHeaderProto, connection: Connection | Seat, call_id: int
+        self,
+        header: rpc_pb2.RpcResponseHeaderProto,
+        connection: Connection | PairSlot,
+        call_id: int,
     ) -> bool:
         """Whether the connection may be used for another call; False where the body decides."""
         self._was_answered = True

@@ -26,7 +26,7 @@ MOST_WAITING_BYTES: Final = 256 * 1024
 """Of one connection, left with the log. What comes above waits where it holds the client up."""
 
 
-class WayOut:
+class ResponseWriter:
     """Of one connection, on the loop."""
 
     __slots__ = ("_behind", "_cannot", "_outlet", "_transport")

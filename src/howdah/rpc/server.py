@@ -28,7 +28,7 @@ from google.protobuf.message import Message
 from howdah import errors
 from howdah.native.loader import kernel
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.busy_poll import MOMENT_NS, LoneCaller
+from howdah.protocol.rpc.busy_poll import MOMENT_NS, BusyPollPolicy
 from howdah.protocol.rpc.caller_context import told_in
 from howdah.protocol.rpc.server_hooks import (
     Admission,
@@ -40,9 +40,9 @@ from howdah.protocol.rpc.server_hooks import (
 from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
 from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.rpc import tracing
-from howdah.rpc.response_writer import WayOut
+from howdah.rpc.response_writer import ResponseWriter
 from howdah.runtime import unexpected_errors
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.tracing import spans
 from howdah.runtime.users.names import not_allowed
 
@@ -108,16 +108,16 @@ class RpcServer:
         native = kernel()
         # On a single processor nobody could ask while the loop is awake.
         self.await_bytes = native.await_bytes if native and _processors() > 1 else None
-        self.lone = LoneCaller()
+        self.lone = BusyPollPolicy()
         self.connections: set[_Connection] = set()
-        self.figures: dict[int, CallFigures] = {}
+        self.figures: dict[int, RpcMetrics] = {}
         """What is counted of the calls, by the port at which it listens."""
         self._listening: list[asyncio.AbstractServer] = []
 
     async def start(self, host: str, port: int, *, backlog: int = 256) -> int:
         """Listen, here too if it does already; the port, which is a free one for port 0."""
         loop = asyncio.get_running_loop()
-        figures = CallFigures(self.registry.method_names())
+        figures = RpcMetrics(self.registry.method_names())
         # uvloop's sockets are a list, and no tuple.
         server: Any = await loop.create_server(
             lambda: cast(asyncio.Protocol, _Connection(self, figures)),
@@ -168,13 +168,13 @@ class _Connection:
     """An `asyncio.Protocol` by its methods, and not by its class: mypyc would compile it to a
     class of Python's, of which each attribute is looked up by its name."""
 
-    def __init__(self, server: RpcServer, figures: CallFigures) -> None:
+    def __init__(self, server: RpcServer, figures: RpcMetrics) -> None:
         self._server = server
         self._figures = figures
         self._queued = figures.queued
         self._session = ServerSession(server.max_frame_bytes, server.registry.fast_path)
         self._transport: asyncio.Transport | None = None
-        self._way: WayOut | None = None
+        self._way: ResponseWriter | None = None
         self._descriptor = -1
         self._loop = asyncio.get_running_loop()
         self._backlog: deque[Event] = deque()
@@ -207,7 +207,7 @@ class _Connection:
             self._figures.refused_connections += 1
             self._transport.abort()
             return
-        self._way = WayOut(self._transport)
+        self._way = ResponseWriter(self._transport)
         socket = transport.get_extra_info("socket")
         if socket is not None and self._server.await_bytes is not None:
             self._descriptor = socket.fileno()

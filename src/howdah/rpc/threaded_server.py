@@ -33,7 +33,7 @@ from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.service import Answer, Deferred, Registry, defect
 from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Close, Reply, ServerSession, State
 from howdah.rpc import tracing
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING
 from howdah.runtime.users.names import not_allowed
@@ -97,7 +97,7 @@ class ThreadedRpcServer:
         self._open: set[_Connection] = set()
         self._closing = False
         self.port = int(listener.getsockname()[1])
-        self.figures = CallFigures(registry.method_names())
+        self.figures = RpcMetrics(registry.method_names())
         """What is counted of the calls."""
         self._counting = threading.Lock()
         self.accepted = 0

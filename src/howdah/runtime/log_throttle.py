@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Rarely:
+class LogThrottle:
     """Lets one of many through, at most one in `interval_ms`."""
 
     def __init__(self, interval_ms: int) -> None:
@@ -26,7 +26,7 @@ class Rarely:
         return self._next_ms is None or now_ms >= self._next_ms
 
 
-class RarelyEach:
+class LogThrottleBySubject:
     """The same for each of several subjects, so that none hides what is said of another.
 
     Bounded: while `most` subjects have been spoken of within the interval, all further ones
@@ -36,8 +36,8 @@ class RarelyEach:
     def __init__(self, interval_ms: int, most: int = 1024) -> None:
         self._interval_ms = interval_ms
         self._most = most
-        self._each: dict[str, Rarely] = {}
-        self._others = Rarely(interval_ms)
+        self._each: dict[str, LogThrottle] = {}
+        self._others = LogThrottle(interval_ms)
         self._next_clearing_ms = 0
 
     def suppressed_count(self, subject: str, now_ms: int) -> int | None:
@@ -49,7 +49,7 @@ class RarelyEach:
             if len(self._each) >= self._most:
                 found = self._others
             else:
-                found = self._each[subject] = Rarely(self._interval_ms)
+                found = self._each[subject] = LogThrottle(self._interval_ms)
         return found.suppressed_count(now_ms)
 
     def _make_room(self, now_ms: int) -> None:

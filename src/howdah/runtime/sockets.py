@@ -64,7 +64,7 @@ class Dialing:
             self._sock.shutdown(socket.SHUT_RDWR)
 
 
-class Word(Protocol):
+class WaitNotice(Protocol):
     """Something to say when the far end has been silent for so long, and is waited for still."""
 
     @property
@@ -72,7 +72,7 @@ class Word(Protocol):
     def show(self) -> None: ...
 
 
-def comes_before(word: Word | None, timeout_s: float | None) -> TypeGuard[Word]:
+def comes_before(word: WaitNotice | None, timeout_s: float | None) -> TypeGuard[WaitNotice]:
     """Whether there is one, before a time-out, of which 0 and None are none."""
     return word is not None and (not timeout_s or word.after_s < timeout_s)
 
@@ -84,7 +84,7 @@ def connect(
     read_timeout_s: float = 60.0,
     write_timeout_s: float = 480.0,
     dialing: Callable[[Dialing], None] = lambda _: None,
-    word: Word | None = None,
+    word: WaitNotice | None = None,
 ) -> Connection:
     """A connection to a datanode's data port; `errors.Unreachable` if there is none.
 
@@ -108,7 +108,7 @@ def _dial(
     address: tuple[str, int],
     timeout_s: float | None,
     dialing: Callable[[Dialing], None],
-    word: Word | None,
+    word: WaitNotice | None,
 ) -> socket.socket:
     """`socket.create_connection` over sockets that `dialing` gets before they connect."""
     if not 0 < address[1] <= MAX_PORT:
@@ -145,7 +145,7 @@ def _connect_to(
     sock: socket.socket,
     timeout_s: float | None,
     attempt: Dialing,
-    word: Word | None,
+    word: WaitNotice | None,
 ) -> None:
     """As `sock.connect(where)`, ended by `attempt.shutdown` at whatever point it comes.
 
@@ -204,7 +204,7 @@ class Connection:
         read_timeout_s: float = 60.0,
         write_timeout_s: float = 480.0,
         takes_descriptors: bool = False,
-        word: Word | None = None,
+        word: WaitNotice | None = None,
     ) -> None:
         self.socket = self._sock = sock
         """For `howdah.client.reading.short_read`."""
@@ -271,12 +271,12 @@ class Connection:
         self._silence_s = self._until_word_s()
 
     @property
-    def wait_notice(self) -> Word | None:
+    def wait_notice(self) -> WaitNotice | None:
         """Said once, while a read waits."""
         return self._word
 
     @wait_notice.setter
-    def wait_notice(self, word: Word | None) -> None:
+    def wait_notice(self, word: WaitNotice | None) -> None:
         self._word = word
         self._silence_s = self._until_word_s()
 

@@ -36,7 +36,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 from howdah.config import keys
 from howdah.runtime import unexpected_errors
 from howdah.runtime.tls.server import NoHandshake, ServerTls
-from howdah.web.admission.cost_limiter import Company, Visit
+from howdah.web.admission.cost_limiter import CostLimiter, Visit
 from howdah.web.admission.pending_connections import Arrival, Entrance, least_missed
 from howdah.web.channel import FOREVER_S, Channel, Gone, Malformed, Patience
 from howdah.web.encoding import encoded, may_be_encoded, takes_gzip, unless_known, varying
@@ -225,7 +225,7 @@ class HttpServer:
         self._arrivals: OrderedDict[Arrival, None] = OrderedDict()
         """Those that have said nothing yet; the first one is silent for the longest."""
         self._connections: dict[Channel, None] = {}
-        self._company = Company()
+        self._company = CostLimiter()
         self._entrances: list[tuple[Entrance, threading.Thread]] = []
         self.bound: list[tuple[str, int]] = []
         """IP addresses and ports at which it listens."""

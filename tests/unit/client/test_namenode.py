@@ -8,7 +8,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.namenodes.calls import OneNamenode
+from howdah.client.namenodes.calls import SingleNamenode
 from howdah.options import CreateFlag
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc.retry import RetryPolicy
@@ -42,7 +42,7 @@ class Calls:
 def proxy(*answers: Any) -> tuple[NamenodeProxy, Calls]:
     calls = Calls(*answers)
     policy = RetryPolicy(connect_retries=2, connect_delay_s=0, retriable_delay_s=0)
-    return NamenodeProxy(OneNamenode(calls, policy)), calls
+    return NamenodeProxy(SingleNamenode(calls, policy)), calls
 
 
 YES = pb.DeleteResponseProto(result=True)

@@ -13,7 +13,7 @@ from howdah.client.reading.file_replicas import FileReplicas, ReadContext
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock
 from howdah.client.state.writing.queues import UnsyncedBlocks
-from howdah.client.writing.block_sync import LateSync
+from howdah.client.writing.block_sync import BlockSync
 from howdah.client.writing.pipeline_setup import SetupFailed
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
 
@@ -53,7 +53,7 @@ def test_a_block_is_not_synced_where_the_other_one_is() -> None:
     )
     setup: Any = Setup()
     with pytest.raises(errors.PipelineFailed, match="could not be brought to the disk"):
-        LateSync("/f", namenode, setup).sync([ONE], pytest.fail)
+        BlockSync("/f", namenode, setup).sync([ONE], pytest.fail)
     assert asked == [(node(1), ONE.block)]
 
 

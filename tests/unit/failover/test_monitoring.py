@@ -13,11 +13,11 @@ from howdah import errors
 from howdah.failover.server import FailoverServer, setup
 from howdah.failover.state.active_node import encode
 from howdah.failover.state.controller import Attempt
-from howdah.failover.state.election import Standing
+from howdah.failover.state.election import ElectionStatus
 from howdah.failover.state.elector import Position
 from howdah.failover.state.health import Health
 from howdah.failover.state.service import ServiceState, Target
-from howdah.failover.state.status import Checked, Counts, Sight, active_of, health, readiness
+from howdah.failover.state.status import Checked, Counts, ElectionView, active_of, health, readiness
 from howdah.failover.state.views import bean, families, overview
 from howdah.testing.waiting import wait_until
 from howdah.web.pages.html import joined
@@ -27,7 +27,7 @@ from .conftest import Cluster, MakeCluster
 BAD = "<script>alert(1)</script>"
 OWN = Target("east", "nn1", ("h1", 8020), 8019, True, "shell(true)")
 OTHER = Target("east", "nn2", ("h2", 8020), 8019, True, None)
-GOOD = Sight(
+GOOD = ElectionView(
     own=OWN,
     targets=(OTHER, OWN),
     position=Position.STANDBY,
@@ -35,7 +35,7 @@ GOOD = Sight(
     stays_out_until_ms=None,
     reason="nn2 has the lease",
     reported_ms=1_000,
-    standing=Standing("three nodes", True, "it has no lease", encode(OTHER)),
+    standing=ElectionStatus("three nodes", True, "it has no lease", encode(OTHER)),
     checked=Checked(Health.HEALTHY, "", ServiceState.STANDBY, 9_000),
     counts=Counts(),
     attempt=None,
@@ -72,7 +72,7 @@ FAILED = replace(GOOD, attempt=Attempt(9_000, False, BAD))
         ),
     ],
 )
-def test_ready_is_who_could_take_over(sight: Sight, wrong: str, said: str) -> None:
+def test_ready_is_who_could_take_over(sight: ElectionView, wrong: str, said: str) -> None:
     found = readiness(sight)
     assert [(check.name, check.said) for check in found.checks if not check.ok] == (
         [(wrong, said)] if wrong else []
@@ -130,7 +130,7 @@ def test_the_bean_and_the_figures_say_the_same() -> None:
     ("sight", "level"),
     [(GOOD, "ok"), (FAILED, "warn"), (SICK, "bad"), (replace(SICK, attempt=FAILED.attempt), "bad")],
 )
-def test_the_page_says_whether_a_failover_is_possible(sight: Sight, level: str) -> None:
+def test_the_page_says_whether_a_failover_is_possible(sight: ElectionView, level: str) -> None:
     text = joined(overview(sight))
     assert f'class="verdict {level}"' in text
     assert "<script" not in text

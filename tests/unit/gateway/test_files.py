@@ -21,7 +21,7 @@ from howdah.runtime.users.names import real_user_of
 from howdah.testing.waiting import wait_until
 from howdah.web.http import request_of
 from howdah.web.server import HttpServer
-from howdah.web.webhdfs.parameters import Asked, parse_request
+from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
 
 NAMENODE = "nn:8020"
 
@@ -69,7 +69,7 @@ class World:
 
     port: int = 0
     sink: Sink = field(default_factory=Sink)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ParsedRequest] = field(default_factory=list)
     created: dict[str, Any] = field(default_factory=dict)
     closed: int = 0
 
@@ -115,7 +115,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World()
     gateway = FileGateway(Configuration({"fs.defaultFS": f"hdfs://{NAMENODE}"}))
 
-    def filesystem(wanted: Asked) -> World:
+    def filesystem(wanted: ParsedRequest) -> World:
         made.asked.append(wanted)
         return made
 

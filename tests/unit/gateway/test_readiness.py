@@ -8,12 +8,12 @@ import pytest
 
 from howdah import errors
 from howdah.gateway import pages
-from howdah.gateway.pages import Reach
+from howdah.gateway.pages import ReadinessProbe
 
 
 def test_what_a_look_has_found_is_told_for_a_while() -> None:
     asked: list[int] = []
-    found = Reach(lambda: asked.append(1))
+    found = ReadinessProbe(lambda: asked.append(1))
     assert [found.failure_reason(), found.failure_reason()] == ["", ""]
     assert asked == [1]
 
@@ -29,7 +29,7 @@ def test_a_refusal_is_told_in_its_words_and_looked_at_again(
         if error is not None:
             raise error
 
-    found = Reach(ask)
+    found = ReadinessProbe(ask)
     assert found.failure_reason() == "all namenodes stand by"
     assert found.failure_reason() == ""
 
@@ -45,7 +45,7 @@ def test_nobody_waits_for_a_namenode_that_does_not_answer(
         asked.append(1)
         answered.wait(60)
 
-    found = Reach(ask)
+    found = ReadinessProbe(ask)
     assert "no namenode has answered for 0 s" in found.failure_reason()
     found.failure_reason()
     assert asked == [1], "one look at a time"

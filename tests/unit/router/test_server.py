@@ -25,7 +25,7 @@ from howdah.router.state.table.mount_table import Destination, MountEntry, Mount
 from howdah.router.state.table.quotas import Usage
 from howdah.router.store.factory import store_at
 from howdah.router.store.state_store import StateStore
-from howdah.router.store.worker import StoreBeside
+from howdah.router.store.worker import StoreWorker
 from howdah.runtime import unexpected_errors
 
 pytestmark = pytest.mark.req("LM-020")
@@ -88,7 +88,7 @@ def test_a_store_that_hangs_ends_in_safe_mode_and_the_router_goes_on(tmp_path: P
         store.prepare()
         store.add_mount(MountEntry("/m", (Destination("n1", "/x"),)))
         await router.reload()
-        router._store = StoreBeside(store_at(tmp_path / "store"), limit_s=0.01)
+        router._store = StoreWorker(store_at(tmp_path / "store"), limit_s=0.01)
         # As a directory of a file server that has gone: who opens the record waits.
         pipe = tmp_path / "store" / "MountTable" / "0SLASH0n"
         os.mkfifo(pipe)

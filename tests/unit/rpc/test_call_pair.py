@@ -14,7 +14,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.rpc.call_pair import Together
+from howdah.rpc.call_pair import CallPair
 from howdah.rpc.client import RpcClient
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -115,7 +115,7 @@ def call(client: RpcClient, method: str = "rename") -> bool:
 
 
 def both(
-    pair: Together, first: Callable[[], object], second: Callable[[], object]
+    pair: CallPair, first: Callable[[], object], second: Callable[[], object]
 ) -> tuple[object, object]:
     """What the two return, or raise."""
 
@@ -138,21 +138,21 @@ def to_all(calls: list[Call]) -> bytes:
 
 def test_two_calls_come_in_one_piece_the_first_one_first(start: Start) -> None:
     server, client = start(to_all)
-    pair = Together("rename", "rename2")
+    pair = CallPair("rename", "rename2")
     assert both(pair, lambda: call(client), lambda: call(client, "rename2")) == (True, False)
     assert [[each.method for each in piece] for piece in server.pieces] == [["rename", "rename2"]]
 
 
 def test_answers_may_come_in_any_order(start: Start) -> None:
     _, client = start(lambda calls: to_all(calls[::-1]))
-    pair = Together("rename", "rename2")
+    pair = CallPair("rename", "rename2")
     assert both(pair, lambda: call(client), lambda: call(client, "rename2")) == (True, False)
 
 
 def test_each_gets_the_error_that_is_its_own(start: Start) -> None:
     refusal = "java.io.FileNotFoundException"
     _, client = start(lambda calls: answer(calls[0], refusal=refusal) + to_all(calls[1:]))
-    pair = Together("rename", "rename2")
+    pair = CallPair("rename", "rename2")
     first, second = both(pair, lambda: call(client), lambda: call(client, "rename2"))
     assert isinstance(first, errors.PathNotFound)
     assert second is False
@@ -160,7 +160,7 @@ def test_each_gets_the_error_that_is_its_own(start: Start) -> None:
 
 def test_other_calls_of_the_threads_and_repetitions_go_on_their_own(start: Start) -> None:
     server, client = start(to_all)
-    pair = Together("rename")
+    pair = CallPair("rename")
     both(pair, lambda: (call(client, "mkdirs"), call(client), call(client)), lambda: call(client))
     assert sorted(len(piece) for piece in server.pieces) == [1, 1, 2]
 
@@ -168,14 +168,14 @@ def test_other_calls_of_the_threads_and_repetitions_go_on_their_own(start: Start
 def test_a_call_whose_other_one_is_not_made_goes_on_its_own(start: Start) -> None:
     server, client = start(to_all)
     # It does not wait for its patience's end: the other one's thread is done.
-    pair = Together("rename", patience_s=600)
+    pair = CallPair("rename", patience_s=600)
     assert both(pair, lambda: call(client), lambda: "nothing") == (True, "nothing")
     assert [len(piece) for piece in server.pieces] == [1]
 
 
 def test_patience_ends_and_who_comes_later_does_not_wait_for_who_went(start: Start) -> None:
     server, client = start(to_all)
-    pair = Together("rename", patience_s=0.01)
+    pair = CallPair("rename", patience_s=0.01)
     has_gone = threading.Event()
 
     def first() -> bool:
@@ -190,7 +190,7 @@ def test_patience_ends_and_who_comes_later_does_not_wait_for_who_went(start: Sta
 def test_calls_to_two_servers_go_on_their_own(start: Start) -> None:
     server, client = start(to_all)
     other, client_of_other = start(to_all)
-    pair = Together("rename", patience_s=600)
+    pair = CallPair("rename", patience_s=600)
     assert both(pair, lambda: call(client), lambda: call(client_of_other)) == (True, True)
     assert [len(piece) for piece in server.pieces + other.pieces] == [1, 1]
 
@@ -200,7 +200,7 @@ def test_when_the_connection_breaks_both_are_repeated_under_their_numbers(start:
         return to_all(calls) if len(calls) == 1 else None
 
     server, client = start(script)
-    pair = Together("rename", "rename2")
+    pair = CallPair("rename", "rename2")
     assert both(pair, lambda: call(client), lambda: call(client, "rename2")) == (True, False)
     [together] = [piece for piece in server.pieces if len(piece) == 2]
     again = [piece[0] for piece in server.pieces if len(piece) == 1]
@@ -211,7 +211,7 @@ def test_when_the_connection_breaks_both_are_repeated_under_their_numbers(start:
 def test_a_server_that_cannot_be_reached_is_told_to_both(start: Start) -> None:
     server, client = start(to_all)
     server.close()
-    first, second = both(Together("rename"), lambda: call(client), lambda: call(client))
+    first, second = both(CallPair("rename"), lambda: call(client), lambda: call(client))
     assert isinstance(first, errors.Unreachable)
     assert isinstance(second, errors.Unreachable)
 
@@ -224,7 +224,7 @@ def test_answers_to_other_calls_are_refused(start: Start) -> None:
         return to_all(calls)
 
     _, client = start(script)
-    first, second = both(Together("rename"), lambda: call(client), lambda: call(client))
+    first, second = both(CallPair("rename"), lambda: call(client), lambda: call(client))
     assert isinstance(first, errors.ProtocolViolation)
     assert isinstance(second, errors.ProtocolViolation)
 
@@ -240,7 +240,7 @@ def test_when_one_cannot_be_sent_the_other_one_goes_on_its_own(start: Start, num
 
     calls: list[Callable[[], object]] = [lambda: call(client)] * 2
     calls[number] = without_its_fields
-    found = both(Together("rename", patience_s=600), *calls)
+    found = both(CallPair("rename", patience_s=600), *calls)
     assert found[number] == "refused"
     assert found[1 - number] is True
     assert [len(piece) for piece in server.pieces] == [1]
@@ -253,7 +253,7 @@ def test_a_server_that_says_nothing_is_waited_for_as_long_as_each_may_take(start
         return client.call("rename", REQUEST, nn.MkdirsResponseProto, timeout_s=timeout_s)
 
     # The second one does not wait for the first one's longer time.
-    first, second = both(Together("rename"), lambda: within(2), lambda: within(0.2))
+    first, second = both(CallPair("rename"), lambda: within(2), lambda: within(0.2))
     assert isinstance(first, errors.CallTimeout)
     assert isinstance(second, errors.CallTimeout)
     assert [len(piece) for piece in server.pieces] == [2]

@@ -16,7 +16,7 @@ import pytest
 
 from howdah import errors
 from howdah.client.namenode import NamenodeProxy
-from howdah.client.namenodes.calls import OneNamenode
+from howdah.client.namenodes.calls import SingleNamenode
 from howdah.proto import client_datanode_pb2 as dn
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.protocol.rpc.retry import RetryPolicy
@@ -127,7 +127,7 @@ def test_a_web_server_that_says_nothing_of_use_is_not_believed(
 
 def test_a_wrong_port_is_not_tried_again(web: tuple[str, int]) -> None:
     namenode = NamenodeProxy(
-        OneNamenode(RpcClient(web, PROTOCOL), RetryPolicy(connect_delay_s=3600))
+        SingleNamenode(RpcClient(web, PROTOCOL), RetryPolicy(connect_delay_s=3600))
     )
     with pytest.raises(NotAnRpcServer):
         namenode.delete("/f", recursive=False)
@@ -237,7 +237,7 @@ def test_retries_are_told_to_a_terminal_and_to_nobody_else(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
     namenode = NamenodeProxy(
-        OneNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0))
+        SingleNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0))
     )
     with pytest.raises(errors.Unreachable):
         namenode.delete("/f", recursive=False)
@@ -282,7 +282,7 @@ def test_retries_are_warned_of_where_there_is_no_terminal(
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
     namenode = NamenodeProxy(
-        OneNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0.001))
+        SingleNamenode(RpcClient(address, PROTOCOL), RetryPolicy(5, connect_delay_s=0.001))
     )
     with pytest.raises(errors.Unreachable):
         namenode.delete("/f", recursive=False)
@@ -334,7 +334,7 @@ def test_a_call_on_a_closed_client_is_refused_at_once(
         raise AssertionError("it is not tried again")
 
     monkeypatch.setattr("howdah.client.namenodes.calls.time.sleep", sleep)
-    calls = OneNamenode(RpcClient(("127.0.0.1", 1), PROTOCOL), RetryPolicy(retries))
+    calls = SingleNamenode(RpcClient(("127.0.0.1", 1), PROTOCOL), RetryPolicy(retries))
     calls.close()
     with pytest.raises(errors.FilesystemClosed, match="Filesystem closed") as raised:
         NamenodeProxy(calls).delete("/f", recursive=False)

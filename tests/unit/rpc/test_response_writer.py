@@ -20,7 +20,7 @@ from howdah.proto.rpc_pb2 import RpcResponseHeaderProto as Header
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.server_hooks import OpenBarrier
 from howdah.protocol.rpc.service import Caller, Deferred, Registry, Service, unanswered
-from howdah.rpc.response_writer import MOST_WAITING_BYTES, WayOut
+from howdah.rpc.response_writer import MOST_WAITING_BYTES, ResponseWriter
 from howdah.rpc.server import RpcServer
 from howdah.testing.waiting import wait_until
 
@@ -177,7 +177,7 @@ class Ends:
         near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, ROOM_BYTES)
         self.far.settimeout(60)
         self.transport = Transport(near)
-        self.way = WayOut(self.transport)
+        self.way = ResponseWriter(self.transport)
         self.log = Log()
 
     def leave(self, data: bytes) -> bool:

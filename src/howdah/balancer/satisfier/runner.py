@@ -30,8 +30,8 @@ from howdah.balancer.state.satisfier_queue import (
     List,
     Look,
     Outcome,
+    SatisfierWork,
     Unmark,
-    Work,
 )
 from howdah.config import Configuration, keys
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
@@ -80,7 +80,7 @@ class Satisfier:
         self._fs = fs
         self._namenode = namenode
         self._told = told
-        self._work = Work(limits_of(conf))
+        self._work = SatisfierWork(limits_of(conf))
         self._refresh_s = conf.get(
             keys.DFS_STORAGE_POLICY_SATISFIER_DATANODE_CACHE_REFRESH_INTERVAL_MS
         )

@@ -159,7 +159,7 @@ class Judgement:
     line: str = ""
 
 
-class Work:
+class SatisfierWork:
     """All that is under way. `next` says what to do; what came of it is told by the events."""
 
     def __init__(self, limits: Limits) -> None:

@@ -2,7 +2,7 @@
 
 - `target`      what an authority such as `host:8020` or the name of a nameservice stands for
 - `connections` one RPC client a namenode, all under one client id
-- `calls`       what is asked of a namespace: `NamenodeCalls`; `OneNamenode` asks one namenode
+- `calls`       what is asked of a namespace: `NamenodeCalls`; `SingleNamenode` asks one namenode
 - `call_loop`   what the two that follow have in common
 - `failover`    ConfiguredFailoverProxyProvider: one after the other
 - `hedging`     RequestHedgingProxyProvider: all at once, and then the first that answered

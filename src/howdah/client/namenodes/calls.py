@@ -59,7 +59,7 @@ class ActiveCalls(NamenodeCalls, Protocol):
         """`call_id` is that of a call which was made elsewhere before."""
 
 
-class OneNamenode:
+class SingleNamenode:
     """A namenode that is called again as `RetryPolicy` says, under one call id a call."""
 
     def __init__(self, rpc: RpcClient, policy: RetryPolicy | None = None) -> None:

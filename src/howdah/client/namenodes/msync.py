@@ -16,7 +16,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.runtime.fork_safety import PerProcess
 
 
-class Syncing:
+class MsyncTracker:
     """Of one client. Thread-safe; safe after a fork."""
 
     def __init__(

@@ -31,7 +31,7 @@ from howdah.client.namenodes.call_loop import FAILOVER_ERRORS
 from howdah.client.namenodes.calls import ActiveCalls
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover_probe import state_of
-from howdah.client.namenodes.msync import Syncing
+from howdah.client.namenodes.msync import MsyncTracker
 from howdah.config.value_types import Address
 from howdah.proto import ha_pb2
 from howdah.protocol.client_methods import OBSERVER_METHODS
@@ -63,7 +63,7 @@ class ObserverReads:
         self._now_s = now_s
         self._observer: str | None = None
         self._no_observer_since_s: float | None = None
-        self._syncing = Syncing(active, auto_msync_s, now_s)
+        self._syncing = MsyncTracker(active, auto_msync_s, now_s)
 
     @property
     def user(self) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
-from howdah.client.namenodes.calls import NamenodeCalls, OneNamenode
+from howdah.client.namenodes.calls import NamenodeCalls, SingleNamenode
 from howdah.client.namenodes.connections import Connections
 from howdah.client.namenodes.failover import ConfiguredFailover
 from howdah.client.namenodes.hedging import HedgingFailover
-from howdah.client.namenodes.msync import Syncing
+from howdah.client.namenodes.msync import MsyncTracker
 from howdah.client.namenodes.observers import ObserverReads
 from howdah.client.namenodes.router_reads import RouterReads
 from howdah.client.namenodes.target import Target
@@ -61,9 +61,9 @@ def namenode_calls(
             settings.connect_retry_delay_s,
             settings.retriable_retries,
         )
-        one = OneNamenode(rpc, policy)
+        one = SingleNamenode(rpc, policy)
         if kind in _Kind.OF_ROUTERS:
-            return RouterReads(one, Syncing(one, _auto_msync_s(conf, name)))
+            return RouterReads(one, MsyncTracker(one, _auto_msync_s(conf, name)))
         return one
     nameservice = target.nameservice
     resolved = keys.DFS_CLIENT_FAILOVER_RESOLVE_NEEDED
@@ -87,7 +87,7 @@ def namenode_calls(
             return _observers(connections, conf)
         case _Kind.ROUTERS | _Kind.CONFIGURED_ROUTERS:
             routers = _configured(Connections(target, settings, user, seen=SeenState()), conf)
-            return RouterReads(routers, Syncing(routers, _auto_msync_s(conf, nameservice)))
+            return RouterReads(routers, MsyncTracker(routers, _auto_msync_s(conf, nameservice)))
     raise errors.UnsupportedOperation(
         f"{key.name}.{nameservice} = {provider}: known are "
         + ", ".join((_Kind.CONFIGURED, _Kind.HEDGING, _Kind.OBSERVERS, _Kind.ROUTERS))
@@ -123,7 +123,7 @@ def _auto_msync_s(conf: Configuration, nameservice: str | None) -> float:
 
 def each_namenode(
     target: Target, conf: Configuration, settings: ClientSettings, user: str | None = None
-) -> dict[str, OneNamenode]:
+) -> dict[str, SingleNamenode]:
     """The namenodes of a nameservice one by one, by their names, for what each has to be asked.
 
     One that does not answer is not waited for, as there are others.
@@ -134,7 +134,7 @@ def each_namenode(
         settings.retriable_retries,
     )
     connections = Connections(target, settings, user)
-    return {name: OneNamenode(rpc, policy) for name, rpc in connections.rpc.items()}
+    return {name: SingleNamenode(rpc, policy) for name, rpc in connections.rpc.items()}
 
 
 def failover_policy(conf: Configuration) -> FailoverPolicy:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from google.protobuf.message import Message
 
 from howdah.client.namenodes.calls import NamenodeCalls
-from howdah.client.namenodes.msync import Syncing
+from howdah.client.namenodes.msync import MsyncTracker
 from howdah.config.value_types import Address
 from howdah.protocol.client_methods import OBSERVER_METHODS
 from howdah.rpc.client import AnswerType
@@ -26,7 +26,7 @@ M = TypeVar("M")
 class RouterReads:
     """The `NamenodeCalls` of routers; its connections carry what the client has seen."""
 
-    def __init__(self, routers: NamenodeCalls, syncing: Syncing) -> None:
+    def __init__(self, routers: NamenodeCalls, syncing: MsyncTracker) -> None:
         self._routers = routers
         self._syncing = syncing
 

@@ -15,7 +15,7 @@ from howdah.protocol.data_transfer.blocks import DatanodeAddress
 from howdah.runtime.sockets import Connection, connect_local, is_local_address
 
 
-class LocalWay(Protocol):
+class LocalAccess(Protocol):
     """Leads to datanodes of this machine. Thread-safe."""
 
     def socket_path(self, node: DatanodeAddress) -> str | None:

@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from howdah.client.settings.short_circuit import ShortCircuitSettings
-from howdah.client.shortcircuit.access import LocalWay, UnixSockets
+from howdah.client.shortcircuit.access import LocalAccess, UnixSockets
 from howdah.client.shortcircuit.datanode import LocalDatanode
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaKey, key_of
 from howdah.client.state.blocks import LocatedBlock
@@ -44,7 +44,7 @@ class ShortCircuitCache:
         settings: ShortCircuitSettings,
         client_name: Callable[[], str],
         timeout_s: float,
-        way: LocalWay | None = None,
+        way: LocalAccess | None = None,
     ) -> None:
         """`way` leads to the datanodes; None: the socket that `settings` name."""
         self.settings = settings

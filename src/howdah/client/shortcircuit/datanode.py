@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from howdah import errors
 from howdah.client.peer_cache import PeerCache
-from howdah.client.shortcircuit.access import LocalWay
+from howdah.client.shortcircuit.access import LocalAccess
 from howdah.client.shortcircuit.replica import LocalReplica, ReplicaRevoked
 from howdah.client.shortcircuit.segments import Segment, SegmentRefused, Slot
 from howdah.protocol.data_transfer.blocks import BlockToken, ExtendedBlock
@@ -52,7 +52,7 @@ class LocalDatanode:
     def __init__(
         self,
         path: str,
-        way: LocalWay,
+        way: LocalAccess,
         *,
         client_name: Callable[[], str],
         timeout_s: float,

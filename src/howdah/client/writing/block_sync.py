@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 Refusals = dict[DatanodeAddress, str]
 
 
-class LateSync:
+class BlockSync:
     """The finished blocks of one file. Keeps no state of them."""
 
     def __init__(self, path: str, namenode: NamenodeProxy, setup: PipelineSetup) -> None:

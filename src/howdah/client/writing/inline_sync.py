@@ -32,7 +32,7 @@ from howdah import errors
 from howdah.client.state.writing.actions import SequencedPacket
 from howdah.client.state.writing.packetizer import Buffer
 from howdah.client.writing.acks import Acks
-from howdah.client.writing.length_updates import Lengths
+from howdah.client.writing.length_updates import LengthUpdates
 from howdah.client.writing.machine import Machine
 from howdah.native.loader import kernel
 from howdah.native.socket_io import Outcome
@@ -45,7 +45,7 @@ PATIENCE_S: Final = 1.0
 _PATIENCE_NS: Final = int(PATIENCE_S * 1e9)
 
 
-class Step:
+class InlineSync:
     """One sync's, used once. Of a stream there is one at a time."""
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Step:
     )
 
     def __init__(
-        self, machine: Machine, acks: Acks, lengths: Lengths | None, *, durable: bool
+        self, machine: Machine, acks: Acks, lengths: LengthUpdates | None, *, durable: bool
     ) -> None:
         """With `lengths` the namenode is told how long the block is by that."""
         self._machine = machine

@@ -17,7 +17,7 @@ from howdah.client.writing.machine import Machine
 from howdah.rpc.connection import PreparedCall
 
 
-class Lengths:
+class LengthUpdates:
     """Those of one output stream's blocks. Thread-safe."""
 
     def __init__(

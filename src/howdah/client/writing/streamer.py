@@ -48,9 +48,9 @@ from howdah.client.state.writing.phases import Phase
 from howdah.client.state.writing.pipeline import Pipeline
 from howdah.client.state.writing.statistics import PipelineCounts
 from howdah.client.writing.acks import Acks
-from howdah.client.writing.block_sync import LateSync
-from howdah.client.writing.inline_sync import PATIENCE_S, Step
-from howdah.client.writing.length_updates import Lengths
+from howdah.client.writing.block_sync import BlockSync
+from howdah.client.writing.inline_sync import PATIENCE_S, InlineSync
+from howdah.client.writing.length_updates import LengthUpdates
 from howdah.client.writing.machine import Machine
 from howdah.client.writing.pipeline_setup import PipelineSetup, SetupFailed
 from howdah.options import CreateFlag
@@ -98,7 +98,7 @@ class Streamer:
         self._setup = setup
         self._flags = flags
         self._favored_nodes = favored_nodes
-        self.lengths: Final = Lengths(machine, namenode, client_name, file_id)
+        self.lengths: Final = LengthUpdates(machine, namenode, client_name, file_id)
         self._thread: threading.Thread | None = None
         self._acks: Acks | None = None
 
@@ -177,7 +177,7 @@ class Streamer:
         step = None
         if acks is not None and acks.is_parked:
             lengths = self.lengths if tells else None
-            step = Step(self._machine, acks, lengths, durable=durable)
+            step = InlineSync(self._machine, acks, lengths, durable=durable)
             step.run()
         with self._lock:
             if pipeline.queues.has_data:
@@ -191,7 +191,7 @@ class Streamer:
             blocks = self._pipeline.unsynced.up_to(seqno)
         if blocks:
             with errors.naming(self._pipeline.path):
-                LateSync(self._pipeline.path, self._namenode, self._setup).sync(
+                BlockSync(self._pipeline.path, self._namenode, self._setup).sync(
                     blocks, self._synced_late
                 )
 

@@ -45,7 +45,7 @@ def serve(link: Link, report: Callable[[Subject], str]) -> None:
     threading.Thread(target=run, name="questions of the keeper", daemon=True).start()
 
 
-class Questions:
+class IntrospectionClient:
     """In the keeper: asks one question at a time. Thread-safe."""
 
     def __init__(self, link: Link) -> None:

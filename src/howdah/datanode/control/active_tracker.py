@@ -37,7 +37,7 @@ class Change(enum.Enum):
     """A claim that is not believed: another namenode has claimed it since."""
 
 
-class ActiveClaim:
+class ActiveTracker:
     """Of one nameservice. Namenodes are told apart by their names."""
 
     __slots__ = ("_active", "_txid")

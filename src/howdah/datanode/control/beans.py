@@ -14,9 +14,9 @@ from typing import Final
 
 from howdah import __version__
 from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
-from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.actor_status import ActorStatus
 from howdah.datanode.state.latency import volume_metrics
 from howdah.datanode.state.memory.metrics import Figure, attributes
 from howdah.datanode.state.messages import OutliersFound
@@ -47,7 +47,7 @@ class Known:
     memory_bytes: int
     """What may be cached."""
     cluster_id: str
-    namenodes: Sequence[ActorFacts]
+    namenodes: Sequence[ActorStatus]
     cached_blocks: int
     verified: int
     """Replicas that scanners have verified, and those that did not stand it."""
@@ -72,7 +72,7 @@ def activity(figure: Callable[[int], int], rates: Rates, now_ns: int) -> Bean:
     return found
 
 
-def beans(inventory: Inventory, gauges: Gauges, known: Known, rates: Rates) -> list[Bean]:
+def beans(inventory: ReplicaIndex, gauges: Gauges, known: Known, rates: Rates) -> list[Bean]:
     """What monitoring of Hadoop's datanodes asks for, as far as it is counted."""
     volumes = [state.volume for state in inventory.states("")]
     now_ns = time.monotonic_ns()
@@ -112,7 +112,7 @@ def _volume(volume: Volume, gauges: Gauges, rates: Rates, now_ns: int) -> Bean:
     }
 
 
-def _dataset(inventory: Inventory, gauges: Gauges, known: Known) -> Bean:
+def _dataset(inventory: ReplicaIndex, gauges: Gauges, known: Known) -> Bean:
     states = inventory.states("")
     usages = [state.usage for state in states if state.usage is not None]
     paths = ", ".join(state.volume.path for state in states)
@@ -136,7 +136,7 @@ def _dataset(inventory: Inventory, gauges: Gauges, known: Known) -> Bean:
     }
 
 
-def _info(inventory: Inventory, gauges: Gauges, known: Known) -> Bean:
+def _info(inventory: ReplicaIndex, gauges: Gauges, known: Known) -> Bean:
     working = [
         (state.volume, state.usage) for state in inventory.states("") if state.usage is not None
     ]
@@ -176,7 +176,7 @@ def _info(inventory: Inventory, gauges: Gauges, known: Known) -> Bean:
     }
 
 
-def _actor(facts: ActorFacts) -> dict[str, str]:
+def _actor(facts: ActorStatus) -> dict[str, str]:
     """One entry of BPServiceActorInfo, where every value is text."""
     shown = {
         "NamenodeAddress": facts.namenode,

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from howdah import errors
-from howdah.datanode.control.active_tracker import ActiveClaim, Change
+from howdah.datanode.control.active_tracker import ActiveTracker, Change
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.state.commands import FinalizeUpgrade, Order
@@ -77,7 +77,7 @@ class BlockPool:
         self._joining = threading.Lock()
         self._changed = threading.Condition()
         self._namespace: Namespace | None = None
-        self._claim = ActiveClaim()
+        self._claim = ActiveTracker()
         self._is_served = False
         self._stopping = False
         self._keeps_deleted: bool | None = None

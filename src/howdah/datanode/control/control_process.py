@@ -31,7 +31,7 @@ from howdah.config.nameservices import datanode_nameservices, lifeline_addresses
 from howdah.config.value_types import Address, Key
 from howdah.datanode.channel import connection_passing
 from howdah.datanode.channel.frames import Link, LinkClosed, wait_readable
-from howdah.datanode.channel.introspection import Questions
+from howdah.datanode.channel.introspection import IntrospectionClient
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.beans import Known, beans
 from howdah.datanode.control.cache_reports import CachedBlocks
@@ -41,7 +41,7 @@ from howdah.datanode.control.namenode_actor import ActorSettings
 from howdah.datanode.control.nameservices import Nameservices
 from howdah.datanode.control.pages import Files, MakeFiles, Pages, facts, families, monitoring
 from howdah.datanode.control.reconfiguration import Reconfiguration
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.latency.activity import Activity, Count
 from howdah.datanode.process.data_process import DataProcess, Inheritance
 from howdah.datanode.replicas.startup_scan import scan_all
@@ -93,7 +93,7 @@ AGAIN: Final = -1
 _WILDCARDS = ("0.0.0.0", "::", "")
 
 
-class Keeper:
+class ControlProcess:
     """One datanode, seen from its parent process."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Keeper:
         )
         gauges = Gauges(len(volumes.all))
         self._activity = Activity(gauges.add_to_figure)
-        self._inventory = Inventory(
+        self._inventory = ReplicaIndex(
             volumes,
             replicas,
             gauges,
@@ -184,7 +184,7 @@ class Keeper:
         self._link, data_end = Link.pair()
         self._dialer, dialed = connection_passing.pair()
         asking, answering = Link.pair()
-        self._questions = Questions(asking)
+        self._questions = IntrospectionClient(asking)
         inheritance = Inheritance(
             data_listener,
             local_listener,

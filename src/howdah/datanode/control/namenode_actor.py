@@ -55,10 +55,10 @@ from howdah.datanode.control.cache_reports import CachedBlocks, CacheReportSched
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.incremental_reports import AWAY, IncrementalReports, News
 from howdah.datanode.control.lifeline import LifelineSender
-from howdah.datanode.control.replica_index import Inventory, VolumeState
+from howdah.datanode.control.replica_index import ReplicaIndex, VolumeState
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.latency.activity import Activity, Work
-from howdah.datanode.state.actor_status import HA_STATES, ActorFacts
+from howdah.datanode.state.actor_status import HA_STATES, ActorStatus
 from howdah.datanode.state.commands import (
     FinalizeUpgrade,
     Order,
@@ -145,7 +145,7 @@ class NamenodeActor:
         node: Callable[[], DatanodeAddress],
         pool: BlockPool,
         directories: DataDirectories,
-        inventory: Inventory,
+        inventory: ReplicaIndex,
         gauges: Gauges,
         cached: CachedBlocks,
         settings: ActorSettings,
@@ -215,10 +215,10 @@ class NamenodeActor:
         """Whether this namenode has had a full report of this start."""
         return self._is_served
 
-    def facts(self, now_s: float) -> ActorFacts:
+    def facts(self, now_s: float) -> ActorStatus:
         """How it stands with this namenode."""
         refusal = self.refusal
-        return ActorFacts(
+        return ActorStatus(
             self.name,
             self._pool.pool_id or "",
             "RUNNING" if self._is_served else "CONNECTING" if refusal is None else "INIT_FAILED",

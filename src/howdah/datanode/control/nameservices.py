@@ -33,9 +33,9 @@ from howdah.datanode.control.cache_reports import CachedBlocks
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.incremental_reports import News
 from howdah.datanode.control.namenode_actor import ActorSettings, NamenodeActor
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.control.reports import Namespace
-from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.actor_status import ActorStatus
 from howdah.datanode.state.messages import (
     BlockSynchronized,
     Command,
@@ -100,7 +100,7 @@ class Nameservices:
         addresses: Mapping[str, tuple[Address, ...]],
         node: Callable[[Address], DatanodeAddress],
         directories: DataDirectories,
-        inventory: Inventory,
+        inventory: ReplicaIndex,
         gauges: Gauges,
         cached: CachedBlocks,
         settings: ActorSettings,
@@ -330,7 +330,7 @@ class Nameservices:
             for actor in nameservice.actors
         ]
 
-    def facts(self, now_s: float) -> list[ActorFacts]:
+    def facts(self, now_s: float) -> list[ActorStatus]:
         """How it stands with each namenode."""
         return [actor.facts(now_s) for actor in self._actors()]
 

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from howdah.config import Configuration, keys
 from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.latency.activity import SHOWN, Work, read_count, read_work
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
 from howdah.datanode.state.messages import OutliersFound
@@ -71,7 +71,7 @@ def families(gauges: Gauges) -> Iterator[Family]:
 
 
 def facts(
-    inventory: Inventory,
+    inventory: ReplicaIndex,
     gauges: Gauges,
     memory_bytes: int,
     uuid: str,

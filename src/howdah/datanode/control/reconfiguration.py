@@ -24,7 +24,7 @@ from typing import Final
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.replicas.startup_scan import pools_on, scan_pool
 from howdah.datanode.scanners.volume_scanner import VolumeScanners
@@ -57,7 +57,7 @@ class Reconfiguration:
         self,
         conf: Configuration,
         directories: DataDirectories,
-        inventory: Inventory,
+        inventory: ReplicaIndex,
         scanners: VolumeScanners,
         *,
         gauges: int,

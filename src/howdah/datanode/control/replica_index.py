@@ -70,7 +70,7 @@ class VolumeState:
     """It has not said in time how full it is."""
 
 
-class Inventory:
+class ReplicaIndex:
     """Replicas and volumes as the keeper knows them. Any thread may ask."""
 
     def __init__(

@@ -21,7 +21,7 @@ from howdah import errors
 from howdah.datanode.replicas.store import BlockStore
 from howdah.datanode.replicas.volume_move import move_to_volume
 from howdah.datanode.state.disk_balancer.checks import Submitted, checked_plan, work_of
-from howdah.datanode.state.disk_balancer.work import DiskBalancerSettings, Work
+from howdah.datanode.state.disk_balancer.work import BalancerWork, DiskBalancerSettings
 from howdah.datanode.state.replicas.replicas import Replica
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
@@ -57,7 +57,7 @@ class DiskBalancer:
         self._result = WorkResult.NO_PLAN
         self._plan_id = ""
         self._plan_file = ""
-        self._works: list[Work] = []
+        self._works: list[BalancerWork] = []
 
     def configure(self, *, enabled: bool, plan_valid_s: float) -> None:
         """From now on. A plan that is at work ends where plans are not taken any more (Hadoop's
@@ -161,7 +161,7 @@ class DiskBalancer:
 
     # --- the work ---
 
-    def _run(self, works: list[Work], cancelled: threading.Event) -> None:
+    def _run(self, works: list[BalancerWork], cancelled: threading.Event) -> None:
         log.info("begins with plan %s, %s: %d moves", self._plan_id, self._plan_file, len(works))
         for work in works:
             if cancelled.is_set():
@@ -174,7 +174,7 @@ class DiskBalancer:
                 work.failed(f"a defect: {defect}")
         log.info("plan %s has ended", self._plan_id)
 
-    def _work(self, work: Work, cancelled: threading.Event) -> None:
+    def _work(self, work: BalancerWork, cancelled: threading.Event) -> None:
         rules = self._settings.rules
         source = self._store.volumes[work.source_id]
         destination = self._store.volumes[work.destination_id]
@@ -223,7 +223,11 @@ class DiskBalancer:
         )
 
     def _move(
-        self, work: Work, block: ExtendedBlock, destination: Volume, took: Callable[[int], None]
+        self,
+        work: BalancerWork,
+        block: ExtendedBlock,
+        destination: Volume,
+        took: Callable[[int], None],
     ) -> None:
         """One replica. What is no error of a disk, or of this block alone, is raised."""
         try:

@@ -45,7 +45,7 @@ class _Participant(Protocol):
     def close(self) -> None: ...
 
 
-class _Here:
+class _LocalParticipant:
     """This datanode as a participant of its own recovery."""
 
     def __init__(self, store: BlockStore) -> None:
@@ -142,7 +142,7 @@ class RecoveryWorker:
 
     def _participant(self, node: DatanodeAddress) -> _Participant:
         if self.uuid and node.uuid == self.uuid:
-            return _Here(self._store)
+            return _LocalParticipant(self._store)
         settings = self._settings
         return Peer(node, settings.socket_timeout_s, use_hostname=settings.use_hostname)
 

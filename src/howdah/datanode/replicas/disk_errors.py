@@ -33,7 +33,7 @@ from howdah.datanode.volumes.volumes import Volume, is_about_the_disk
 log = logging.getLogger(__name__)
 
 
-class Trouble:
+class DiskErrors:
     """Of the volumes of one datanode."""
 
     def __init__(

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from howdah import errors
 from howdah.datanode.latency.activity import Activity
 from howdah.datanode.latency.monitor import PeerMeter
-from howdah.datanode.replicas.disk_errors import Trouble
+from howdah.datanode.replicas.disk_errors import DiskErrors
 from howdah.datanode.replicas.files import (
     create_files,
     delete_files,
@@ -88,7 +88,7 @@ class BlockStore:
         self.activity = Activity()
         self.peers: PeerMeter | None = None
         """How long other datanodes take to take packets, where that is measured."""
-        self.trouble = Trouble(
+        self.trouble = DiskErrors(
             replicas,
             self._lock,
             self.short_circuit,

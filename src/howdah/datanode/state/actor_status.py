@@ -16,7 +16,7 @@ HA_STATES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ActorFacts:
+class ActorStatus:
     """A namenode as this datanode last dealt with it. `running` and `ha_state` are Hadoop's words;
     ages are None of what has not been."""
 

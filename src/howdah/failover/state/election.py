@@ -17,7 +17,7 @@ Listener = Callable[[int, Report, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ElectionStatus:
     """What a candidate knows of its election by now, without asking anybody."""
 
     place: str
@@ -56,7 +56,7 @@ class Election(Protocol):
     def active_content(self) -> bytes | None:
         """What the elected of now, whoever that is, joined with. Raises HowdahError."""
 
-    def standing(self) -> Standing:
+    def standing(self) -> ElectionStatus:
         """What it knows by now. From any thread; makes no call."""
 
     def close(self) -> None:

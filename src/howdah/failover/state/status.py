@@ -13,7 +13,7 @@ from typing import Final
 from howdah import errors
 from howdah.failover.state.active_node import decode
 from howdah.failover.state.controller import Attempt
-from howdah.failover.state.election import Standing
+from howdah.failover.state.election import ElectionStatus
 from howdah.failover.state.elector import Position
 from howdah.failover.state.health import Health
 from howdah.failover.state.service import ServiceState, Target
@@ -50,7 +50,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ElectionView:
     """All of it. Times are milliseconds of one monotonic clock."""
 
     own: Target
@@ -64,7 +64,7 @@ class Sight:
     reason: str
     """Of what the election said last, and when that was; 0 for never."""
     reported_ms: int
-    standing: Standing
+    standing: ElectionStatus
     checked: Checked
     counts: Counts
     attempt: Attempt | None
@@ -73,7 +73,7 @@ class Sight:
     now_ms: int
 
 
-def active_of(sight: Sight) -> str:
+def active_of(sight: ElectionView) -> str:
     """The id of the namenode that is elected, as the election names it; empty where nobody is
     known. It is active, or on its way there."""
     content = sight.standing.active
@@ -86,19 +86,19 @@ def active_of(sight: Sight) -> str:
     return node.namenode if node.nameservice == sight.own.nameservice else ""
 
 
-def health(sight: Sight) -> answers.Report:
+def health(sight: ElectionView) -> answers.Report:
     """Of `/health`: whether the process lives."""
     silent_s = max(0, sight.now_ms - sight.turned_ms) / 1000
     loop = Check("loop", silent_s < answers.STALL_S, f"its loop turned {silent_s:.1f} s ago")
     return answers.Report(ROLE, [loop], _sight_json(sight))
 
 
-def readiness(sight: Sight) -> answers.Report:
+def readiness(sight: ElectionView) -> answers.Report:
     """Of `/ready`."""
     return answers.Report(ROLE, [_namenode(sight), _election(sight)], _sight_json(sight))
 
 
-def _namenode(sight: Sight) -> Check:
+def _namenode(sight: ElectionView) -> Check:
     checked = sight.checked
     if checked.health is Health.HEALTHY:
         return Check("namenode", True, f"{sight.own} is healthy")
@@ -114,7 +114,7 @@ _HEALTH: Final = {
 }
 
 
-def _election(sight: Sight) -> Check:
+def _election(sight: ElectionView) -> Check:
     if sight.checked.state is ServiceState.OBSERVER:
         return Check("election", True, "an observer takes no part in the election")
     if sight.position in _SURE:
@@ -130,7 +130,7 @@ def _election(sight: Sight) -> Check:
     return Check("election", False, f"it does not know who is elected: {sight.reason}")
 
 
-def _sight_json(sight: Sight) -> dict[str, object]:
+def _sight_json(sight: ElectionView) -> dict[str, object]:
     return {
         "nameservice": sight.own.nameservice,
         "namenode": sight.own.namenode,

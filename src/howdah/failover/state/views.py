@@ -7,7 +7,7 @@ from typing import Final
 from howdah import __version__
 from howdah.failover.state.elector import Position
 from howdah.failover.state.health import Health
-from howdah.failover.state.status import Sight, active_of, readiness
+from howdah.failover.state.status import ElectionView, active_of, readiness
 from howdah.web.jmx import Bean
 from howdah.web.monitoring.families import Family, one
 from howdah.web.pages import units
@@ -23,7 +23,7 @@ _POSITIONS: Final = {
 }
 
 
-def bean(sight: Sight) -> Bean:
+def bean(sight: ElectionView) -> Bean:
     """Hadoop's controller has none."""
     attempt = sight.attempt
     return {
@@ -53,12 +53,12 @@ def bean(sight: Sight) -> Bean:
     }
 
 
-def _age_ms(sight: Sight, at_ms: int) -> int:
+def _age_ms(sight: ElectionView, at_ms: int) -> int:
     """-1: never."""
     return sight.now_ms - at_ms if at_ms else -1
 
 
-def families(sight: Sight) -> list[Family]:
+def families(sight: ElectionView) -> list[Family]:
     """For Prometheus."""
     own = {"nameservice": sight.own.nameservice, "namenode": sight.own.namenode}
     counts = sight.counts
@@ -114,7 +114,7 @@ def families(sight: Sight) -> list[Family]:
     ]
 
 
-def overview(sight: Sight) -> list[Child]:
+def overview(sight: ElectionView) -> list[Child]:
     """The body of the page."""
     bad = [check.said for check in readiness(sight).checks if not check.ok]
     warn = []
@@ -142,7 +142,7 @@ def overview(sight: Sight) -> list[Child]:
     ]
 
 
-def _election(sight: Sight) -> list[tuple[str, Child]]:
+def _election(sight: ElectionView) -> list[tuple[str, Child]]:
     since = f", for {_ago(sight, sight.reported_ms)}" if sight.reported_ms else ""
     counts, attempt = sight.counts, sight.attempt
     ended = "none since the start"
@@ -160,7 +160,7 @@ def _election(sight: Sight) -> list[tuple[str, Child]]:
     ]
 
 
-def _namenode(sight: Sight) -> list[tuple[str, Child]]:
+def _namenode(sight: ElectionView) -> list[tuple[str, Child]]:
     checked = sight.checked
     is_well = checked.health is Health.HEALTHY
     last = f"{_ago(sight, checked.at_ms)} ago" if checked.at_ms else "never"
@@ -176,7 +176,7 @@ def _namenode(sight: Sight) -> list[tuple[str, Child]]:
     return rows
 
 
-def _namenodes(sight: Sight) -> Child:
+def _namenodes(sight: ElectionView) -> Child:
     elected = active_of(sight)
     return table(
         "As they are configured, and whom the election names",
@@ -193,5 +193,5 @@ def _namenodes(sight: Sight) -> Child:
     )
 
 
-def _ago(sight: Sight, at_ms: int) -> str:
+def _ago(sight: ElectionView, at_ms: int) -> str:
     return units.span((sight.now_ms - at_ms) / 1000)

@@ -46,7 +46,7 @@ try:
     from botocore.exceptions import ClientError
 
     from howdah.fs.objects.amazon.connection import PAGE, AnswerBody, Connection
-    from howdah.fs.objects.amazon.http_requests import Quick
+    from howdah.fs.objects.amazon.http_requests import HttpRequests
     from howdah.fs.objects.failures import no_store, translated
 except ImportError as error:
     raise errors.UnsupportedOperation(
@@ -112,7 +112,7 @@ class S3Store:
         what: str,
         key: str | None,
         ask: Callable[[Any], T],
-        quickly: Callable[[Quick], T] | None = None,
+        quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
         """What botocore answers, or the same without it."""
         return self._connection.call(what, key, ask, quickly)
@@ -199,7 +199,7 @@ class S3Store:
                 raise
             return reading, field_codec.etag(found)
 
-        def quickly(quick: Quick) -> tuple[Reading, str]:
+        def quickly(quick: HttpRequests) -> tuple[Reading, str]:
             return quick.get(key, start, end, more)
 
         return self._call("GET", key, get, quickly)
@@ -417,7 +417,7 @@ class S3Store:
         what: str,
         prefix: str,
         ask: Callable[[Any], T],
-        quickly: Callable[[Quick], T] | None = None,
+        quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
         try:
             return self._call(what, prefix, ask, quickly)

@@ -32,7 +32,7 @@ from howdah.web.connections import (
     redirection,
 )
 from howdah.web.webhdfs.answers import ABSENT, loaded, remote_error, response
-from howdah.web.webhdfs.requests import Wanted, make_request
+from howdah.web.webhdfs.requests import RestRequest, make_request
 
 log = logging.getLogger(__name__)
 M = TypeVar("M")
@@ -101,11 +101,11 @@ class RestCalls:
         # The message that its bytes would be read as.
         return cast("M", answer)
 
-    def send(self, what: Wanted) -> bytes:
+    def send(self, what: RestRequest) -> bytes:
         """The body of the answer."""
         return self._at_active(what, lambda exchange, _: exchange.body(MAX_ANSWER_BYTES))
 
-    def followed(self, what: Wanted) -> Exchange:
+    def followed(self, what: RestRequest) -> Exchange:
         """The answer of whoever the namenode sends to, which may be itself, with its body to be
         read; the caller closes it."""
 
@@ -128,7 +128,7 @@ class RestCalls:
             raise
         return there
 
-    def writing(self, what: Wanted) -> Exchange:
+    def writing(self, what: RestRequest) -> Exchange:
         """A request to whoever the namenode sends to, for the body of which that waits: the file
         is open. The caller sends it, ends the request and closes it.
 
@@ -165,7 +165,7 @@ class RestCalls:
             raise
         return there
 
-    def _at_active(self, what: Wanted, act: Callable[[Exchange, Head], T]) -> T:
+    def _at_active(self, what: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
         """What `act` makes of the answer of the active namenode, which is no error. The exchange
         is closed then, unless that is what `act` returns."""
         attempts = Attempts(self._policy, self._names)
@@ -190,7 +190,7 @@ class RestCalls:
             place = self._names.index(name)
             self._current = self._names[(place + 1) % len(self._names)]
 
-    def _at(self, place: Place, what: Wanted, act: Callable[[Exchange, Head], T]) -> T:
+    def _at(self, place: Place, what: RestRequest, act: Callable[[Exchange, Head], T]) -> T:
         exchange = self.connections.exchange(place)
         found: T | None = None
         try:
@@ -209,7 +209,7 @@ class RestCalls:
             if found is not exchange:
                 exchange.close()
 
-    def _answered(self, exchange: Exchange, what: Wanted) -> tuple[Exchange, Head]:
+    def _answered(self, exchange: Exchange, what: RestRequest) -> tuple[Exchange, Head]:
         target = what.target(self._user)
         try:
             return exchange, self._sent(exchange, what.method, target)
@@ -238,7 +238,7 @@ class RestCalls:
         self.connections.close()
 
 
-def _error(exchange: Exchange, head: Head, what: Wanted) -> errors.HowdahError:
+def _error(exchange: Exchange, head: Head, what: RestRequest) -> errors.HowdahError:
     """The exception that an answer stands for."""
     body = exchange.body(MAX_ERROR_BYTES)
     return remote_error(head.status, body, f"{what.operation} {what.path}").about(what.path)

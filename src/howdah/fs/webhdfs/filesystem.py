@@ -44,7 +44,7 @@ from howdah.runtime.users.current import current_user
 from howdah.web.connections import Connections, Exchange
 from howdah.web.cross_site import header_of
 from howdah.web.webhdfs.answers import loaded
-from howdah.web.webhdfs.requests import Pairs, Wanted
+from howdah.web.webhdfs.requests import Pairs, RestRequest
 
 # Where the namenodes behind an authority answer HTTP.
 
@@ -207,7 +207,7 @@ class WebHdfsFileSystem(HdfsNamespace):
         position: int,
         progress: Progress | None,
     ) -> FSDataOutputStream:
-        exchange = self._calls.writing(Wanted(method, operation, path, tuple(query.items())))
+        exchange = self._calls.writing(RestRequest(method, operation, path, tuple(query.items())))
         being_written = self._being_written.get()
         out = RestOutput(path, exchange, position, being_written.forget, progress)
         being_written.add(out)
@@ -228,13 +228,13 @@ class WebHdfsFileSystem(HdfsNamespace):
             if length is not None:
                 query += (("length", str(length)),)
             if failed is None:
-                return self._calls.followed(Wanted("GET", "OPEN", path, query))
+                return self._calls.followed(RestRequest("GET", "OPEN", path, query))
             excluded = (*query, ("excludedatanodes", failed))
             try:
-                return self._calls.followed(Wanted("GET", "OPEN", path, excluded))
+                return self._calls.followed(RestRequest("GET", "OPEN", path, excluded))
             except errors.RemoteError:
                 # There is no other one, so that one may have been out of luck.
-                return self._calls.followed(Wanted("GET", "OPEN", path, query))
+                return self._calls.followed(RestRequest("GET", "OPEN", path, query))
 
         return opened
 
@@ -268,7 +268,7 @@ class WebHdfsFileSystem(HdfsNamespace):
         if length is not None or combine_mode not in (None, _COMBINED):
             self._unsupported(f"get_file_checksum but of whole files, as {_COMBINED}")
         resolved = self.resolve(path)
-        exchange = self._calls.followed(Wanted("GET", "GETFILECHECKSUM", resolved))
+        exchange = self._calls.followed(RestRequest("GET", "GETFILECHECKSUM", resolved))
         with contextlib.closing(exchange):
             told = loaded(exchange.body(MAX_ANSWER_BYTES))
         try:

@@ -14,7 +14,7 @@ INTERVALS_S: Final = (60, 300, 3600)
 
 
 @dataclass(slots=True)
-class Figures:
+class JournalMetrics:
     """What the pages show, since the start. Changed with the journal's lock held."""
 
     batches_written: int = 0

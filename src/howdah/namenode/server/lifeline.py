@@ -17,7 +17,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.config.value_types import Address
-from howdah.namenode.service.lifelines import LastHeard, Lifeline
+from howdah.namenode.service.lifelines import Lifeline, LifelineRegistry
 from howdah.namenode.state.blocks.slow_nodes import address_of, check_sound
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Caller, Registry, Service
@@ -31,7 +31,7 @@ _IDLE_TIMEOUT_S: Final = 120.0
 class LifelineProtocol:
     """Takes what a heartbeat has, and keeps who sent it."""
 
-    def __init__(self, heard: LastHeard, now_ms: Callable[[], int]) -> None:
+    def __init__(self, heard: LifelineRegistry, now_ms: Callable[[], int]) -> None:
         self._heard = heard
         self._now_ms = now_ms
 
@@ -58,7 +58,7 @@ class LifelineServer:
     """The port, and a thread for each datanode that is late."""
 
     def __init__(
-        self, address: Address, heard: LastHeard, now_ms: Callable[[], int], backlog: int
+        self, address: Address, heard: LifelineRegistry, now_ms: Callable[[], int], backlog: int
     ) -> None:
         """Listens at once. Raises the `OSError` if it cannot."""
         listener = socket.create_server(

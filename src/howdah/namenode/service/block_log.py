@@ -23,7 +23,7 @@ that have not been mended within this time."""
 
 
 @dataclass(slots=True)
-class _Trouble:
+class _Condition:
     """One kind of trouble: since when there is some, and when it was last said."""
 
     patience_ms: int
@@ -50,10 +50,10 @@ class ClusterLog:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._missing = _Trouble(0)
-        self._corrupt = _Trouble(0)
-        self._low = _Trouble(PATIENCE_MS)
-        self._misplaced = _Trouble(PATIENCE_MS)
+        self._missing = _Condition(0)
+        self._corrupt = _Condition(0)
+        self._low = _Condition(PATIENCE_MS)
+        self._misplaced = _Condition(PATIENCE_MS)
 
     def work(self) -> list[str]:
         """What is worth a line now."""
@@ -98,7 +98,7 @@ class ClusterLog:
         ]
 
     def _report_changes(
-        self, trouble: _Trouble, count: int, block_ids: Iterable[int], text: str, over: str
+        self, trouble: _Condition, count: int, block_ids: Iterable[int], text: str, over: str
     ) -> list[str]:
         now_ms = self._core.clock.monotonic_ms()
         if not trouble.is_due(count, now_ms):

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 Round = Generator[Iterable[str], None, None]
 
 
-class Rounds:
+class IncrementalTasks:
     """At most one round of each name is under way."""
 
     def __init__(

@@ -24,7 +24,7 @@ class Lifeline(NamedTuple):
     """By the namenode's monotonic clock."""
 
 
-class LastHeard:
+class LifelineRegistry:
     """The last lifeline of each datanode that the loop has not taken yet."""
 
     def __init__(self, limit: int = MAX_DATANODES) -> None:

@@ -22,7 +22,7 @@ MOST: Final = 4096
 """So many calls a try is put off at most."""
 
 
-class LoneCaller:
+class BusyPollPolicy:
     """Whether to wait for the next call, now that one came."""
 
     __slots__ = ("_after", "_caller", "_in_row")

@@ -19,7 +19,7 @@ from howdah.router.state.metrics import ProxyFigures
 from howdah.router.state.namenodes.membership import Namenode, State
 from howdah.router.state.table.mount_table import MountEntry
 from howdah.runtime.metrics.histogram import Rates, Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.web.jmx import Bean
 from howdah.web.pages.cluster import Member
 
@@ -306,7 +306,7 @@ def state_store(
     }
 
 
-def client_activity(methods: Iterable[str], ports: Iterable[CallFigures]) -> Bean:
+def client_activity(methods: Iterable[str], ports: Iterable[RpcMetrics]) -> Bean:
     """RouterClientActivity: calls that were answered, by method."""
     figures = list(ports)
     found: Bean = {

@@ -24,7 +24,7 @@ T = TypeVar("T")
 LIMIT_S: Final = 30.0
 
 
-class StoreBeside:
+class StoreWorker:
     """One state store, for one loop."""
 
     def __init__(self, store: StateStore, limit_s: float = LIMIT_S) -> None:

@@ -28,7 +28,7 @@ class MethodFigures:
         self.users: dict[str, int] = {}
 
 
-class CallFigures:
+class RpcMetrics:
     """One port. One thread calls it, or several in turns: servers that answer on
     threads hold a lock."""
 

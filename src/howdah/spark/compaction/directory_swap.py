@@ -36,7 +36,7 @@ from typing import Final
 from howdah import errors
 from howdah.fs import paths
 from howdah.fs.api import FileSystem
-from howdah.fs.hdfs.renames import Together, together
+from howdah.fs.hdfs.renames import CallPair, together
 from howdah.fs.status import FileStatus
 from howdah.fs.trash import Trash
 from howdah.spark.compaction.attributes import DirectoryAttributes
@@ -211,7 +211,7 @@ def swap(
         move = fs.rename_to_trash if to_trash and away != came else fs.rename
 
         def move_away(
-            pair: Together = pair, away: str = away, move: Callable[[str, str], None] = move
+            pair: CallPair = pair, away: str = away, move: Callable[[str, str], None] = move
         ) -> None:
             with pair.slot(0):
                 move(directory, away)
@@ -233,7 +233,7 @@ def swap(
 
 
 def _take_place(
-    fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None], pair: Together
+    fs: FileSystem, ready: str, directory: str, away: str, leaving: Future[None], pair: CallPair
 ) -> bool:
     """Rename the new directory as soon as the old one is gone; False if another program has
     created the directory by then."""

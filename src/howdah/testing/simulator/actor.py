@@ -2,7 +2,7 @@
 
 As `howdah.datanode.control.namenode_actor`: it registers, sends heartbeats and full reports,
 tells the news of the datanode's replicas in their order and again until it is heard, and
-takes orders home. Whose orders count is decided by the real `ActiveClaim`.
+takes orders home. Whose orders count is decided by the real `ActiveTracker`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from howdah import errors
 from howdah.datanode.control import reports
-from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.active_tracker import ActiveTracker
 from howdah.datanode.control.reports import BlockNews
 from howdah.datanode.state.commands import Order, Register, decode_orders
 from howdah.datanode.state.messages import BlockSynchronized, CorruptFound
@@ -51,7 +51,7 @@ class Node(Protocol):
     registration: pb.DatanodeRegistrationProto
     volume: Volume
     used_bytes: int
-    claim: ActiveClaim
+    claim: ActiveTracker
 
     def listed(self) -> list[ListedReplica]: ...
 

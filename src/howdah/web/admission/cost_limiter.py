@@ -40,7 +40,7 @@ class Visit:
     """What its network owes for it already."""
 
 
-class Company:
+class CostLimiter:
     """Who owes what."""
 
     def __init__(

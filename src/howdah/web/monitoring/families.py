@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from howdah.runtime.metrics.histogram import BOUNDS_S, Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 
 Bean = Mapping[str, object]
 Labels = Mapping[str, str]
@@ -96,7 +96,7 @@ def of_beans(beans: Iterable[Bean]) -> Iterator[Family]:
         yield Family(shown, "unknown", "An attribute of a bean of /jmx.", tuple(samples))
 
 
-def of_calls(ports: Mapping[int, CallFigures]) -> Iterator[Family]:
+def of_calls(ports: Mapping[int, RpcMetrics]) -> Iterator[Family]:
     """What is counted of the calls at each port."""
     yield Family(
         "howdah_rpc_processing_seconds",

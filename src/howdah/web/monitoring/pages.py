@@ -16,7 +16,7 @@ from typing import Final
 
 from howdah import __version__
 from howdah.runtime import unexpected_errors
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.web import jmx
 from howdah.web.http import Request, Response, text_response
 from howdah.web.monitoring import health, process
@@ -31,7 +31,7 @@ METRICS_PATHS: Final = ("/prom", "/metrics")
 class Port:
     """One at which calls are answered."""
 
-    figures: CallFigures
+    figures: RpcMetrics
     connections: int
     waiting: int = 0
     """Calls that have come and have not had their turn."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from howdah.runtime.metrics.histogram import Rates, Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 
 Bean = dict[str, object]
 
@@ -23,7 +23,7 @@ class RpcBeans:
         self._rates = Rates()
 
     def beans(
-        self, port: int, figures: CallFigures, connections: int, waiting: int, now_ns: int
+        self, port: int, figures: RpcMetrics, connections: int, waiting: int, now_ns: int
     ) -> Iterator[Bean]:
         """Two of a port. `connections` are open, and `waiting` calls are to be served."""
         done = Times()
@@ -74,6 +74,6 @@ class RpcBeans:
         return {f"{name}NumOps": times.count, f"{name}AvgTime": mean_ns / 1e6}
 
 
-def _count(figures: CallFigures, failure: str) -> int:
+def _count(figures: RpcMetrics, failure: str) -> int:
     times = figures.failures.get(failure)
     return 0 if times is None else times.count

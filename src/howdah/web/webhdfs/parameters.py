@@ -309,7 +309,7 @@ METHODS: Final = frozenset(method for method, _ in OPERATIONS)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """A request of WebHDFS that was understood."""
 
     operation: str
@@ -347,7 +347,7 @@ class Asked:
         return value
 
 
-def parse_request(request: Request, patterns: Patterns) -> Asked:
+def parse_request(request: Request, patterns: Patterns) -> ParsedRequest:
     """What a request below `PREFIX` wants.
 
     Raises `InvalidParameter`, `MissingParameter`, and `UnsupportedOperation` for a delegation
@@ -394,7 +394,7 @@ def parse_request(request: Request, patterns: Patterns) -> Asked:
             check_name(acts_for)
         except errors.IllegalArgument as error:
             raise InvalidParameter("doas", error.message) from error
-    return Asked(
+    return ParsedRequest(
         name,
         _path(request.path),
         user,

@@ -15,30 +15,30 @@ from howdah.web.webhdfs import json_values as to_json
 from howdah.web.webhdfs.call_chain import Piece, Rpc, Steps, json_response
 from howdah.web.webhdfs.faults import JSON_TYPE
 from howdah.web.webhdfs.names import xattr_named
-from howdah.web.webhdfs.parameters import LONG_MAX, Asked
+from howdah.web.webhdfs.parameters import LONG_MAX, ParsedRequest
 
 HOME_PREFIX: Final = "/user"
 
 
-def file_status(asked: Asked, user: str) -> Steps:
+def file_status(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=asked.path))
     if not answer.HasField("fs"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
     return json_response({"FileStatus": to_json.file_status(answer.fs)})
 
 
-def file_link_status(asked: Asked, user: str) -> Steps:
+def file_link_status(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getFileLinkInfo", pb.GetFileLinkInfoRequestProto(src=asked.path))
     if not answer.HasField("fs"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
     return json_response({"FileStatus": to_json.file_status(answer.fs)})
 
 
-def list_status(asked: Asked, user: str) -> Steps:
+def list_status(asked: ParsedRequest, user: str) -> Steps:
     return listed(asked, lambda name: True)
 
 
-def listed(asked: Asked, keeps: Callable[[str], bool]) -> Steps:
+def listed(asked: ParsedRequest, keeps: Callable[[str], bool]) -> Steps:
     """Those of a directory whose names it `keeps`: a whole answer if they fit into one page of
     `getListing`, else a piece for each, which is on its way before the next one is asked for."""
     start_after = b""
@@ -72,7 +72,7 @@ def _name_of(entry: types_pb2.HdfsFileStatusProto, path: str) -> str:
     return entry.path.decode("utf-8", "replace") or path.rpartition("/")[2]
 
 
-def list_status_batch(asked: Asked, user: str) -> Steps:
+def list_status_batch(asked: ParsedRequest, user: str) -> Steps:
     page = yield _listing(asked.path, (asked.text("startafter") or "").encode())
     _require_listing(page, asked.path)
     return json_response(to_json.listing(page.dirList))
@@ -90,17 +90,17 @@ def _require_listing(page: pb.GetListingResponseProto, path: str) -> None:
         raise errors.PathNotFound(f"File {path} does not exist.")
 
 
-def content_summary(asked: Asked, user: str) -> Steps:
+def content_summary(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getContentSummary", pb.GetContentSummaryRequestProto(path=asked.path))
     return json_response(to_json.content_summary(answer.summary))
 
 
-def quota_usage(asked: Asked, user: str) -> Steps:
+def quota_usage(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getQuotaUsage", pb.GetQuotaUsageRequestProto(path=asked.path))
     return json_response(to_json.quota_usage(answer.usage))
 
 
-def _located(asked: Asked) -> Rpc:
+def _located(asked: ParsedRequest) -> Rpc:
     length = asked.number("length")
     return Rpc(
         "getBlockLocations",
@@ -112,39 +112,39 @@ def _located(asked: Asked) -> Rpc:
     )
 
 
-def located_blocks(asked: Asked, user: str) -> Steps:
+def located_blocks(asked: ParsedRequest, user: str) -> Steps:
     answer = yield _located(asked)
     if not answer.HasField("locations"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
     return json_response(to_json.located_blocks(answer.locations))
 
 
-def block_locations(asked: Asked, user: str) -> Steps:
+def block_locations(asked: ParsedRequest, user: str) -> Steps:
     answer = yield _located(asked)
     if not answer.HasField("locations"):
         raise errors.PathNotFound(f"File does not exist: {asked.path}")
     return json_response(to_json.block_locations(answer.locations))
 
 
-def acl_status(asked: Asked, user: str) -> Steps:
+def acl_status(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getAclStatus", types_pb2.GetAclStatusRequestProto(src=asked.path))
     return json_response(to_json.acl_status(answer.result))
 
 
-def get_xattrs(asked: Asked, user: str) -> Steps:
+def get_xattrs(asked: ParsedRequest, user: str) -> Steps:
     wanted = [xattr_named(name) for name in asked.all_names if name]
     answer = yield Rpc("getXAttrs", types_pb2.GetXAttrsRequestProto(src=asked.path, xAttrs=wanted))
     return json_response(to_json.xattrs(answer.xAttrs, asked.text("encoding") or ""))
 
 
-def list_xattrs(asked: Asked, user: str) -> Steps:
+def list_xattrs(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("listXAttrs", types_pb2.ListXAttrsRequestProto(src=asked.path))
     names = [to_json.xattr_name(one) for one in answer.xAttrs]
     # A text that holds JSON, as Hadoop's.
     return json_response({"XAttrNames": to_json.dumped(names).decode()})
 
 
-def check_access(asked: Asked, user: str) -> Steps:
+def check_access(asked: ParsedRequest, user: str) -> Steps:
     letters = asked.text("fsaction") or ""
     mode = sum(bit for letter, bit in zip(letters, (4, 2, 1), strict=True) if letter != "-")
     yield Rpc(
@@ -155,19 +155,19 @@ def check_access(asked: Asked, user: str) -> Steps:
     return Response(200)
 
 
-def home_directory(asked: Asked, user: str) -> Steps:
+def home_directory(asked: ParsedRequest, user: str) -> Steps:
     yield from ()
     return json_response({"Path": f"{HOME_PREFIX}/{user}"})
 
 
-def trash_root(asked: Asked, user: str) -> Steps:
+def trash_root(asked: ParsedRequest, user: str) -> Steps:
     """Everybody's is in his home: there are no encryption zones, and snapshottable directories
     have none of their own."""
     yield from ()
     return json_response({"Path": f"{HOME_PREFIX}/{user}/{TRASH_NAME}"})
 
 
-def trash_roots(asked: Asked, user: str) -> Steps:
+def trash_roots(asked: ParsedRequest, user: str) -> Steps:
     homes = [f"{HOME_PREFIX}/{user}"]
     if asked.flag("allusers"):
         homes = []
@@ -190,18 +190,18 @@ def trash_roots(asked: Asked, user: str) -> Steps:
     return json_response({"Paths": found or None})
 
 
-def storage_policies(asked: Asked, user: str) -> Steps:
+def storage_policies(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getStoragePolicies", pb.GetStoragePoliciesRequestProto())
     policies = [to_json.storage_policy(policy) for policy in answer.policies]
     return json_response({"BlockStoragePolicies": {"BlockStoragePolicy": policies}})
 
 
-def storage_policy(asked: Asked, user: str) -> Steps:
+def storage_policy(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getStoragePolicy", pb.GetStoragePolicyRequestProto(path=asked.path))
     return json_response({"BlockStoragePolicy": to_json.storage_policy(answer.storagePolicy)})
 
 
-def ec_policy(asked: Asked, user: str) -> Steps:
+def ec_policy(asked: ParsedRequest, user: str) -> Steps:
     """null: nothing is erasure-coded."""
     yield Rpc(
         "getErasureCodingPolicy", types_pb2.GetErasureCodingPolicyRequestProto(src=asked.path)
@@ -209,22 +209,22 @@ def ec_policy(asked: Asked, user: str) -> Steps:
     return json_response(None)
 
 
-def ec_policies(asked: Asked, user: str) -> Steps:
+def ec_policies(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc("getErasureCodingPolicies", types_pb2.GetErasureCodingPoliciesRequestProto())
     return json_response({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": None}})
 
 
-def ec_codecs(asked: Asked, user: str) -> Steps:
+def ec_codecs(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc("getErasureCodingCodecs", types_pb2.GetErasureCodingCodecsRequestProto())
     return json_response({"ErasureCodingCodecs": {}})
 
 
-def server_defaults(asked: Asked, user: str) -> Steps:
+def server_defaults(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
     return json_response(to_json.server_defaults(answer.serverDefaults))
 
 
-def snapshot_diff(asked: Asked, user: str) -> Steps:
+def snapshot_diff(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
         "getSnapshotDiffReport",
         pb.GetSnapshotDiffReportRequestProto(
@@ -236,7 +236,7 @@ def snapshot_diff(asked: Asked, user: str) -> Steps:
     return json_response(to_json.snapshot_diff(answer.diffReport))
 
 
-def snapshot_diff_listing(asked: Asked, user: str) -> Steps:
+def snapshot_diff_listing(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
         "getSnapshotDiffReportListing",
         pb.GetSnapshotDiffReportListingRequestProto(
@@ -252,30 +252,30 @@ def snapshot_diff_listing(asked: Asked, user: str) -> Steps:
     return json_response(to_json.snapshot_diff_listing(answer.diffReport))
 
 
-def snapshottable_directories(asked: Asked, user: str) -> Steps:
+def snapshottable_directories(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getSnapshottableDirListing", pb.GetSnapshottableDirListingRequestProto())
     return json_response(to_json.snapshottable(answer))
 
 
-def snapshot_list(asked: Asked, user: str) -> Steps:
+def snapshot_list(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
         "getSnapshotListing", pb.GetSnapshotListingRequestProto(snapshotRoot=asked.path)
     )
     return json_response(to_json.snapshots(answer.snapshotList))
 
 
-def link_target(asked: Asked, user: str) -> Steps:
+def link_target(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getLinkTarget", pb.GetLinkTargetRequestProto(path=asked.path))
     return json_response({"Path": answer.targetPath})
 
 
-def status(asked: Asked, user: str) -> Steps:
+def status(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc("getFsStats", pb.GetFsStatusRequestProto())
     totals = {"capacity": answer.capacity, "used": answer.used, "remaining": answer.remaining}
     return json_response({"FsStatus": totals})
 
 
-READS: Final[Mapping[str, Callable[[Asked, str], Steps]]] = {
+READS: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "CHECKACCESS": check_access,
     "GETACLSTATUS": acl_status,
     "GETALLSTORAGEPOLICY": storage_policies,

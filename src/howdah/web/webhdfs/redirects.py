@@ -17,7 +17,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response
 from howdah.web.webhdfs.call_chain import Rpc, Steps, Target, json_response
-from howdah.web.webhdfs.parameters import PREFIX, Asked
+from howdah.web.webhdfs.parameters import PREFIX, ParsedRequest
 
 _PASSED: Final = {
     "OPEN": ("offset", "length", "buffersize"),
@@ -39,7 +39,7 @@ _SAID_ALWAYS: Final[Mapping[str, Mapping[str, str]]] = {
 _DECOMMISSIONED: Final = types_pb2.DatanodeInfoProto.DECOMMISSIONED
 
 
-def redirect(asked: Asked, user: str, namenode: str) -> Steps:
+def redirect(asked: ParsedRequest, user: str, namenode: str) -> Steps:
     """`namenode` is `host:port` for RPC."""
     if "//" in asked.path or not asked.path.startswith("/"):
         raise errors.InvalidPath(f"Invalid path name {asked.path}")
@@ -77,7 +77,7 @@ def redirect(asked: Asked, user: str, namenode: str) -> Steps:
 Choice = Generator[Rpc | Target, Any, types_pb2.DatanodeIDProto]
 
 
-def _of_new_block(asked: Asked) -> Choice:
+def _of_new_block(asked: ParsedRequest) -> Choice:
     # Also asks whether this namenode serves at all: else its client should go to another.
     found = yield Rpc("getServerDefaults", pb.GetServerDefaultsRequestProto())
     size = asked.number("blocksize") if asked.operation == "CREATE" else None
@@ -86,7 +86,7 @@ def _of_new_block(asked: Asked) -> Choice:
     return node
 
 
-def _of_replica(asked: Asked) -> Choice:
+def _of_replica(asked: ParsedRequest) -> Choice:
     path = asked.path
     found = yield Rpc("getFileInfo", pb.GetFileInfoRequestProto(src=path))
     if not found.HasField("fs"):
@@ -116,13 +116,13 @@ def _of_replica(asked: Asked) -> Choice:
     raise errors.RemoteError("No active and not excluded nodes contain this block")
 
 
-def _excluded(asked: Asked) -> frozenset[str]:
+def _excluded(asked: ParsedRequest) -> frozenset[str]:
     text = asked.values.get("excludedatanodes")
     names = text.split(",") if isinstance(text, str) else []
     return frozenset(name.strip() for name in names if name.strip())
 
 
-_CHOICES: Final[Mapping[str, Callable[[Asked], Choice]]] = {
+_CHOICES: Final[Mapping[str, Callable[[ParsedRequest], Choice]]] = {
     "OPEN": _of_replica,
     "GETFILECHECKSUM": _of_replica,
     "APPEND": _of_replica,

@@ -36,7 +36,7 @@ CREATE and APPEND that is true of the namenode, which only says where to send th
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RestRequest:
     """A request before it has an address. `query` is without the operation and the user."""
 
     method: str
@@ -61,7 +61,7 @@ class Wanted:
         return f"{PREFIX}{quote(self.path, safe='/', errors='surrogatepass')}?{query}"
 
 
-def make_request(method: str, request: Message) -> Wanted:
+def make_request(method: str, request: Message) -> RestRequest:
     """What to ask for instead of a call. Raises UnsupportedOperation."""
     make = REQUESTS.get(method)
     if make is None:
@@ -84,111 +84,113 @@ def _octal(permission: types_pb2.FsPermissionProto) -> str:
     return f"{permission.perm & 0o1777:o}"
 
 
-Make = Callable[[Any], Wanted]
+Make = Callable[[Any], RestRequest]
 
 
 def _get(operation: str, path: str = "src") -> Make:
-    return lambda request: Wanted("GET", operation, getattr(request, path))
+    return lambda request: RestRequest("GET", operation, getattr(request, path))
 
 
 def _without_body(operation: str) -> Make:
-    return lambda request: Wanted("GET", operation, "/")
+    return lambda request: RestRequest("GET", operation, "/")
 
 
 def _on_path(operation: str, path: str = "src", method: str = "PUT") -> Make:
-    return lambda request: Wanted(method, operation, getattr(request, path))
+    return lambda request: RestRequest(method, operation, getattr(request, path))
 
 
-def _listing(request: Any) -> Wanted:
+def _listing(request: Any) -> RestRequest:
     if request.needLocation:
         raise errors.UnsupportedOperation("WebHDFS lists no locations")
     start_after = request.startAfter.decode("utf-8", "surrogateescape")
-    return Wanted("GET", "LISTSTATUS_BATCH", request.src, _pairs(startafter=start_after or None))
+    return RestRequest(
+        "GET", "LISTSTATUS_BATCH", request.src, _pairs(startafter=start_after or None)
+    )
 
 
-def _block_locations(request: Any) -> Wanted:
+def _block_locations(request: Any) -> RestRequest:
     query = _pairs(offset=request.offset, length=min(request.length, LONG_MAX))
-    return Wanted("GET", "GET_BLOCK_LOCATIONS", request.src, query)
+    return RestRequest("GET", "GET_BLOCK_LOCATIONS", request.src, query)
 
 
-def _check_access(request: Any) -> Wanted:
+def _check_access(request: Any) -> RestRequest:
     bits = int(request.mode)
     letters = "".join(
         letter if bits & bit else "-" for letter, bit in zip("rwx", (4, 2, 1), strict=True)
     )
-    return Wanted("GET", "CHECKACCESS", request.path, _pairs(fsaction=letters))
+    return RestRequest("GET", "CHECKACCESS", request.path, _pairs(fsaction=letters))
 
 
-def _mkdirs(request: Any) -> Wanted:
+def _mkdirs(request: Any) -> RestRequest:
     if not request.createParent:
         raise errors.UnsupportedOperation("WebHDFS makes the parents of a directory, too")
     query = _pairs(permission=_octal(request.masked))
     if request.HasField("unmasked"):
         query += _pairs(unmaskedpermission=_octal(request.unmasked))
-    return Wanted("PUT", "MKDIRS", request.src, query)
+    return RestRequest("PUT", "MKDIRS", request.src, query)
 
 
-def _rename(request: Any) -> Wanted:
-    return Wanted("PUT", "RENAME", request.src, _pairs(destination=request.dst))
+def _rename(request: Any) -> RestRequest:
+    return RestRequest("PUT", "RENAME", request.src, _pairs(destination=request.dst))
 
 
-def _rename2(request: Any) -> Wanted:
+def _rename2(request: Any) -> RestRequest:
     chosen = ["OVERWRITE"] * request.overwriteDest + ["TO_TRASH"] * request.moveToTrash
     options = ",".join(chosen) or "NONE"
     query = _pairs(destination=request.dst, renameoptions=options)
-    return Wanted("PUT", "RENAME", request.src, query)
+    return RestRequest("PUT", "RENAME", request.src, query)
 
 
-def _delete(request: Any) -> Wanted:
-    return Wanted("DELETE", "DELETE", request.src, _pairs(recursive=request.recursive))
+def _delete(request: Any) -> RestRequest:
+    return RestRequest("DELETE", "DELETE", request.src, _pairs(recursive=request.recursive))
 
 
-def _concat(request: Any) -> Wanted:
+def _concat(request: Any) -> RestRequest:
     for source in request.srcs:
         if "," in source:
             raise errors.UnsupportedOperation(f"WebHDFS cannot name {source}: it has a comma")
-    return Wanted("POST", "CONCAT", request.trg, _pairs(sources=",".join(request.srcs)))
+    return RestRequest("POST", "CONCAT", request.trg, _pairs(sources=",".join(request.srcs)))
 
 
-def _truncate(request: Any) -> Wanted:
-    return Wanted("POST", "TRUNCATE", request.src, _pairs(newlength=request.newLength))
+def _truncate(request: Any) -> RestRequest:
+    return RestRequest("POST", "TRUNCATE", request.src, _pairs(newlength=request.newLength))
 
 
-def _create_symlink(request: Any) -> Wanted:
+def _create_symlink(request: Any) -> RestRequest:
     query = _pairs(destination=request.target, createparent=request.createParent)
-    return Wanted("PUT", "CREATESYMLINK", request.link, query)
+    return RestRequest("PUT", "CREATESYMLINK", request.link, query)
 
 
-def _set_replication(request: Any) -> Wanted:
+def _set_replication(request: Any) -> RestRequest:
     query = _pairs(replication=request.replication)
-    return Wanted("PUT", "SETREPLICATION", request.src, query)
+    return RestRequest("PUT", "SETREPLICATION", request.src, query)
 
 
-def _set_owner(request: Any) -> Wanted:
+def _set_owner(request: Any) -> RestRequest:
     query = _pairs(owner=request.username or None, group=request.groupname or None)
-    return Wanted("PUT", "SETOWNER", request.src, query)
+    return RestRequest("PUT", "SETOWNER", request.src, query)
 
 
-def _set_permission(request: Any) -> Wanted:
+def _set_permission(request: Any) -> RestRequest:
     query = _pairs(permission=_octal(request.permission))
-    return Wanted("PUT", "SETPERMISSION", request.src, query)
+    return RestRequest("PUT", "SETPERMISSION", request.src, query)
 
 
-def _set_times(request: Any) -> Wanted:
+def _set_times(request: Any) -> RestRequest:
     query = _pairs(modificationtime=signed(request.mtime), accesstime=signed(request.atime))
-    return Wanted("PUT", "SETTIMES", request.src, query)
+    return RestRequest("PUT", "SETTIMES", request.src, query)
 
 
 # ACLs, attributes and policies.
 
 
 def _with_acl(operation: str, *, with_permissions: bool = True) -> Make:
-    def make(request: Any) -> Wanted:
+    def make(request: Any) -> RestRequest:
         entries = ",".join(
             acl_entry(entry) if with_permissions else acl_entry(entry)[: -len("rwx")]
             for entry in request.aclSpec
         )
-        return Wanted("PUT", operation, request.src, _pairs(aclspec=entries))
+        return RestRequest("PUT", operation, request.src, _pairs(aclspec=entries))
 
     return make
 
@@ -197,7 +199,7 @@ def _xattr_value(value: bytes) -> str:
     return "0x" + value.hex()
 
 
-def _set_xattr(request: Any) -> Wanted:
+def _set_xattr(request: Any) -> RestRequest:
     flags = ",".join(
         ["CREATE"] * bool(request.flag & types_pb2.XATTR_CREATE)
         + ["REPLACE"] * bool(request.flag & types_pb2.XATTR_REPLACE)
@@ -207,65 +209,67 @@ def _set_xattr(request: Any) -> Wanted:
         xattr__value=_xattr_value(request.xAttr.value) if request.xAttr.value else None,
         flag=flags,
     )
-    return Wanted("PUT", "SETXATTR", request.src, query)
+    return RestRequest("PUT", "SETXATTR", request.src, query)
 
 
-def _get_xattrs(request: Any) -> Wanted:
+def _get_xattrs(request: Any) -> RestRequest:
     names: Iterable[str] = map(xattr_name, request.xAttrs)
     query = (*(("xattr.name", name) for name in names), ("encoding", "hex"))
-    return Wanted("GET", "GETXATTRS", request.src, query)
+    return RestRequest("GET", "GETXATTRS", request.src, query)
 
 
-def _remove_xattr(request: Any) -> Wanted:
-    return Wanted("PUT", "REMOVEXATTR", request.src, _pairs(xattr__name=xattr_name(request.xAttr)))
+def _remove_xattr(request: Any) -> RestRequest:
+    return RestRequest(
+        "PUT", "REMOVEXATTR", request.src, _pairs(xattr__name=xattr_name(request.xAttr))
+    )
 
 
-def _set_quota(request: Any) -> Wanted:
+def _set_quota(request: Any) -> RestRequest:
     names, space = signed(request.namespaceQuota), signed(request.storagespaceQuota)
     if request.HasField("storageType"):
         kind = types_pb2.StorageTypeProto.Name(request.storageType)
         query = _pairs(storagetype=kind, storagespacequota=space)
-        return Wanted("PUT", "SETQUOTABYSTORAGETYPE", request.path, query)
+        return RestRequest("PUT", "SETQUOTABYSTORAGETYPE", request.path, query)
     query = _pairs(namespacequota=names, storagespacequota=space)
-    return Wanted("PUT", "SETQUOTA", request.path, query)
+    return RestRequest("PUT", "SETQUOTA", request.path, query)
 
 
-def _set_policy(request: Any) -> Wanted:
+def _set_policy(request: Any) -> RestRequest:
     query = _pairs(storagepolicy=request.policyName)
-    return Wanted("PUT", "SETSTORAGEPOLICY", request.src, query)
+    return RestRequest("PUT", "SETSTORAGEPOLICY", request.src, query)
 
 
 # Snapshots.
 
 
-def _create_snapshot(request: Any) -> Wanted:
+def _create_snapshot(request: Any) -> RestRequest:
     query = _pairs(snapshotname=request.snapshotName or None)
-    return Wanted("PUT", "CREATESNAPSHOT", request.snapshotRoot, query)
+    return RestRequest("PUT", "CREATESNAPSHOT", request.snapshotRoot, query)
 
 
-def _rename_snapshot(request: Any) -> Wanted:
+def _rename_snapshot(request: Any) -> RestRequest:
     query = _pairs(oldsnapshotname=request.snapshotOldName, snapshotname=request.snapshotNewName)
-    return Wanted("PUT", "RENAMESNAPSHOT", request.snapshotRoot, query)
+    return RestRequest("PUT", "RENAMESNAPSHOT", request.snapshotRoot, query)
 
 
-def _delete_snapshot(request: Any) -> Wanted:
+def _delete_snapshot(request: Any) -> RestRequest:
     query = _pairs(snapshotname=request.snapshotName)
-    return Wanted("DELETE", "DELETESNAPSHOT", request.snapshotRoot, query)
+    return RestRequest("DELETE", "DELETESNAPSHOT", request.snapshotRoot, query)
 
 
-def _snapshot_diff(request: Any) -> Wanted:
+def _snapshot_diff(request: Any) -> RestRequest:
     query = _pairs(oldsnapshotname=request.fromSnapshot, snapshotname=request.toSnapshot)
-    return Wanted("GET", "GETSNAPSHOTDIFF", request.snapshotRoot, query)
+    return RestRequest("GET", "GETSNAPSHOTDIFF", request.snapshotRoot, query)
 
 
-def _snapshot_diff_listing(request: Any) -> Wanted:
+def _snapshot_diff_listing(request: Any) -> RestRequest:
     query = _pairs(
         oldsnapshotname=request.fromSnapshot,
         snapshotname=request.toSnapshot,
         snapshotdiffstartpath=request.cursor.startPath.decode("utf-8", "surrogateescape"),
         snapshotdiffindex=request.cursor.index,
     )
-    return Wanted("GET", "GETSNAPSHOTDIFFLISTING", request.snapshotRoot, query)
+    return RestRequest("GET", "GETSNAPSHOTDIFFLISTING", request.snapshotRoot, query)
 
 
 REQUESTS: Final[Mapping[str, Make]] = {

@@ -16,7 +16,7 @@ from howdah.web.http import Response
 from howdah.web.webhdfs import json_values as to_json
 from howdah.web.webhdfs.call_chain import EMPTY, Rpc, Steps, boolean, json_response
 from howdah.web.webhdfs.names import acl_entries, xattr_named
-from howdah.web.webhdfs.parameters import LONG_MAX, Asked
+from howdah.web.webhdfs.parameters import LONG_MAX, ParsedRequest
 
 DIRECTORY_MODE: Final = 0o755
 LINK_MODE: Final = 0o777
@@ -37,7 +37,7 @@ class NothingToSet(errors.IllegalArgument):
     java_class = "java.lang.IllegalArgumentException"
 
 
-def mkdirs(asked: Asked, user: str) -> Steps:
+def mkdirs(asked: ParsedRequest, user: str) -> Steps:
     """As in Hadoop no umask is applied here; with `unmaskedpermission` the mode is masked
     already, and a default ACL goes by the other one."""
     if "//" in asked.path:
@@ -60,7 +60,7 @@ def _mode(bits: int) -> types_pb2.FsPermissionProto:
     return types_pb2.FsPermissionProto(perm=bits)
 
 
-def create_symlink(asked: Asked, user: str) -> Steps:
+def create_symlink(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "createSymlink",
         pb.CreateSymlinkRequestProto(
@@ -73,7 +73,7 @@ def create_symlink(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def rename(asked: Asked, user: str) -> Steps:
+def rename(asked: ParsedRequest, user: str) -> Steps:
     target = asked.text("destination") or ""
     options = asked.chosen("renameoptions")
     if not options:
@@ -91,20 +91,20 @@ def rename(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def delete(asked: Asked, user: str) -> Steps:
+def delete(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
         "delete", pb.DeleteRequestProto(src=asked.path, recursive=asked.flag("recursive"))
     )
     return boolean(answer.result)
 
 
-def concat(asked: Asked, user: str) -> Steps:
+def concat(asked: ParsedRequest, user: str) -> Steps:
     sources = (asked.text("sources") or "").split(",")
     yield Rpc("concat", pb.ConcatRequestProto(trg=asked.path, srcs=sources))
     return Response(200)
 
 
-def truncate(asked: Asked, user: str) -> Steps:
+def truncate(asked: ParsedRequest, user: str) -> Steps:
     """Each request is a client of its own: what one has begun, another one does not go on
     with."""
     answer = yield Rpc(
@@ -118,7 +118,7 @@ def truncate(asked: Asked, user: str) -> Steps:
     return boolean(answer.result)
 
 
-def set_replication(asked: Asked, user: str) -> Steps:
+def set_replication(asked: ParsedRequest, user: str) -> Steps:
     """Without a number the cluster's default."""
     wanted = asked.number("replication")
     if wanted is None:
@@ -130,7 +130,7 @@ def set_replication(asked: Asked, user: str) -> Steps:
     return boolean(answer.result)
 
 
-def set_owner(asked: Asked, user: str) -> Steps:
+def set_owner(asked: ParsedRequest, user: str) -> Steps:
     owner, group = asked.text("owner"), asked.text("group")
     if owner is None and group is None:
         raise NothingToSet("Both owner and group are empty.")
@@ -138,7 +138,7 @@ def set_owner(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def set_permission(asked: Asked, user: str) -> Steps:
+def set_permission(asked: ParsedRequest, user: str) -> Steps:
     mode = asked.number("permission")
     yield Rpc(
         "setPermission",
@@ -149,7 +149,7 @@ def set_permission(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def set_times(asked: Asked, user: str) -> Steps:
+def set_times(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "setTimes",
         pb.SetTimesRequestProto(
@@ -170,8 +170,8 @@ def _unsigned(value: int | None) -> int:
 
 def _with_acl(
     method: str, request: Callable[..., Message], *, with_permissions: bool = True
-) -> Callable[[Asked, str], Steps]:
-    def change(asked: Asked, user: str) -> Steps:
+) -> Callable[[ParsedRequest, str], Steps]:
+    def change(asked: ParsedRequest, user: str) -> Steps:
         entries = acl_entries(asked.text("aclspec") or "", with_permissions=with_permissions)
         yield Rpc(method, request(src=asked.path, aclSpec=entries))
         return EMPTY
@@ -179,7 +179,7 @@ def _with_acl(
     return change
 
 
-def set_xattr(asked: Asked, user: str) -> Steps:
+def set_xattr(asked: ParsedRequest, user: str) -> Steps:
     given = asked.text("xattr.value")
     try:
         # None is another value than an empty one.
@@ -200,7 +200,7 @@ def set_xattr(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def remove_xattr(asked: Asked, user: str) -> Steps:
+def remove_xattr(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "removeXAttr",
         types_pb2.RemoveXAttrRequestProto(
@@ -213,7 +213,7 @@ def remove_xattr(asked: Asked, user: str) -> Steps:
 # Snapshots.
 
 
-def create_snapshot(asked: Asked, user: str) -> Steps:
+def create_snapshot(asked: ParsedRequest, user: str) -> Steps:
     answer = yield Rpc(
         "createSnapshot",
         pb.CreateSnapshotRequestProto(
@@ -223,7 +223,7 @@ def create_snapshot(asked: Asked, user: str) -> Steps:
     return json_response({"Path": answer.snapshotPath})
 
 
-def rename_snapshot(asked: Asked, user: str) -> Steps:
+def rename_snapshot(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "renameSnapshot",
         pb.RenameSnapshotRequestProto(
@@ -235,7 +235,7 @@ def rename_snapshot(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def delete_snapshot(asked: Asked, user: str) -> Steps:
+def delete_snapshot(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "deleteSnapshot",
         pb.DeleteSnapshotRequestProto(
@@ -248,7 +248,7 @@ def delete_snapshot(asked: Asked, user: str) -> Steps:
 # Storage policies and quotas.
 
 
-def set_storage_policy(asked: Asked, user: str) -> Steps:
+def set_storage_policy(asked: ParsedRequest, user: str) -> Steps:
     name = asked.text("storagepolicy")
     if name is None:
         raise NothingToSet("Storage policy name is empty.")
@@ -256,12 +256,12 @@ def set_storage_policy(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def unset_storage_policy(asked: Asked, user: str) -> Steps:
+def unset_storage_policy(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc("unsetStoragePolicy", pb.UnsetStoragePolicyRequestProto(src=asked.path))
     return Response(200)
 
 
-def set_quota(asked: Asked, user: str) -> Steps:
+def set_quota(asked: ParsedRequest, user: str) -> Steps:
     yield Rpc(
         "setQuota",
         pb.SetQuotaRequestProto(
@@ -273,7 +273,7 @@ def set_quota(asked: Asked, user: str) -> Steps:
     return EMPTY
 
 
-def set_quota_by_storage_type(asked: Asked, user: str) -> Steps:
+def set_quota_by_storage_type(asked: ParsedRequest, user: str) -> Steps:
     kind = (asked.text("storagetype") or "").upper()
     if kind not in STORAGE_TYPES:
         raise NoStorageType(f"No enum constant org.apache.hadoop.fs.StorageType.{kind}")
@@ -294,23 +294,23 @@ def set_quota_by_storage_type(asked: Asked, user: str) -> Steps:
 
 def _on_path(
     method: str, request: Callable[..., Message], field: str = "src"
-) -> Callable[[Asked, str], Steps]:
-    def change(asked: Asked, user: str) -> Steps:
+) -> Callable[[ParsedRequest, str], Steps]:
+    def change(asked: ParsedRequest, user: str) -> Steps:
         yield Rpc(method, request(**{field: asked.path}))
         return EMPTY
 
     return change
 
 
-def delegation_token(asked: Asked, user: str) -> Steps:
+def delegation_token(asked: ParsedRequest, user: str) -> Steps:
     """There is none, as over RPC, and as of Hadoop's namenode without Kerberos: Java's client
     asks before it goes on without one."""
     yield from ()
     return json_response({"Token": None})
 
 
-def _refused(what: str) -> Callable[[Asked, str], Steps]:
-    def refuse(asked: Asked, user: str) -> Steps:
+def _refused(what: str) -> Callable[[ParsedRequest, str], Steps]:
+    def refuse(asked: ParsedRequest, user: str) -> Steps:
         yield from ()
         raise errors.UnsupportedOperation(f"{asked.operation} is not supported: {what}")
 
@@ -320,7 +320,7 @@ def _refused(what: str) -> Callable[[Asked, str], Steps]:
 _NO_TOKENS: Final = _refused("there are no delegation tokens here")
 _NO_CODING: Final = _refused("there is no erasure coding here")
 
-CHANGES: Final[Mapping[str, Callable[[Asked, str], Steps]]] = {
+CHANGES: Final[Mapping[str, Callable[[ParsedRequest, str], Steps]]] = {
     "ALLOWSNAPSHOT": _on_path("allowSnapshot", pb.AllowSnapshotRequestProto, "snapshotRoot"),
     "CANCELDELEGATIONTOKEN": _NO_TOKENS,
     "CONCAT": concat,

@@ -27,8 +27,8 @@ from howdah.balancer.state.satisfier_queue import (
     List,
     Look,
     Outcome,
+    SatisfierWork,
     Unmark,
-    Work,
 )
 from howdah.balancer.state.violations import types_for
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, StorageType
@@ -63,9 +63,9 @@ POLICIES = [(DISK,), (SSD,), (ARCHIVE,), (SSD, DISK), (DISK, ARCHIVE)]
 TWO_NODES = Cluster([report(0, DISK, ARCHIVE), report(1, DISK, ARCHIVE)])
 
 
-def with_file(limits: Limits = LIMITS) -> Work:
+def with_file(limits: Limits = LIMITS) -> SatisfierWork:
     """Mark 1, below which is file 7."""
-    work = Work(limits)
+    work = SatisfierWork(limits)
     assert work.next(0) == AskForMark()
     assert work.marked(1)
     assert work.next(0) == List(1, limits.files)
@@ -74,7 +74,9 @@ def with_file(limits: Limits = LIMITS) -> Work:
     return work
 
 
-def look(work: Work, found: Facts | None, now_ms: int, cluster: Cluster = TWO_NODES) -> list[Move]:
+def look(
+    work: SatisfierWork, found: Facts | None, now_ms: int, cluster: Cluster = TWO_NODES
+) -> list[Move]:
     assert work.next(now_ms) == Look(7, "/seven")
     return list(work.judge(7, found, cluster, now_ms).moves)
 
@@ -93,7 +95,7 @@ def test_a_mark_is_taken_off_when_its_file_is_where_it_belongs() -> None:
 
 
 def test_an_empty_directory_is_done_at_once() -> None:
-    work = Work(LIMITS)
+    work = SatisfierWork(LIMITS)
     assert work.marked(1)
     work.listed()
     assert work.next(0) == Unmark(1)
@@ -147,7 +149,7 @@ def test_a_file_below_two_marks_is_looked_at_once() -> None:
 
 
 def test_no_further_files_are_listed_while_there_are_enough_in_hand() -> None:
-    work = Work(Limits(files=2))
+    work = SatisfierWork(Limits(files=2))
     work.marked(1)
     assert work.next(0) == List(1, 2)
     for file in (7, 8):
@@ -160,7 +162,7 @@ def test_no_further_files_are_listed_while_there_are_enough_in_hand() -> None:
 
 
 def test_after_some_moves_it_pauses() -> None:
-    work = Work(Limits(moves_per_node=1))
+    work = SatisfierWork(Limits(moves_per_node=1))
     work.marked(1)
     for file in (7, 8):
         work.add_file(file, "/file", 0)
@@ -317,7 +319,7 @@ class World:
             assert other.target.node.uuid != move.target.node.uuid, "nor two to one datanode"
         self.running.append(move)
 
-    def end_one(self, work: Work) -> None:
+    def end_one(self, work: SatisfierWork) -> None:
         move = self.running.pop(self.dice.randrange(len(self.running)))
         source, target = number_of(move.source.key), number_of(move.target.key)
         holders = self.replicas[move.block.block_id]
@@ -405,7 +407,7 @@ def test_every_history_ends_with_all_marks_off(
     limits = Limits(
         files=4, moves_per_node=2, moves=6, attempts=50, recheck_ms=5000, timeout_ms=timeout_ms
     )
-    work = Work(limits)
+    work = SatisfierWork(limits)
     waiting = sorted(marks)
     listing: list[int] = []
     for _ in range(20_000):

@@ -323,13 +323,13 @@ def test_what_others_write_comes_behind_the_rest_of_a_packet(
     cluster: FakeCluster, out: HdfsDataOutputStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others: list[Running] = []
-    end = inline_sync.Step._end
+    end = inline_sync.InlineSync._end
 
     def write() -> None:
         out.write(b"c")
         out.hflush()
 
-    def later(self: inline_sync.Step) -> None:
+    def later(self: inline_sync.InlineSync) -> None:
         """When another one's packet has been sent."""
         if not others:
             others.append(Running(write))
@@ -337,7 +337,7 @@ def test_what_others_write_comes_behind_the_rest_of_a_packet(
         end(self)
 
     monkeypatch.setattr(inline_sync, "kernel", Narrow)
-    monkeypatch.setattr(inline_sync.Step, "_end", later)
+    monkeypatch.setattr(inline_sync.InlineSync, "_end", later)
     out.write(b"b")
     out.hflush()
     assert others[0].end() is None

@@ -12,14 +12,14 @@ import pytest
 
 from howdah.datanode.channel import introspection
 from howdah.datanode.channel.frames import Link
-from howdah.datanode.channel.introspection import Questions
+from howdah.datanode.channel.introspection import IntrospectionClient
 from howdah.datanode.state.messages import Subject
 
 MOST_OF_SELECT = 1024
 
 
 @pytest.fixture(params=["low", "high"])
-def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Questions, Link]]:
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[IntrospectionClient, Link]]:
     """The keeper's end with a low descriptor, and as one that has a thousand others open."""
     left, right = Link.pair()
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -28,14 +28,16 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Questions, Link]]:
         high = fcntl.fcntl(left.fileno(), fcntl.F_DUPFD_CLOEXEC, MOST_OF_SELECT)
         left.close()
         left = Link(socket.socket(fileno=high))
-    asking = Questions(left)
+    asking = IntrospectionClient(left)
     yield asking, right
     asking.close()
     right.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_each_question_has_its_answer_however_many_ask(pair: tuple[Questions, Link]) -> None:
+def test_each_question_has_its_answer_however_many_ask(
+    pair: tuple[IntrospectionClient, Link],
+) -> None:
     asking, link = pair
     long = "x" * 300_000
     introspection.serve(link, lambda subject: long if subject is Subject.STACKS else "a line\n")
@@ -52,7 +54,7 @@ def test_each_question_has_its_answer_however_many_ask(pair: tuple[Questions, Li
 
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
-    pair: tuple[Questions, Link], monkeypatch: pytest.MonkeyPatch
+    pair: tuple[IntrospectionClient, Link], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking, link = pair
     monkeypatch.setattr(introspection, "TIMEOUT_S", 0.01)
@@ -62,14 +64,14 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
     assert asking.request(Subject.LOG) == Subject.LOG.value
 
 
-def test_who_asks_hears_that_the_process_is_gone(pair: tuple[Questions, Link]) -> None:
+def test_who_asks_hears_that_the_process_is_gone(pair: tuple[IntrospectionClient, Link]) -> None:
     asking, link = pair
     link.close()
     assert "the other process of this datanode is gone" in asking.request(Subject.STACKS)
 
 
 def test_a_question_that_meets_a_defect_leaves_the_next_one_its_answer(
-    pair: tuple[Questions, Link],
+    pair: tuple[IntrospectionClient, Link],
 ) -> None:
     asking, link = pair
 

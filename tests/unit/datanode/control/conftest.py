@@ -17,7 +17,7 @@ from howdah.datanode.control.cache_reports import CachedBlocks
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.namenode_actor import PROTOCOL, ActorSettings
 from howdah.datanode.control.nameservices import Nameservices
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.state.messages import Command, ServePool
 from howdah.datanode.state.replicas.replicas import ReplicaMap
 from howdah.datanode.transfer.data_server import listen
@@ -159,7 +159,7 @@ class Subject:
         self.ended = threading.Event()
         self.directories = DataDirectories.open([("DISK", root / "data")])
         volumes = self.directories.volumes
-        self.inventory = Inventory(volumes, ReplicaMap(), Gauges(1))
+        self.inventory = ReplicaIndex(volumes, ReplicaMap(), Gauges(1))
         self.storage_id = volumes.all[0].storage_id
         self.nameservices = Nameservices(
             {

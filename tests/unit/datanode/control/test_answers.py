@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.datanode.control.control_process import Keeper
+from howdah.datanode.control.control_process import ControlProcess
 from howdah.datanode.control.reconfiguration import Reconfiguration
 from howdah.datanode.process import hot_swap
 from howdah.datanode.state.messages import Command, NamenodesRefreshed, Reconfigured, VolumeRemoved
@@ -31,7 +31,7 @@ def keeper(refresh: Any, sent: list[Command]) -> Any:
         _nameservices=SimpleNamespace(refresh=refresh),
         _command=sent.append,
     )
-    made._refresh = lambda number: Keeper._refresh(made, number)
+    made._refresh = lambda number: ControlProcess._refresh(made, number)
     return made
 
 
@@ -50,7 +50,7 @@ def test_each_refresh_is_answered_by_its_number(raised: Exception | None, proble
             raise raised
 
     sent: list[Command] = []
-    Keeper._refresh(keeper(refresh, sent), 7)
+    ControlProcess._refresh(keeper(refresh, sent), 7)
     assert sent == [NamenodesRefreshed(problem, 7)]
 
 
@@ -59,7 +59,7 @@ def test_a_refresh_for_which_there_is_no_thread_is_answered(
 ) -> None:
     sent: list[Command] = []
     monkeypatch.setattr(threading.Thread, "start", no_thread)
-    Keeper._begin_refresh(keeper(pytest.fail, sent), 7)
+    ControlProcess._begin_refresh(keeper(pytest.fail, sent), 7)
     assert sent == [NamenodesRefreshed("can't start new thread", 7)]
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from howdah.datanode.channel.frames import Link
-from howdah.datanode.control.control_process import Keeper
+from howdah.datanode.control.control_process import ControlProcess
 from howdah.datanode.state.messages import ShutdownAsked
 from howdah.datanode.transfer.operations import Operations
 from howdah.runtime.sockets import PeerClosed
@@ -46,9 +46,9 @@ def test_a_data_process_never_goes_on_as_the_keeper_that_it_was_forked_from(
 ) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    forked: Any = object.__new__(Keeper)
+    forked: Any = object.__new__(ControlProcess)
     forked._link = SimpleNamespace(close=fails)
-    Keeper._become_data_process(forked, cast(Any, None), cast(Any, None))
+    ControlProcess._become_data_process(forked, cast(Any, None), cast(Any, None))
     assert ended == [1]
     assert "a defect" in caplog.text
 
@@ -73,7 +73,7 @@ def test_a_keeper_with_a_thousand_files_open_hears_its_data_process_and_signals(
 ) -> None:
     ours, theirs = socket.socketpair()
     reader, writer = os.pipe()
-    alive: Any = object.__new__(Keeper)
+    alive: Any = object.__new__(ControlProcess)
     alive._stop_reason, alive._status = "", None
     alive._link = Link(socket.socket(fileno=high_descriptors(ours.detach())))
     alive._wake_reader, alive._wake_writer = high_descriptors(reader), writer

@@ -16,7 +16,7 @@ from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control import reconfiguration
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reconfiguration import DATA_DIR, Reconfiguration
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.scanners.volume_scanner import VolumeScanner, VolumeScanners
 from howdah.datanode.settings import ScanSettings
@@ -68,7 +68,7 @@ def test_the_keeper_knows_a_volume_before_the_data_process_uses_it(tmp_path: Pat
     conf = configured(tmp_path / "conf", first)
     directories = DataDirectories.open([("DISK", first)])
     directories.join(NAMESPACE)
-    inventory = Inventory(directories.volumes, ReplicaMap(), Gauges(1))
+    inventory = ReplicaIndex(directories.volumes, ReplicaMap(), Gauges(1))
     ended, changes = threading.Event(), []
 
     def data_process(command: Command) -> None:
@@ -122,7 +122,7 @@ class Swap:
         conf = configured(root / "conf", self.first)
         self.directories = DataDirectories.open([("DISK", self.first)])
         self.directories.join(NAMESPACE)
-        self.inventory = Inventory(self.directories.volumes, ReplicaMap(), Gauges(1))
+        self.inventory = ReplicaIndex(self.directories.volumes, ReplicaMap(), Gauges(1))
         self.commands: list[Command] = []
         self.answers = True
         self.late: RemoveVolume | None = None

@@ -10,7 +10,7 @@ import pytest
 
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control import reports
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.replicas.startup_scan import scan_pool
 from howdah.datanode.state.messages import (
     DeletionEnded,
@@ -98,7 +98,7 @@ def test_a_late_end_of_another_replica_leaves_the_one_that_has_come_since(
     """A disk that hangs deletes a replica long after the block has come to another volume, or
     under another stamp."""
     volumes = [Volume(str(tmp_path), f"DS-{n}", StorageType.DISK) for n in range(2)]
-    inventory = Inventory(VolumeSet(volumes), ReplicaMap(), Gauges(2))
+    inventory = ReplicaIndex(VolumeSet(volumes), ReplicaMap(), Gauges(2))
     inventory.apply(ReplicaReceived(BLOCK, "DS-0"))
     inventory.apply(ReplicaDeleted(BLOCK.with_generation_stamp(stamp), storage))
     assert len(inventory.listed(POOL)["DS-0"]) == 1
@@ -121,7 +121,7 @@ def test_a_volume_is_never_said_to_have_less_than_nothing(
     sums = bytes(spec.sums_length(length))
     (directory / block_files.meta_file_name(7, 1001)).write_bytes(encode_meta_header(spec) + sums)
     scan_pool(VolumeSet([volume]), POOL, replicas)
-    inventory = Inventory(VolumeSet([volume]), replicas, Gauges(1))
+    inventory = ReplicaIndex(VolumeSet([volume]), replicas, Gauges(1))
     inventory.apply(ReplicaDeleted(BLOCK, "DS-0"))
     (report,) = reports.storage_reports(inventory.states(POOL))
     assert (report.dfsUsed, report.blockPoolUsed) == (0, 0)

@@ -10,7 +10,7 @@ import pytest
 from howdah.datanode.channel.shared_counters import FIGURES, Gauges
 from howdah.datanode.control.beans import Known, activity, beans
 from howdah.datanode.control.pages import families
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.latency.activity import (
     FIRST,
     WORDS,
@@ -21,7 +21,7 @@ from howdah.datanode.latency.activity import (
     read_count,
     read_work,
 )
-from howdah.datanode.state.actor_status import ActorFacts
+from howdah.datanode.state.actor_status import ActorStatus
 from howdah.datanode.state.memory.metrics import Figure
 from howdah.datanode.state.messages import OutliersFound, SlowDisk
 from howdah.datanode.state.replicas.replicas import ReplicaMap
@@ -95,8 +95,8 @@ def test_reads_and_writes_of_this_machine_and_of_others_are_told_apart() -> None
 @pytest.mark.req("FS-260")
 def test_namenodes_are_told_as_hadoops_page_reads_them() -> None:
     actors = [
-        ActorFacts("nn1:8020", "BP-1", "RUNNING", "active", 1.2, 100.0, 3),
-        ActorFacts("nn2:8020", "", "CONNECTING", "", None, None, 0),
+        ActorStatus("nn1:8020", "BP-1", "RUNNING", "active", 1.2, 100.0, 3),
+        ActorStatus("nn2:8020", "", "CONNECTING", "", None, None, 0),
     ]
     known = Known(
         "u",
@@ -113,7 +113,7 @@ def test_namenodes_are_told_as_hadoops_page_reads_them() -> None:
         42,
         OutliersFound((), (SlowDisk("/d", None, 30.0, None),)),
     )
-    inventory = Inventory(VolumeSet([Volume("/nowhere/0", "DS-0")]), ReplicaMap(), Gauges(1), [])
+    inventory = ReplicaIndex(VolumeSet([Volume("/nowhere/0", "DS-0")]), ReplicaMap(), Gauges(1), [])
     found = {str(bean["name"]): bean for bean in beans(inventory, Gauges(1), known, Rates())}
     info = found["Hadoop:service=DataNode,name=DataNodeInfo"]
     assert json.loads(str(info["NamenodeAddresses"])) == {"nn1": "BP-1", "nn2": ""}

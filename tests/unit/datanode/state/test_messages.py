@@ -15,7 +15,7 @@ from howdah import errors
 from howdah.datanode.channel.frames import Link, LinkClosed
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control import reports
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.recovery.inter_datanode import encode_order
 from howdah.datanode.state.commands import (
     FinalizeUpgrade,
@@ -324,14 +324,14 @@ def test_a_bad_block_is_reported_at_the_node_that_has_it(volumes: VolumeSet) -> 
 
 
 @pytest.fixture
-def inventory(volumes: VolumeSet) -> Inventory:
+def inventory(volumes: VolumeSet) -> ReplicaIndex:
     replicas = ReplicaMap()
     replicas.add_pool(POOL)
     replicas.add(POOL, Replica(1, 1001, ReplicaState.FINALIZED, "DS-0", 100))
-    return Inventory(volumes, replicas, Gauges(2))
+    return ReplicaIndex(volumes, replicas, Gauges(2))
 
 
-def test_the_list_follows_the_events(inventory: Inventory) -> None:
+def test_the_list_follows_the_events(inventory: ReplicaIndex) -> None:
     new = ExtendedBlock(POOL, 2, 1001)
     inventory.apply(ReplicaOpened(new, "DS-1"))
     assert inventory.listed(POOL)["DS-1"] == [ListedReplica(2, 0, 1001, ReplicaState.RBW)]
@@ -341,7 +341,7 @@ def test_the_list_follows_the_events(inventory: Inventory) -> None:
     assert inventory.listed(POOL)["DS-0"] == []
 
 
-def test_the_replicas_of_a_failed_volume_are_not_reported(inventory: Inventory) -> None:
+def test_the_replicas_of_a_failed_volume_are_not_reported(inventory: ReplicaIndex) -> None:
     inventory.apply(VolumeFailed("DS-0", "unplugged"))
     assert inventory.listed(POOL) == {"DS-1": []}
     states = inventory.states(POOL)
@@ -350,11 +350,11 @@ def test_the_replicas_of_a_failed_volume_are_not_reported(inventory: Inventory) 
     assert (report.failed, report.capacity) == (True, 0)
 
 
-def test_a_volume_that_cannot_be_asked_counts_as_failed(inventory: Inventory) -> None:
+def test_a_volume_that_cannot_be_asked_counts_as_failed(inventory: ReplicaIndex) -> None:
     assert "No such file" in (inventory.states(POOL)[0].failure or "")
 
 
-def test_a_heartbeat_tells_of_failed_volumes(inventory: Inventory) -> None:
+def test_a_heartbeat_tells_of_failed_volumes(inventory: ReplicaIndex) -> None:
     inventory.apply(VolumeFailed("DS-0", "unplugged"))
     request = reports.heartbeat(
         WHO,
@@ -373,7 +373,7 @@ def test_a_heartbeat_tells_of_failed_volumes(inventory: Inventory) -> None:
     assert request.volumeFailureSummary.lastVolumeFailureDate > 0
 
 
-def test_a_heartbeat_tells_what_a_failed_volume_had_room_for(inventory: Inventory) -> None:
+def test_a_heartbeat_tells_what_a_failed_volume_had_room_for(inventory: ReplicaIndex) -> None:
     assert inventory.failures() is None
     inventory.volumes["DS-0"].capacity_bytes = 1000
     inventory.apply(VolumeFailed("DS-0", "unplugged"))

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from howdah.datanode.channel.shared_counters import Gauges
-from howdah.datanode.control.control_process import Keeper
+from howdah.datanode.control.control_process import ControlProcess
 from howdah.datanode.control.directories import DataDirectories
-from howdah.datanode.control.replica_index import Inventory
+from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import store
@@ -194,7 +194,7 @@ def test_new_blocks_go_round_a_disk_that_hangs_and_it_has_to_prove_itself(
 
 def test_a_heartbeat_waits_for_no_disk_that_hangs(node: Any, lab: Lab, monkeypatch: Patch) -> None:
     monkeypatch.setattr(volume_usage.ask_all, "__defaults__", (0.05,))
-    inventory = Inventory(node.volumes, node.replicas, Gauges(2))
+    inventory = ReplicaIndex(node.volumes, node.replicas, Gauges(2))
     before = inventory.states(lab.POOL)
     assert [state.hangs for state in before] == [False, False]
     hanging = Hanging(monkeypatch, node.volumes.all[0], "statvfs")
@@ -204,7 +204,7 @@ def test_a_heartbeat_waits_for_no_disk_that_hangs(node: Any, lab: Lab, monkeypat
         assert states[0].usage is not None
         assert states[0].failure is None
         assert inventory.states(lab.POOL)[0].hangs
-        unheard = Inventory(node.volumes, node.replicas, Gauges(2)).states(lab.POOL)
+        unheard = ReplicaIndex(node.volumes, node.replicas, Gauges(2)).states(lab.POOL)
         assert "does not say" in (unheard[0].failure or "")
     finally:
         hanging.end()
@@ -334,13 +334,13 @@ def test_a_disk_that_reads_no_file_and_cannot_be_written_is_left(
 def test_a_volume_that_failed_at_the_start_counts_against_what_is_tolerated(
     node: Any, tolerated: int, stops: bool
 ) -> None:
-    keeper: Any = object.__new__(Keeper)
+    keeper: Any = object.__new__(ControlProcess)
     keeper._tolerated, keeper._failed_at_start = tolerated, 0
-    assert Keeper._too_many_failures(keeper, node.volumes) == ""
+    assert ControlProcess._too_many_failures(keeper, node.volumes) == ""
     node.volumes.all[0].failure = "its scan failed"
-    assert ("its scan failed" in Keeper._too_many_failures(keeper, node.volumes)) is stops
+    assert ("its scan failed" in ControlProcess._too_many_failures(keeper, node.volumes)) is stops
     node.volumes.all[1].failure = "too"
-    assert Keeper._too_many_failures(keeper, node.volumes)
+    assert ControlProcess._too_many_failures(keeper, node.volumes)
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])

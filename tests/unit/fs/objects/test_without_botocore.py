@@ -12,9 +12,9 @@ from howdah import errors
 from howdah.config import Configuration
 from howdah.fs.objects.amazon.http_requests import (
     Elsewhere,
-    Learning,
+    HttpRequests,
     Manner,
-    Quick,
+    RequestTemplates,
     manner_of,
     milliseconds,
 )
@@ -79,10 +79,10 @@ def quick_of(
     *answers: Answer,
     manner: Manner = Manner(AMAZON, "/", "eu-west-1"),  # noqa: B008 (frozen)
     credentials: Frozen | None = None,
-) -> tuple[Quick, Scripted]:
+) -> tuple[HttpRequests, Scripted]:
     scripted = Scripted(answers)
     found = credentials or Frozen()
-    return Quick(settings(), manner, lambda: found, scripted, lambda: None), scripted
+    return HttpRequests(settings(), manner, lambda: found, scripted, lambda: None), scripted
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +148,7 @@ class Sent:
 
 @pytest.mark.req("FS-187")
 def test_a_manner_is_learnt_from_a_request_that_succeeded() -> None:
-    learning = Learning(settings(), Frozen, None, is_signed=True)
+    learning = RequestTemplates(settings(), Frozen, None, is_signed=True)
     learning.succeeded(200)  # of nobody's
     for status in (404, 403, 301, 503):
         learning.sends(Sent())
@@ -167,7 +167,7 @@ def test_a_manner_is_learnt_from_a_request_that_succeeded() -> None:
 
 @pytest.mark.req("FS-187")
 def test_anonymous_requests_are_not_signed() -> None:
-    learning = Learning(settings(), lambda: None, None, is_signed=False)
+    learning = RequestTemplates(settings(), lambda: None, None, is_signed=False)
     learning.sends(Sent())
     learning.succeeded(200)
     assert learning.quick is None
@@ -213,7 +213,7 @@ def test_a_token_is_sent_and_signed_and_no_secret_is_shown() -> None:
     assert request.headers["x-amz-security-token"] == "a-token"
     assert "x-amz-security-token" in request.headers["authorization"]
     assert SECRET not in repr((request, quick))
-    gone = Quick(settings(), Manner(AMAZON, "/", "r"), lambda: None, asked, lambda: None)
+    gone = HttpRequests(settings(), Manner(AMAZON, "/", "r"), lambda: None, asked, lambda: None)
     with pytest.raises(Elsewhere):
         gone.delete("k")
 

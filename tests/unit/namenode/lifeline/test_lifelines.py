@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.namenode.server.lifeline import PROTOCOL, LifelineServer
-from howdah.namenode.service.lifelines import LastHeard, Lifeline
+from howdah.namenode.service.lifelines import Lifeline, LifelineRegistry
 from howdah.proto import datanode_namenode_pb2 as dn
 from howdah.rpc.client import RpcClient
 from howdah.testing.in_memory import InMemoryDatanode, InMemoryNamenode
@@ -91,7 +91,7 @@ def test_a_clone_is_known_by_the_lifelines_of_the_original(
 
 
 def test_lifelines_that_nobody_takes_do_not_fill_the_memory() -> None:
-    heard = LastHeard(limit=2)
+    heard = LifelineRegistry(limit=2)
     assert [heard.note(Lifeline(f"u{i}", "a", i)) for i in range(3)] == [True, True, False]
     assert heard.note(Lifeline("u1", "a", 9)), "a newer one of the same datanode"
     assert {(line.uuid, line.at_ms) for line in heard.pop_all()} == {("u0", 0), ("u1", 9)}
@@ -102,12 +102,12 @@ def test_lifelines_that_nobody_takes_do_not_fill_the_memory() -> None:
 
 
 @pytest.fixture
-def heard() -> LastHeard:
-    return LastHeard(limit=3)
+def heard() -> LifelineRegistry:
+    return LifelineRegistry(limit=3)
 
 
 @pytest.fixture
-def send(heard: LastHeard) -> Iterator[Callable[[dn.HeartbeatRequestProto], Any]]:
+def send(heard: LifelineRegistry) -> Iterator[Callable[[dn.HeartbeatRequestProto], Any]]:
     server = LifelineServer(("127.0.0.1", 0), heard, lambda: 77, 10)
     client = RpcClient(("127.0.0.1", server.port), PROTOCOL)
     yield lambda request: client.call("sendLifeline", request, dn.LifelineResponseProto)
@@ -118,13 +118,13 @@ def local(number: int = 0) -> InMemoryDatanode:
     return InMemoryDatanode(InMemoryNamenode(), f"dn{number}", "127.0.0.1", {})
 
 
-def test_the_port_notes_who_is_alive(heard: LastHeard, send: Callable[..., Any]) -> None:
+def test_the_port_notes_who_is_alive(heard: LifelineRegistry, send: Callable[..., Any]) -> None:
     send(beat(local()))
     assert list(heard.pop_all()) == [Lifeline("dn0", "127.0.0.1:9866", 77)]
 
 
 def test_the_port_serves_while_another_thread_computes(
-    heard: LastHeard, send: Callable[..., Any]
+    heard: LifelineRegistry, send: Callable[..., Any]
 ) -> None:
     """As the namenode's loop does, which must not give way by itself for this."""
     sender = threading.Thread(target=lambda: [send(beat(local(i))) for i in range(3)])
@@ -137,7 +137,7 @@ def test_the_port_serves_while_another_thread_computes(
 
 
 def test_the_port_refuses_what_is_no_datanode_and_more_than_it_keeps(
-    heard: LastHeard, send: Callable[..., Any]
+    heard: LifelineRegistry, send: Callable[..., Any]
 ) -> None:
     nameless = beat(local())
     nameless.registration.datanodeID.datanodeUuid = ""

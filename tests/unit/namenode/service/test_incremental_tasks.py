@@ -6,14 +6,14 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from howdah.namenode.service.incremental_tasks import Rounds
+from howdah.namenode.service.incremental_tasks import IncrementalTasks
 
 
 class Loop:
     def __init__(self) -> None:
         self.soon: list[Callable[[], None]] = []
         self.slices = 0
-        self.rounds = Rounds(self.soon.append, self._after)
+        self.rounds = IncrementalTasks(self.soon.append, self._after)
 
     def _after(self) -> None:
         self.slices += 1

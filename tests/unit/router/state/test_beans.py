@@ -21,7 +21,7 @@ from howdah.router.state.metrics import ProxyFigures
 from howdah.router.state.namenodes.membership import Namenode, State
 from howdah.router.state.table.mount_table import Destination, MountEntry
 from howdah.runtime.metrics.histogram import Rates, Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.web.pages.cluster import Member
 
 pytestmark = pytest.mark.req("FS-260")
@@ -127,7 +127,7 @@ def test_the_state_store_and_calls_are_told() -> None:
     store, activity = state_store(times, 5, 1, Rates(), 0)
     assert (store["ReadOps"], store["ReadAvg"], store["WriteOps"]) == (1, 4.0, 0)
     assert (activity["ReadsNumOps"], activity["CacheMountTableSize"]) == (1, 5)
-    figures = CallFigures({"getFileInfo", "removeXAttr"})
+    figures = RpcMetrics({"getFileInfo", "removeXAttr"})
     figures.answered("removeXAttr", "ann", 1)
     told = client_activity(["getFileInfo", "removeXAttr"], [figures])
     assert (told["GetFileInfoOps"], told["RemoveXAttrsOps"]) == (0, 1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from howdah.runtime.metrics.rpc import MAX_USERS, OTHERS, CallFigures
+from howdah.runtime.metrics.rpc import MAX_USERS, OTHERS, RpcMetrics
 
 
 def test_calls_count_by_method_and_user() -> None:
-    figures = CallFigures({"create", "delete"})
+    figures = RpcMetrics({"create", "delete"})
     figures.answered("create", "ann", 2_000_000)
     figures.answered("create", "bob", 1_000_000)
     figures.answered("create", "ann", 1_000_000)
@@ -18,7 +18,7 @@ def test_calls_count_by_method_and_user() -> None:
 
 
 def test_failures_count_by_the_name_of_the_exception() -> None:
-    figures = CallFigures(set())
+    figures = RpcMetrics(set())
     figures.failed("java.io.FileNotFoundException", 5)
     figures.failed("a.b.SnapshotAccessControlException$Deep", 5)
     assert sorted(figures.failures) == ["Deep", "FileNotFoundException"]
@@ -26,7 +26,7 @@ def test_failures_count_by_the_name_of_the_exception() -> None:
 
 
 def test_memory_is_bounded_whatever_names_come() -> None:
-    figures = CallFigures({"create"})
+    figures = RpcMetrics({"create"})
     for number in range(MAX_USERS + 50):
         figures.answered("create", f"user{number}", 1)
         figures.failed(f"x.Exception{number}", 1)

@@ -15,15 +15,15 @@ from howdah.web.admission.cost_limiter import (
     MOST_WAIT_S,
     OF_ALL,
     OF_ONE,
-    Company,
+    CostLimiter,
     Visit,
 )
 
 pytestmark = [pytest.mark.req("FS-219"), pytest.mark.kind("caller")]
 
 
-def owing(address: str = "10.0.0.1", *, took_s: float, now_s: float = 0.0) -> Company:
-    company = Company()
+def owing(address: str = "10.0.0.1", *, took_s: float, now_s: float = 0.0) -> CostLimiter:
+    company = CostLimiter()
     company.settle(company.visit(address, now_s), took_s, now_s)
     return company
 
@@ -75,7 +75,7 @@ def test_all_addresses_of_an_ipv6_network_owe_together() -> None:
 
 
 def test_so_many_addresses_are_known_and_no_more() -> None:
-    company = Company()
+    company = CostLimiter()
     for number in range(MOST_ADDRESSES + 100):
         address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
         company.settle(company.visit(address, 0.0), 1.0, 0.0)
@@ -93,7 +93,7 @@ def test_floods_take_their_share_and_no_more(
 ) -> None:
     """Malformed heads come from some addresses for 20 s; each is served when it may be."""
     seconds = 20
-    company = Company()
+    company = CostLimiter()
     served: dict[str, float] = {}
     due: list[tuple[float, int, Visit]] = []
     for number in range(seconds * each_second):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.web.monitoring import prometheus
 from howdah.web.monitoring.families import (
     Family,
@@ -64,7 +64,7 @@ def test_numbers_of_beans_are_there_and_nothing_else_of_them() -> None:
 
 @pytest.mark.req("FS-261")
 def test_calls_are_histograms_by_method() -> None:
-    figures = CallFigures({"create"})
+    figures = RpcMetrics({"create"})
     figures.answered("create", "ann", 3_000_000)
     figures.answered("create", "ann", 1_000)
     figures.failed("java.io.FileNotFoundException", 5)

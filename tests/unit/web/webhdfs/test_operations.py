@@ -16,7 +16,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.web.http import Response, request_of
 from howdah.web.webhdfs.call_chain import Piece, Rpc, Step, Steps, Target, driven
-from howdah.web.webhdfs.parameters import Asked, parse_request
+from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import redirect
 from howdah.web.webhdfs.writes import CHANGES
@@ -31,7 +31,7 @@ DEFAULTS = pb.GetServerDefaultsResponseProto(
 )
 
 
-def ask(method: str, query: str, path: str = "/a") -> Asked:
+def ask(method: str, query: str, path: str = "/a") -> ParsedRequest:
     request = request_of(method.encode(), f"/webhdfs/v1{path}?op={query}".encode(), [])
     assert request is not None
     return parse_request(request, PATTERNS)

@@ -17,9 +17,9 @@ from howdah.web.webhdfs.faults import refused
 from howdah.web.webhdfs.parameters import (
     OPERATIONS,
     PARAMETERS,
-    Asked,
     InvalidParameter,
     MissingParameter,
+    ParsedRequest,
     parse_request,
 )
 from howdah.web.webhdfs.patterns import Domain
@@ -41,7 +41,7 @@ def request(method: str, path: str, query: str, **headers: str) -> Request:
     return made
 
 
-def ask(method: str, query: str, path: str = "/a") -> Asked:
+def ask(method: str, query: str, path: str = "/a") -> ParsedRequest:
     return parse_request(request(method, path, query), PATTERN)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.datanode.state.disk_balancer.work import Work
+from howdah.datanode.state.disk_balancer.work import BalancerWork
 from howdah.diskbalancer.plan_files import VERSION, MalformedPlan, parse_plan, plan_id
 from howdah.diskbalancer.planner import MoveStep, NodePlan
 from howdah.errors import DiskBalancerError
@@ -59,15 +59,15 @@ def _time_text(time_ms: int) -> str:
     return f"{time_ms}ms"
 
 
-def work_of(plan: NodePlan, volumes: Mapping[str, StorageType]) -> list[Work]:
+def work_of(plan: NodePlan, volumes: Mapping[str, StorageType]) -> list[BalancerWork]:
     """What is to be done, once for each pair of volumes, in the order of the plan. Raises
     `DiskBalancerError`. `volumes` has those that work, by their storage ids."""
-    works: dict[tuple[str, str], Work] = {}
+    works: dict[tuple[str, str], BalancerWork] = {}
     for step in plan.steps:
         source_id, destination_id = _checked_pair(step, volumes)
         work = works.get((source_id, destination_id))
         if work is None:
-            works[source_id, destination_id] = Work(source_id, destination_id, step)
+            works[source_id, destination_id] = BalancerWork(source_id, destination_id, step)
         else:
             work.add(step)
     return list(works.values())

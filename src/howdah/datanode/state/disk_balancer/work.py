@@ -52,7 +52,7 @@ class DiskBalancerSettings:
     rules: WorkRules = WorkRules()
 
 
-class Work:
+class BalancerWork:
     """From one volume to another. Changed by one thread; what others read is a number each."""
 
     def __init__(self, source_id: str, destination_id: str, step: MoveStep) -> None:

@@ -25,7 +25,7 @@ from botocore.parsers import ResponseParserError
 
 from howdah import errors
 from howdah.fs.objects import credentials
-from howdah.fs.objects.amazon.http_requests import Elsewhere, Learning, Quick
+from howdah.fs.objects.amazon.http_requests import Elsewhere, HttpRequests, RequestTemplates
 from howdah.fs.objects.amazon.listing import page_of
 from howdah.fs.objects.failures import translated
 from howdah.fs.objects.retrying import Retrying
@@ -53,10 +53,10 @@ class _Client:
         self.lock = threading.Lock()
         self.made: Any = None
         self.calls = 0
-        self.learning: Learning | None = None
+        self.learning: RequestTemplates | None = None
 
     @property
-    def http_requests(self) -> Quick | None:
+    def http_requests(self) -> HttpRequests | None:
         return None if self.learning is None else self.learning.quick
 
 
@@ -129,7 +129,7 @@ class Connection:
             ) from error
 
         bundle = session.get_config_variable("ca_bundle")
-        learning = Learning(settings, session.get_credentials, bundle, is_signed=is_signed)
+        learning = RequestTemplates(settings, session.get_credentials, bundle, is_signed=is_signed)
 
         def sends(request: Any, **_: object) -> None:
             own.calls += 1
@@ -166,7 +166,7 @@ class Connection:
         what: str,
         key: str | None,
         ask: Callable[[Any], T],
-        quickly: Callable[[Quick], T] | None = None,
+        quickly: Callable[[HttpRequests], T] | None = None,
     ) -> T:
         """What botocore answers, or the same without it."""
         own = self._clients.get()

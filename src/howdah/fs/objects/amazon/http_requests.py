@@ -2,10 +2,10 @@
 
 botocore takes a millisecond of the processor for a request, by a model of the protocol that is
 asked for each member of it; these take a tenth. Where a bucket is, how its requests are
-addressed and what they are signed for is botocore's to say: `Learning` looks at the requests that
-it makes, and once one of them has succeeded, those here are made alike. Whatever is out of the
-ordinary stays botocore's: a proxy, what requests carry besides (`request_options`), a kind of
-bucket with a protocol of its own, an answer that says that the bucket is elsewhere.
+addressed and what they are signed for is botocore's to say: `RequestTemplates` looks at the
+requests that it makes, and once one of them has succeeded, those here are made alike. Whatever is
+out of the ordinary stays botocore's: a proxy, what requests carry besides (`request_options`), a
+kind of bucket with a protocol of its own, an answer that says that the bucket is elsewhere.
 
 Requests are wanted and answers told as by botocore, and refusals are translated from the same
 records.
@@ -107,7 +107,7 @@ def manner_of(url: str, authorization: str | None, settings: Settings) -> Manner
     return None
 
 
-class Learning:
+class RequestTemplates:
     """Takes the manner of requests from those of botocore that succeed, in one process."""
 
     def __init__(
@@ -123,7 +123,7 @@ class Learning:
         self._is_signed = is_signed
         self._requests = Requests(settings, _Believed(ca_file))
         self._sent: Any = None
-        self.quick: Quick | None = None
+        self.quick: HttpRequests | None = None
 
     @property
     def calls(self) -> int:
@@ -145,7 +145,7 @@ class Learning:
             return
         manner = manner_of(request.url, text, self._settings)
         if manner is not None:
-            self.quick = Quick(
+            self.quick = HttpRequests(
                 self._settings, manner, self._credentials, self._requests, self.forget
             )
 
@@ -156,7 +156,7 @@ class Learning:
         self._requests.close()
 
 
-class Quick:
+class HttpRequests:
     """Requests for one bucket. Raises errors of howdah, and `Elsewhere`."""
 
     def __init__(

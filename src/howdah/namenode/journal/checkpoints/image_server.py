@@ -58,7 +58,7 @@ GONE: Final = 410
 EXPECTATION_FAILED: Final = 417
 
 
-class ImageTaker(Protocol):
+class ImageReceiver(Protocol):
     """The checkpoints of a namenode."""
 
     def accept(self, txid: int, *, rollback: bool = False) -> str | None: ...
@@ -85,7 +85,7 @@ class ImageServer:
         storage_info: str,
         namespace_id: int,
         directories: Directories,
-        taker: ImageTaker,
+        taker: ImageReceiver,
         durable_txid: Callable[[], int],
         settings: TransferSettings,
         may_send: Callable[[str], bool] = lambda peer: True,
@@ -205,7 +205,7 @@ class ImageIn:
         offered: ImageOffered,
         namespace_id: int,
         directories: Sequence[Path],
-        taker: ImageTaker,
+        taker: ImageReceiver,
         settings: TransferSettings,
     ) -> None:
         self._offered = offered

@@ -33,7 +33,7 @@ from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.service.attributes.satisfaction import unmarking
 from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.trash import TrashEmptier
-from howdah.namenode.service.ha.periodic_tasks import Duties, Duty
+from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.states import HAState
 from howdah.namenode.service.incremental_tasks import Round
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
@@ -104,18 +104,18 @@ class Active:
         self._parts = parts
         self._hold = hold
         self._next_redundancy_ms = 0
-        self.duties: Final = Duties(
+        self.duties: Final = PeriodicTasks(
             [
-                Duty("redundancy work", self._redundancy),
-                Duty("cache planning", self._plan_caching),
-                Duty("pending answers", parts.answers.look_at_waiting),
-                Duty("lease recovery", parts.leases.round),
-                Duty("block warnings", self._warn),
-                Duty("checkpoints", parts.checkpoints.tick),
-                Duty("edit log roller", self._roll),
-                Duty("trash emptier", self._empty_trash),
-                Duty("lazy persist scrubber", self._scrub),
-                Duty("marks of a satisfier", lambda: unmarking(core)),
+                PeriodicTask("redundancy work", self._redundancy),
+                PeriodicTask("cache planning", self._plan_caching),
+                PeriodicTask("pending answers", parts.answers.look_at_waiting),
+                PeriodicTask("lease recovery", parts.leases.round),
+                PeriodicTask("block warnings", self._warn),
+                PeriodicTask("checkpoints", parts.checkpoints.tick),
+                PeriodicTask("edit log roller", self._roll),
+                PeriodicTask("trash emptier", self._empty_trash),
+                PeriodicTask("lazy persist scrubber", self._scrub),
+                PeriodicTask("marks of a satisfier", lambda: unmarking(core)),
             ],
             soon,
             hold,

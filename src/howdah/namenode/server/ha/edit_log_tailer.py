@@ -30,7 +30,7 @@ from typing import Final
 from howdah import errors
 from howdah.formats.edits.edits import LoggedEdit
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.ha.tailer_metrics import TailFigures
+from howdah.namenode.service.ha.tailer_metrics import TailerMetrics
 from howdah.namenode.state.edit_log.shared_log import SharedLog
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.runtime import background_threads, unexpected_errors
@@ -52,7 +52,7 @@ class TailSettings:
     roll_period_s: float
 
 
-class Tailing:
+class EditLogTailer:
     """Follows one shared log. Everything but the reading belongs to the loop."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Tailing:
         self._rolling = False
         self._rolled_ms = 0
         self._rolled_txid = 0
-        self.figures = TailFigures()
+        self.figures = TailerMetrics()
         self._began_ns = 0
         self.last_read_ms = 0
         """When the log was last read to its end, by the core's monotonic clock."""

@@ -31,7 +31,7 @@ from pathlib import Path
 
 from howdah import errors
 from howdah.namenode.journal.stray_segments import set_strays_aside
-from howdah.namenode.server.ha.edit_log_tailer import Tailing
+from howdah.namenode.server.ha.edit_log_tailer import EditLogTailer
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.ha.roles import Roles
@@ -57,7 +57,7 @@ class Transitions:
         core: Core,
         roles: Roles,
         shared: SharedLog,
-        tailing: Tailing,
+        tailing: EditLogTailer,
         log_writer: LogWriter,
         edits_directories: Sequence[Path],
         seen_txid: Callable[[], int],

@@ -46,7 +46,7 @@ _TAKE_S: Final = 1.0
 _SERVING: Final = (HAState.ACTIVE, HAState.STANDBY, HAState.OBSERVER)
 
 
-class Watch:
+class MetricsService:
     """Of one namenode. All is called on its loop, but `health` and what `respond` returns."""
 
     def __init__(

@@ -10,7 +10,7 @@ from pathlib import Path
 from howdah import errors
 from howdah.config import Configuration, keys
 from howdah.formats.version import NamenodeVersion
-from howdah.namenode.server.ha.edit_log_tailer import Tailing, TailSettings
+from howdah.namenode.server.ha.edit_log_tailer import EditLogTailer, TailSettings
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import Transitions
 from howdah.namenode.server.nameservice.peers import Peers
@@ -58,7 +58,7 @@ class HighAvailability:
         self._changing: set[asyncio.Task[None]] = set()
         self._transitions: Transitions | None = None
         core.safe_mode.callers_wait = True
-        self.tailing = Tailing(
+        self.tailing = EditLogTailer(
             core, shared, tail_settings(conf), ask_for_roll=peers.roll_active, applied=applied
         )
 

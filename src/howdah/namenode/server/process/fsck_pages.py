@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator
 from typing import Final
 
 from howdah import errors
-from howdah.namenode.server.webhdfs.impersonation import Permit
+from howdah.namenode.server.webhdfs.impersonation import ProxyAuthorization
 from howdah.namenode.service.fsck.options import Options, parse_options, user_of
 from howdah.namenode.service.fsck.report import Fsck
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
@@ -78,7 +78,7 @@ class FsckPages:
         real_user = real_user_of(user)
         if real_user is None:
             return run
-        permit = Permit(self._impersonation, real_user, user, request.peer)
+        permit = ProxyAuthorization(self._impersonation, real_user, user, request.peer)
         permit.request()
         return _Permitted(permit, run)
 
@@ -163,7 +163,7 @@ class _Run:
 class _Permitted:
     """A run that begins when it is known that one may act for the other."""
 
-    def __init__(self, permit: Permit, run: _Run) -> None:
+    def __init__(self, permit: ProxyAuthorization, run: _Run) -> None:
         self._permit = permit
         self._answer: Response | Stream = run
 

@@ -25,7 +25,7 @@ Background = Callable[
 ]
 
 
-class Proxying(OnLoop):
+class ProxyUserRules(OnLoop):
     """The rules of one namenode."""
 
     def __init__(

@@ -13,7 +13,7 @@ from howdah.formats.version import NamenodeVersion
 from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
 from howdah.namenode.journal.checkpoints.image_server import ImageServer
 from howdah.namenode.server.ha.log_writer import LogWriter
-from howdah.namenode.server.monitoring.metrics_service import Watch
+from howdah.namenode.server.monitoring.metrics_service import MetricsService
 from howdah.namenode.server.process import fsck_pages
 from howdah.namenode.server.process.fsck_pages import FsckPages
 from howdah.namenode.server.web_ui.page_data import Figures
@@ -58,7 +58,7 @@ class Pages:
         is_upgrade_finalized: Callable[[], bool],
         warnings: Callable[[], tuple[str, ...]],
         lease_trouble: Callable[[], str],
-        watch: Watch,
+        watch: MetricsService,
         webhdfs: WebHdfs | None,
         loop: asyncio.AbstractEventLoop,
         run: Run,

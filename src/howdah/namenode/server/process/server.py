@@ -41,7 +41,7 @@ from howdah.namenode.server.ha.active import Active, ActiveParts
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import boottime_ms
 from howdah.namenode.server.lifeline import LifelineServer
-from howdah.namenode.server.monitoring.metrics_service import Watch
+from howdah.namenode.server.monitoring.metrics_service import MetricsService
 from howdah.namenode.server.monitoring.startup_http import Starting
 from howdah.namenode.server.nameservice.bound_addresses import check, endpoints
 from howdah.namenode.server.nameservice.high_availability import (
@@ -53,7 +53,7 @@ from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.nameservice.peers import Peers
 from howdah.namenode.server.process.admin_tasks import BackgroundFiles, read_hosts, reconfiguration
 from howdah.namenode.server.process.fsck_pages import FsckPages
-from howdah.namenode.server.process.impersonation import Proxying
+from howdah.namenode.server.process.impersonation import ProxyUserRules
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.server.process.name_directories import NameDirectories
 from howdah.namenode.server.process.pages import Pages
@@ -76,7 +76,7 @@ from howdah.namenode.service.fsck.report import Fsck
 from howdah.namenode.service.ha.categories import CategoryGate
 from howdah.namenode.service.ha.durability_barrier import DurableBarrier
 from howdah.namenode.service.ha.observer_reads import ObserverReads
-from howdah.namenode.service.ha.periodic_tasks import Duties, Duty
+from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.roles import Role, Roles
 from howdah.namenode.service.ha.stall_detection import LeaseChange, LeaseWatch, StalledLog
 from howdah.namenode.service.ha.standby import Standby
@@ -168,7 +168,7 @@ class Namenode:
             fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
             changed=lambda user: self.core.forget_identity(user),
         )
-        proxying = Proxying(conf, known_groups, outside)
+        proxying = ProxyUserRules(conf, known_groups, outside)
         self.core = core = Core(
             loaded.namespace,
             replace(
@@ -319,7 +319,7 @@ class Namenode:
             max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
             max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
         )
-        self._watch = Watch(
+        self._watch = MetricsService(
             conf,
             core,
             self.context,
@@ -376,11 +376,11 @@ class Namenode:
         )
 
         # What happens by itself: in every role, and in each.
-        self.duties = Duties(
+        self.duties = PeriodicTasks(
             [
-                Duty("heartbeat check", self._check_datanodes),
-                Duty("deletion", self._reap),
-                Duty("decommission and maintenance", self._membership),
+                PeriodicTask("heartbeat check", self._check_datanodes),
+                PeriodicTask("deletion", self._reap),
+                PeriodicTask("decommission and maintenance", self._membership),
             ],
             loop.call_soon,
             barrier.hold,

@@ -15,7 +15,7 @@ from typing import Final
 from google.protobuf.message import Message
 
 from howdah import errors
-from howdah.namenode.server.webhdfs.impersonation import Permit
+from howdah.namenode.server.webhdfs.impersonation import ProxyAuthorization
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID
 from howdah.protocol.rpc.server_hooks import Admission, Barrier, Impersonation
 from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
@@ -56,7 +56,7 @@ class RestCalls:
         self, real_user: str, user: str, address: str, has_left: Callable[[], bool]
     ) -> None:
         """Raises AuthorizationFailed unless `real_user`, at `address`, may act for `user`; Gone."""
-        permit = Permit(self.impersonation, real_user, user, address)
+        permit = ProxyAuthorization(self.impersonation, real_user, user, address)
         self.post(permit.request)
         permit.wait(has_left)
 

@@ -14,7 +14,7 @@ from howdah.web.channel import Gone
 _LOOK_S: Final = 0.5
 
 
-class Permit:
+class ProxyAuthorization:
     """Of one request over HTTP."""
 
     def __init__(

@@ -27,7 +27,7 @@ from howdah.web.server import Exchange, Run
 from howdah.web.text_response import TextOut
 from howdah.web.webhdfs.call_chain import Piece, Rpc, Step, Steps, driven
 from howdah.web.webhdfs.faults import JSON_TYPE, refused
-from howdah.web.webhdfs.parameters import Asked, parse_request
+from howdah.web.webhdfs.parameters import ParsedRequest, parse_request
 from howdah.web.webhdfs.patterns import Patterns
 from howdah.web.webhdfs.reads import READS
 from howdah.web.webhdfs.redirects import REDIRECTED, redirect
@@ -100,7 +100,7 @@ class WebHdfs:
             )
             return refused(error)
 
-    def _user(self, wanted: Asked, address: str, has_left: Callable[[], bool]) -> str:
+    def _user(self, wanted: ParsedRequest, address: str, has_left: Callable[[], bool]) -> str:
         """Who acts, or for whom. Raises AuthorizationFailed."""
         user, acts_for = wanted.user or self._default_user, wanted.acts_for
         if acts_for is None:
@@ -117,7 +117,7 @@ class WebHdfs:
             ) from error
         return ProxyUser(acts_for, user)
 
-    def _steps(self, wanted: Asked, user: str) -> Steps:
+    def _steps(self, wanted: ParsedRequest, user: str) -> Steps:
         if wanted.operation in REDIRECTED:
             return redirect(wanted, user, self._namenode())
         if wanted.operation == "CREATESYMLINK" and not self._makes_links:

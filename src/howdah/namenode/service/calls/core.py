@@ -28,10 +28,10 @@ from howdah.namenode.service.calls.permissions import Identity, Permissions
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.retry_cache import RetryCache
 from howdah.namenode.service.calls.settings import Clock, Settings
-from howdah.namenode.service.lifelines import LastHeard
+from howdah.namenode.service.lifelines import LifelineRegistry
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
-from howdah.namenode.state.blocks.decommission import Membership, MembershipSettings
+from howdah.namenode.state.blocks.decommission import DecommissionMonitor, MembershipSettings
 from howdah.namenode.state.blocks.host_lists import Hosts
 from howdah.namenode.state.blocks.network import Dice, Network
 from howdah.namenode.state.blocks.placement import Placement
@@ -44,7 +44,7 @@ from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.state.inodes.inodes import Block, Directory, INode
 from howdah.namenode.state.tree.namespace import Namespace
-from howdah.runtime.log_throttle import RarelyEach
+from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +86,9 @@ class Core(Checks):
         )
         self.hosts = Hosts()
         self.slow_peers = SlowPeers(settings.max_slow_nodes, settings.slow_holds_ms)
-        self.lifelines = LastHeard()
+        self.lifelines = LifelineRegistry()
         """Filled by threads; see `lifeline`."""
-        self._late_heartbeats = RarelyEach(60_000)
+        self._late_heartbeats = LogThrottleBySubject(60_000)
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
@@ -101,7 +101,7 @@ class Core(Checks):
                 namespace.file_of(block), replicas
             ),
         )
-        self.membership = Membership(
+        self.membership = DecommissionMonitor(
             self.blocks,
             MembershipSettings(
                 default_replication=settings.default_replication,

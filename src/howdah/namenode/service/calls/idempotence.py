@@ -18,7 +18,7 @@ from howdah.protocol.rpc.service import Caller, Encoded
 M = TypeVar("M", bound=Message | Encoded)
 
 
-class Once:
+class IdempotentCalls:
     """Runs a call, or repeats its answer."""
 
     def __init__(self, core: Core) -> None:

@@ -149,7 +149,7 @@ class _FileReport:
         return bool(self.missing or self.corrupt)
 
 
-class Check:
+class FsckCheck:
     """One run's check. `figures` grow with each entry; `take_text` has what was written."""
 
     def __init__(self, core: Core, caller: Caller, who: Identity, options: Options) -> None:

@@ -25,7 +25,7 @@ from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.service.fsck.block_ids import describe_blocks
-from howdah.namenode.service.fsck.check import Check
+from howdah.namenode.service.fsck.check import FsckCheck
 from howdah.namenode.service.fsck.corrupt_files import list_corrupt
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.fsck.summary import summary
@@ -130,7 +130,7 @@ class Fsck:
             pages = list_corrupt(core, path, options.skip, snapshottable)
             yield (yield from _quiet(pages))
             return
-        check = Check(core, caller, core.identity(caller), options)
+        check = FsckCheck(core, caller, core.identity(caller), options)
         yield from self._walk(check, caller, options, inode, snapshottable)
         yield summary(
             check.figures,
@@ -153,7 +153,7 @@ class Fsck:
 
     def _walk(
         self,
-        check: Check,
+        check: FsckCheck,
         caller: Caller,
         options: Options,
         inode: INode,
@@ -175,7 +175,7 @@ class Fsck:
             raise
         yield check.take_text()
 
-    def _go_on(self, walk: Walk, check: Check) -> int:
+    def _go_on(self, walk: Walk, check: FsckCheck) -> int:
         """Others had their turn. Raises StandbyError if the role has changed."""
         self._check_read()
         walk.slice_ended()

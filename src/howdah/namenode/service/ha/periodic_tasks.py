@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from howdah.namenode.service.incremental_tasks import Round, Rounds
+from howdah.namenode.service.incremental_tasks import IncrementalTasks, Round
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.runtime import unexpected_errors
 
@@ -21,19 +21,19 @@ LONGEST_PAUSE_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class PeriodicTask:
     """`turn` is called at each tick. The name is for the log."""
 
     name: str
     turn: Callable[[], Round | None]
 
 
-class Duties:
+class PeriodicTasks:
     """The duties of one role, in the order in which they have their turns."""
 
     def __init__(
         self,
-        duties: Sequence[Duty],
+        duties: Sequence[PeriodicTask],
         soon: Callable[[Callable[[], None]], object],
         after_turn: Callable[[], object],
         now_ms: Callable[[], int],
@@ -43,7 +43,7 @@ class Duties:
         self._duties = tuple(duties)
         self._after_turn = after_turn
         self._now_ms = now_ms
-        self._rounds = Rounds(soon, after_turn, self._ended)
+        self._rounds = IncrementalTasks(soon, after_turn, self._ended)
         self._failures: dict[str, int] = {}
         self._paused_until_ms: dict[str, int] = {}
 

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from howdah import errors
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.ha.periodic_tasks import Duties, Duty
+from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.states import HAState
 from howdah.namenode.service.incremental_tasks import Round
 
@@ -64,8 +64,8 @@ class Standby:
         self._makes_images = makes_images
         self._interval_ms = redundancy_interval_ms
         self._next_sort_ms = 0
-        self.duties: Final = Duties(
-            [Duty("sorting of blocks", self._sort)],
+        self.duties: Final = PeriodicTasks(
+            [PeriodicTask("sorting of blocks", self._sort)],
             soon,
             lambda: None,
             core.clock.monotonic_ms,

@@ -8,7 +8,7 @@ from howdah.runtime.metrics.histogram import Times
 
 
 @dataclass(slots=True)
-class TailFigures:
+class TailerMetrics:
     """What was read since the start of the process."""
 
     reads: Times = field(default_factory=Times)

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from howdah.namenode.service.audit.calls import RULES
-from howdah.namenode.service.ha.tailer_metrics import TailFigures
+from howdah.namenode.service.ha.tailer_metrics import TailerMetrics
 from howdah.namenode.service.monitoring.startup import Phase, Seen
 from howdah.runtime.metrics.histogram import Rates, Times
-from howdah.runtime.metrics.rpc import CallFigures
+from howdah.runtime.metrics.rpc import RpcMetrics
 from howdah.runtime.metrics.top_users import TopWindow
 from howdah.web.monitoring.families import Family, one
 
@@ -68,7 +68,7 @@ class Counted:
     retry_answers: int
     retry_answers_gone: int
     resource_looks: Times
-    tail: TailFigures | None
+    tail: TailerMetrics | None
     """Of a namenode that shares its log."""
 
 
@@ -96,7 +96,7 @@ def operation_of(method: str) -> str | None:
 
 
 def activity(
-    ports: Iterable[CallFigures],
+    ports: Iterable[RpcMetrics],
     transactions: int,
     syncs: Times,
     rates: Rates,
@@ -122,7 +122,7 @@ def activity(
     }
     for attribute, methods in _COUNTED.items():
         found[attribute] = sum(times[method].count for method in methods if method in times)
-    tail = counted.tail or TailFigures()
+    tail = counted.tail or TailerMetrics()
     for name, each in (
         *((name, times.get(method, Times())) for name, method in _TIMED.items()),
         ("Syncs", syncs),
@@ -213,7 +213,7 @@ def journal_families(transactions: int, syncs: Times) -> Iterator[Family]:
     )
 
 
-def _by_method(ports: Iterable[CallFigures]) -> dict[str, Times]:
+def _by_method(ports: Iterable[RpcMetrics]) -> dict[str, Times]:
     found: dict[str, Times] = {}
     for figures in ports:
         for method, each in list(figures.methods.items()):

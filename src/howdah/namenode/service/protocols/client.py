@@ -29,7 +29,7 @@ from howdah.namenode.service.protocols.client_tree import TreeMethods
 from howdah.namenode.service.protocols.client_usage import UsageMethods
 from howdah.namenode.service.protocols.client_xattrs import XAttrMethods
 from howdah.namenode.service.protocols.fast_path import requests
-from howdah.namenode.service.protocols.fast_path.reads import QuickReads
+from howdah.namenode.service.protocols.fast_path.reads import FastReads
 from howdah.namenode.service.writing.allocation import Writing
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
@@ -76,7 +76,7 @@ class ClientProtocol:
             NamenodeMethods(core, self.administration, storage, images, ha_state),
             unsupported_calls.AbsentFeatureMethods(core),
         )
-        self._quick = QuickReads(core)
+        self._quick = FastReads(core)
 
     def service(self) -> Service:
         return Service(

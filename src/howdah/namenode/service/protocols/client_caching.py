@@ -11,7 +11,7 @@ from howdah.namenode.service.calls.cache_calls import (
     PoolInfo,
 )
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import Once
+from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.state.caching.planner import CacheFigures
 from howdah.namenode.state.caching.pools import CacheDirective, CachePool
 from howdah.proto import client_namenode_pb2 as pb
@@ -23,7 +23,7 @@ class CacheMethods:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._once = Once(core)
+        self._once = IdempotentCalls(core)
         self._calls = CacheCalls(core)
 
     def add_cache_pool(

@@ -11,7 +11,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import Once
+from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import requests
@@ -22,8 +22,8 @@ from howdah.namenode.service.writing.complete import Closing
 from howdah.namenode.service.writing.concat import Concat
 from howdah.namenode.service.writing.create_append import Opening
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.service.writing.pending_appends import HeldAppends
-from howdah.namenode.service.writing.pending_completes import HeldCloses
+from howdah.namenode.service.writing.pending_appends import PendingAppends
+from howdah.namenode.service.writing.pending_completes import PendingCompletes
 from howdah.namenode.service.writing.truncation import Truncation
 from howdah.namenode.state.inodes.inodes import Block, BlockState, File, INode
 from howdah.proto import client_namenode_pb2 as pb
@@ -45,7 +45,7 @@ class FileMethods:
         writing: Writing,
     ) -> None:
         self._core = core
-        self._once = Once(core)
+        self._once = IdempotentCalls(core)
         self._queries = Queries(core)
         self._answers = WrittenAnswers(core)
         self._leases = leases
@@ -53,8 +53,8 @@ class FileMethods:
         self._opening = Opening(core, leases)
         self._truncation = Truncation(core, leases, recovery)
         self._concat = Concat(core)
-        self.closes = HeldCloses(Closing(core, writing))
-        self.appends = HeldAppends(core, self._append)
+        self.closes = PendingCompletes(Closing(core, writing))
+        self.appends = PendingAppends(core, self._append)
 
     def create(
         self, request: pb.CreateRequestProto | requests.Create, caller: Caller

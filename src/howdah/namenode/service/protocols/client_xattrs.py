@@ -5,7 +5,7 @@ from __future__ import annotations
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
 from howdah.namenode.service.attributes.xattrs import XAttrCalls
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import Once
+from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Caller
 
@@ -14,7 +14,7 @@ class XAttrMethods:
     """Calls about extended attributes."""
 
     def __init__(self, core: Core) -> None:
-        self._once = Once(core)
+        self._once = IdempotentCalls(core)
         self._xattrs = XAttrCalls(core)
 
     def set_xattr(

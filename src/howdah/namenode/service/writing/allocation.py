@@ -34,7 +34,7 @@ from howdah.namenode.state.inodes.inodes import Block, BlockState, File
 from howdah.namenode.state.tree import quotas
 from howdah.namenode.state.tree.leases import is_namenode_holder
 from howdah.protocol.rpc.service import Caller
-from howdah.runtime.log_throttle import Rarely
+from howdah.runtime.log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Writing:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._few = Rarely(FEW_REPLICAS_MS)
+        self._few = LogThrottle(FEW_REPLICAS_MS)
 
     def open_file(self, found: Resolved, inode_id: int, client_name: str) -> File:
         """The file that the client writes: by id where it gives one, as it may have

@@ -26,7 +26,7 @@ WAIT_MS = 1000
 Run = Callable[[pb.AppendRequestProto, Caller], pb.AppendResponseProto]
 
 
-class HeldAppends:
+class PendingAppends:
     """`run` is the append itself, which checks everything: nothing is decided here."""
 
     def __init__(self, core: Core, run: Run) -> None:

@@ -23,7 +23,7 @@ class _Held:
     answer: Deferred = field(default_factory=Deferred)
 
 
-class HeldCloses:
+class PendingCompletes:
     """The waiting calls, by inode."""
 
     def __init__(self, closing: Closing) -> None:

@@ -37,7 +37,7 @@ from typing import Final
 from howdah.namenode.state.blocks.datanodes import CorruptReplica, Datanode, Storage
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.state.blocks.placement import Placement
-from howdah.namenode.state.blocks.replica_map import KnownReplicas, is_stale
+from howdah.namenode.state.blocks.replica_map import ReplicaLocations, is_stale
 from howdah.namenode.state.inodes.block_events import (
     BlockEvent,
     BlockOpened,
@@ -47,7 +47,7 @@ from howdah.namenode.state.inodes.block_events import (
     ReplicationChanged,
 )
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
-from howdah.namenode.state.inodes.report_fast_path import PlainReplicas
+from howdah.namenode.state.inodes.report_fast_path import ReportFastPath
 
 SLICE_REPLICAS: Final = 2000
 """Replicas of a full report that are processed in one slice: some milliseconds."""
@@ -55,7 +55,7 @@ SLICE_PLAIN: Final = 5000
 """The same of those that hold no surprise; most of their time takes it to count new ones."""
 
 
-class BlockMap(KnownReplicas):
+class BlockMap(ReplicaLocations):
     """The replicas of the namespace's blocks, by reports and by edits."""
 
     def __init__(
@@ -68,7 +68,7 @@ class BlockMap(KnownReplicas):
         min_maintenance: int = 1,
         placement: Placement | None = None,
     ) -> None:
-        """As of `KnownReplicas`; `may_come` says whether edits to come may name a block of that
+        """As of `ReplicaLocations`; `may_come` says whether edits to come may name a block of that
         id and generation stamp."""
         super().__init__(
             blocks, min_replication, expected_replication, last_stamp, min_maintenance, placement
@@ -113,7 +113,7 @@ class BlockMap(KnownReplicas):
             for block_id in ids:
                 missing.add(block_id)
         exceptions = (node.invalidated, self._awaited, self.postponed, self.blocks.extras)
-        plain = PlainReplicas.of(replicas, self.blocks, storage, missing, exceptions)
+        plain = ReportFastPath.of(replicas, self.blocks, storage, missing, exceptions)
         work = 0
         others: Iterable[ReportedReplica | None] = replicas
         if plain is not None:
@@ -143,7 +143,7 @@ class BlockMap(KnownReplicas):
         self,
         storage: Storage,
         replicas: Iterable[ReportedReplica],
-        plain: PlainReplicas,
+        plain: ReportFastPath,
         *,
         shows_orphaned: bool,
     ) -> Iterator[ReportedReplica | None]:

@@ -69,7 +69,7 @@ class _Look:
         self.open_files = 0
 
 
-class Membership:
+class DecommissionMonitor:
     """Which datanodes are in service, and how far those are that leave it."""
 
     def __init__(

@@ -34,7 +34,7 @@ from howdah.namenode.state.blocks.balancer_moves import MoveHints
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.placement import Placement
 from howdah.namenode.state.inodes.block_table import Block
-from howdah.namenode.state.inodes.id_bitmap import IdBits
+from howdah.namenode.state.inodes.id_bitmap import IdBitmap
 
 MOST_FRESH: Final = 10_000
 """So many blocks that changed of late are taken before the others of their queue."""
@@ -75,7 +75,7 @@ class ReplicaCounts(NamedTuple):
         return self.decommission + self.maintenance
 
 
-class BlockQueue(IdBits):
+class BlockQueue(IdBitmap):
     """A set of block ids that take turns: first those that were added or changed of late, the
     newest of them first, and then all in a round, each as often as the others.
 
@@ -92,11 +92,11 @@ class BlockQueue(IdBits):
         self._round: Iterator[int] = iter(())
 
     def add(self, block_id: int) -> None:
-        IdBits.add(self, block_id)
+        IdBitmap.add(self, block_id)
         self._fresh.append(block_id)
 
     def discard(self, block_id: int) -> None:
-        IdBits.discard(self, block_id)
+        IdBitmap.discard(self, block_id)
         if not self.count:
             self._fresh.clear()
 
@@ -154,7 +154,7 @@ class Redundancy:
         """Blocks with replicas too many, of which none could be deleted at their last turn."""
         self.corrupt: Final[set[int]] = set()
         """Blocks with corrupt replicas."""
-        self.missing_single: Final = IdBits()
+        self.missing_single: Final = IdBitmap()
         """Missing blocks whose expected replication is 1."""
         self.move_hints: Final = MoveHints()
         """Which replicas in excess are to go, because they were moved elsewhere."""
@@ -311,7 +311,7 @@ def _need(live: int, leaving: int, required: int, expected: int, has_corrupt: bo
     return Need.EXCESS if live > expected or (has_corrupt and live) else None
 
 
-def _set_membership(ids: set[int] | IdBits, block_id: int, belongs: bool) -> None:
+def _set_membership(ids: set[int] | IdBitmap, block_id: int, belongs: bool) -> None:
     if belongs:
         ids.add(block_id)
     else:

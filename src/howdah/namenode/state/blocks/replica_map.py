@@ -23,7 +23,7 @@ from howdah.namenode.state.blocks.redundancy import Redundancy
 from howdah.namenode.state.inodes.block_table import Block, BlockState, BlockTable
 
 
-class KnownReplicas:
+class ReplicaLocations:
     """The replicas of the namespace's blocks, as far as they are known."""
 
     def __init__(

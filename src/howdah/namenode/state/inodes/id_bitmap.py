@@ -19,10 +19,10 @@ _PLACES: Final = [[place for place in range(8) if byte >> place & 1] for byte in
 """Of each byte, which of its bits are there."""
 
 
-class IdBits:
+class IdBitmap:
     """A set of ids.
 
-    >>> ids = IdBits()
+    >>> ids = IdBitmap()
     >>> ids.add(7)
     >>> ids.add(3)
     >>> 7 in ids, 8 in ids, len(ids), list(ids)

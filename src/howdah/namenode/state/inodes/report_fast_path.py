@@ -30,7 +30,7 @@ _NO_IDS: Final = array("q")
 _NO_PAIRS: Final = array("Q")
 
 
-class PlainReplicas:
+class ReportFastPath:
     """Those of one report."""
 
     def __init__(
@@ -61,7 +61,7 @@ class PlainReplicas:
         storage: Storage,
         missing: Remaining,
         exceptions: tuple[Container[int], ...],
-    ) -> PlainReplicas | None:
+    ) -> ReportFastPath | None:
         """None where replicas are to be taken one by one: there is no kernel, they are not
         there as bytes, or the storage is too much for it. `exceptions` are containers of ids
         of blocks that are never taken here; they may change between two calls."""

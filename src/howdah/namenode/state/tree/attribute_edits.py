@@ -15,7 +15,7 @@ from howdah.namenode.state.inodes import acls, limits, xattrs
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit
 from howdah.namenode.state.inodes.directory import MODE_MASK
 from howdah.namenode.state.inodes.inodes import File, INode
-from howdah.namenode.state.tree.satisfier_queue import Marks
+from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 
 
 class AttributeEdits:
@@ -28,7 +28,7 @@ class AttributeEdits:
         existing: Callable[[str, edits.Edit], INode],
         file: Callable[[str, edits.Edit], File],
         replication_changed: Callable[[File], None],
-        marks: Marks,
+        marks: SatisfierQueue,
     ) -> None:
         self._existing = existing
         self._file = file

@@ -23,10 +23,10 @@ from howdah.namenode.state.inodes.inodes import Directory, File, INode, Inodes
 from howdah.namenode.state.snapshots.snapshots import Snapshots
 from howdah.namenode.state.tree.leases import LeaseRegistry
 from howdah.namenode.state.tree.quota_usage import Tally
-from howdah.namenode.state.tree.satisfier_queue import Marks
+from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 
 
-class Departures:
+class Deletion:
     """Inodes that are in the tree no more."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Departures:
         snapshots: Snapshots,
         leases: LeaseRegistry,
         tally: Tally,
-        marks: Marks,
+        marks: SatisfierQueue,
         free_block: Callable[[int], None],
     ) -> None:
         self._inodes = inodes

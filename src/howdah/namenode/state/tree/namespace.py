@@ -51,13 +51,13 @@ from howdah.namenode.state.snapshots.edits import SnapshotEdits
 from howdah.namenode.state.snapshots.places import find_in_snapshot, path_in_snapshot
 from howdah.namenode.state.snapshots.snapshots import Snapshots
 from howdah.namenode.state.tree.attribute_edits import AttributeEdits, begin_with
-from howdah.namenode.state.tree.deletion import Departures
+from howdah.namenode.state.tree.deletion import Deletion
 from howdah.namenode.state.tree.leases import LeaseRegistry
 from howdah.namenode.state.tree.path_cache import Way, Ways
 from howdah.namenode.state.tree.quota_edits import QuotaEdits
 from howdah.namenode.state.tree.quota_usage import Tally
 from howdah.namenode.state.tree.rolling_upgrade import RollingUpgrade
-from howdah.namenode.state.tree.satisfier_queue import Marks
+from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 from howdah.namenode.state.tree.usage import Measuring
 from howdah.native.mypyc_compat import mypyc_attr
 
@@ -91,7 +91,7 @@ class Namespace:
         self._ways: Final = Ways(self.root, self._files)
         self.blocks: Final = self._files.blocks
         self.leases: Final = leases if leases is not None else LeaseRegistry()
-        self.marks: Final = Marks()
+        self.marks: Final = SatisfierQueue()
         self.last_inode_id = ROOT_INODE_ID
         self.last_block_id = LAST_RESERVED_BLOCK_ID
         self.generation_stamp = LAST_RESERVED_GENERATION_STAMP
@@ -119,7 +119,7 @@ class Namespace:
         self.caching: Final = CachePools()
         # Not used here; kept for whoever reads the next image.
         self.erasure_coding_policies: tuple[ErasureCodingPolicyRecord, ...] = ()
-        self._departures: Final = Departures(
+        self._departures: Final = Deletion(
             self.inodes, self.snapshots, self.leases, self.tally, self.marks, self._free_block
         )
         self._appliers: Final[dict[type[edits.Edit], Callable[[Any], None]]] = {

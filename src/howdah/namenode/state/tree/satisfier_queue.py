@@ -24,7 +24,7 @@ from howdah.namenode.state.inodes import xattrs
 from howdah.namenode.state.inodes.inodes import INode, Inodes
 
 
-class Marks:
+class SatisfierQueue:
     """Of one namespace. Its size is bounded by the inodes that have the attribute."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from howdah import errors
 from howdah.datanode.control import reports
-from howdah.datanode.control.active_tracker import ActiveClaim
+from howdah.datanode.control.active_tracker import ActiveTracker
 from howdah.datanode.control.reports import BlockNews
 from howdah.datanode.state.block_recovery import Answers, Candidate, Outcomes, agree
 from howdah.datanode.state.block_recovery import settle as result_of
@@ -97,7 +97,7 @@ class Datanode:
         self._events: deque[Event] = deque()
         self.deletions: Counter[tuple[int, int]] = Counter()
         """Orders to delete replicas that have not come to their end: (block id, stamp)."""
-        self.claim = ActiveClaim()
+        self.claim = ActiveTracker()
         self.store = Store(self.world, self.disk, self.volume.storage_id, self._events.append)
         self._inventory = {
             replica.block_id: ListedReplica(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.datanode.state.disk_balancer.checks import Submitted, checked_plan, work_of
-from howdah.datanode.state.disk_balancer.work import MIB, Work, WorkRules
+from howdah.datanode.state.disk_balancer.work import MIB, BalancerWork, WorkRules
 from howdah.diskbalancer.plan_files import plan_id, plan_text
 from howdah.diskbalancer.planner import MoveStep, NodePlan
 from howdah.diskbalancer.volumes import DiskVolume
@@ -30,8 +30,8 @@ def step(count: int = 100, source: str = "a", destination: str = "b", **more: in
     return MoveStep(disk(source), disk(destination), count, 0.5, "set", **more)
 
 
-def work(count: int = 100, **more: int) -> Work:
-    return Work("a", "b", step(count, **more))
+def work(count: int = 100, **more: int) -> BalancerWork:
+    return BalancerWork("a", "b", step(count, **more))
 
 
 # --- limits ---
@@ -150,7 +150,7 @@ def test_before_a_datanode_knows_its_uuid_no_plan_is_for_it() -> None:
     assert refusal(submitted(text_of(uuid="")), uuid="")[0] == "DATANODE_ID_MISMATCH"
 
 
-def works(*steps: MoveStep, **kinds: StorageType) -> list[Work]:
+def works(*steps: MoveStep, **kinds: StorageType) -> list[BalancerWork]:
     there = dict.fromkeys("abc", StorageType.DISK) | kinds
     return work_of(NodePlan("host", "me", 9867, NOW_MS, steps), there)
 

@@ -13,7 +13,7 @@ from howdah import errors
 from howdah.formats.edits import edits
 from howdah.formats.edits.edits import LoggedEdit
 from howdah.namenode.server.ha import edit_log_tailer
-from howdah.namenode.server.ha.edit_log_tailer import Tailing, TailSettings
+from howdah.namenode.server.ha.edit_log_tailer import EditLogTailer, TailSettings
 from howdah.testing.in_memory import InMemoryNamenode
 
 PERMISSION = edits.Permission("root", "root", 0o755)
@@ -57,7 +57,7 @@ class World:
         self.log.end = self.begin
         self.rolls: list[int] = []
         self.applied = 0
-        self.tailing = Tailing(
+        self.tailing = EditLogTailer(
             self.core,
             self.log,  # type: ignore[arg-type]  # what tailing uses of it
             TailSettings(0.001, True, roll_period_s),

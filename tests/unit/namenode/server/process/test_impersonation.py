@@ -10,7 +10,7 @@ import pytest
 
 from howdah import errors
 from howdah.config import Configuration
-from howdah.namenode.server.process.impersonation import Proxying
+from howdah.namenode.server.process.impersonation import ProxyUserRules
 from howdah.runtime.users.async_groups import Loop
 from howdah.runtime.users.groups import Groups, KnownGroups
 from howdah.runtime.users.proxy_users import ProxyUsers
@@ -28,7 +28,7 @@ class Site:
         self.waiting: list[tuple[Callable[[], ProxyUsers], Found]] = []
         groups = Groups("")
         known = KnownGroups(groups, lambda user: True, NOW, fresh_s=60.0, changed=lambda user: None)
-        self.proxying = Proxying(
+        self.proxying = ProxyUserRules(
             Configuration.load(directory, {"fs.defaultFS": "hdfs://here"}),
             known,
             NOW,
@@ -96,4 +96,4 @@ def test_a_namenode_does_not_start_with_what_is_no_rule() -> None:
     conf = Configuration({"hadoop.proxyuser.hive.hosts": "10.0.0.0/99"})
     known = KnownGroups(Groups(""), lambda user: True, NOW, fresh_s=60.0, changed=lambda user: None)
     with pytest.raises(errors.InvalidConfiguration, match=r"hadoop\.proxyuser\.hive\.hosts"):
-        Proxying(conf, known, NOW)
+        ProxyUserRules(conf, known, NOW)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from howdah.formats.edits import edits
 from howdah.namenode.service.calls.administration import Administration
 from howdah.namenode.service.calls.settings import Settings
-from howdah.namenode.service.fsck.check import Check
+from howdah.namenode.service.fsck.check import FsckCheck
 from howdah.namenode.service.fsck.options import Options
 from howdah.namenode.service.fsck.summary import Figures, summary
 from howdah.namenode.service.fsck.traversal import Walk
@@ -279,7 +279,7 @@ def test_figures_equal_a_recount(steps: list[Step], with_open: bool, in_slices: 
     caller = Caller("root", edits.NO_CLIENT_ID, edits.NO_CALL_ID, -1, "")
     who = core.identity(caller)
     options = Options(open_for_write=with_open, files=True, blocks=True, replica_details=True)
-    check, walk = Check(core, caller, who, options), Walk(core, who)
+    check, walk = FsckCheck(core, caller, who, options), Walk(core, who)
     for path, inode in walk.entries("/", core.namespace.root):
         for _ in check.entry(path, inode):
             pass

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from howdah.namenode.service.ha.periodic_tasks import LONGEST_PAUSE_MS, Duties, Duty
+from howdah.namenode.service.ha.periodic_tasks import LONGEST_PAUSE_MS, PeriodicTask, PeriodicTasks
 from howdah.namenode.service.incremental_tasks import Round
 from howdah.namenode.state.inodes.block_events import NamespaceBroken
 from howdah.runtime import unexpected_errors
@@ -16,11 +16,11 @@ from howdah.runtime import unexpected_errors
 class World:
     """Duties with a clock and a loop that the test turns."""
 
-    def __init__(self, *duties: Duty) -> None:
+    def __init__(self, *duties: PeriodicTask) -> None:
         self.now_ms = 0
         self.soon: list[Callable[[], None]] = []
         self.turns = 0
-        self.duties = Duties(duties, self.soon.append, self._after, lambda: self.now_ms)
+        self.duties = PeriodicTasks(duties, self.soon.append, self._after, lambda: self.now_ms)
 
     def _after(self) -> None:
         self.turns += 1
@@ -33,7 +33,10 @@ class World:
 
 def test_each_duty_has_a_turn_at_each_tick() -> None:
     done: list[str] = []
-    world = World(Duty("one", lambda: done.append("one")), Duty("two", lambda: done.append("two")))
+    world = World(
+        PeriodicTask("one", lambda: done.append("one")),
+        PeriodicTask("two", lambda: done.append("two")),
+    )
     world.duties.tick()
     world.duties.tick()
     assert done == ["one", "two"] * 2
@@ -51,7 +54,7 @@ def test_a_duty_has_no_other_turn_while_its_round_is_under_way() -> None:
 
         return slices()
 
-    world = World(Duty("long", begin))
+    world = World(PeriodicTask("long", begin))
     world.duties.tick()
     world.duties.tick()
     assert (len(begun), world.duties.is_running("long")) == (1, True)
@@ -71,7 +74,9 @@ def test_a_defect_in_a_turn_is_logged_and_counted_and_the_others_have_theirs(
 ) -> None:
     done: list[str] = []
     before = unexpected_errors.seen["the broken duty"]
-    world = World(Duty("the broken duty", fail), Duty("other", lambda: done.append("other")))
+    world = World(
+        PeriodicTask("the broken duty", fail), PeriodicTask("other", lambda: done.append("other"))
+    )
     world.duties.tick()
     assert done == ["other"]
     assert unexpected_errors.seen["the broken duty"] == before + 1
@@ -86,7 +91,7 @@ def test_a_duty_that_fails_is_tried_again_with_growing_pauses_of_a_minute_at_mos
         tried_ms.append(world.now_ms)
         fail()
 
-    world = World(Duty("broken", turn))
+    world = World(PeriodicTask("broken", turn))
     for world.now_ms in range(0, 300_000, 250):
         world.duties.tick()
     pauses = [after - before for before, after in itertools.pairwise(tried_ms)]
@@ -104,7 +109,7 @@ def test_a_duty_that_works_again_has_all_its_turns_again() -> None:
             fail()
         done.append(world.now_ms)
 
-    world = World(Duty("mended", turn))
+    world = World(PeriodicTask("mended", turn))
     for world.now_ms in range(0, 2000, 250):
         world.duties.tick()
     assert done == [1000, 1250, 1500, 1750]
@@ -118,7 +123,7 @@ def test_a_defect_in_a_slice_ends_the_round_and_another_begins_after_the_pause()
         yield []
         fail()
 
-    world = World(Duty("long", begin))
+    world = World(PeriodicTask("long", begin))
     world.duties.tick()
     world.turn()
     assert not world.duties.is_running("long")
@@ -135,7 +140,7 @@ def test_what_was_stopped_runs_no_more() -> None:
             done.append("slice")
             yield []
 
-    world = World(Duty("long", slices))
+    world = World(PeriodicTask("long", slices))
     world.duties.tick()
     world.duties.stop()
     world.turn()
@@ -152,6 +157,6 @@ def test_an_edit_that_failed_ends_the_tick_without_another_word(
     def turn() -> None:
         raise NamespaceBroken("applying OP_ADD failed")
 
-    world = World(Duty("broken", turn), Duty("other", lambda: done.append("other")))
+    world = World(PeriodicTask("broken", turn), PeriodicTask("other", lambda: done.append("other")))
     world.duties.tick()
     assert (done, caplog.text) == ([], "")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.namenode.service.protocols.fast_path import file_status, locations
-from howdah.namenode.service.protocols.fast_path.reads import QuickReads
+from howdah.namenode.service.protocols.fast_path.reads import FastReads
 from howdah.namenode.state.blocks.admin_states import AdminState
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
@@ -98,7 +98,7 @@ def quick_of(world: InMemoryNamenode, method: str, *, native: bool = True) -> Qu
     """What answers by bytes, by the kernel or by its twin."""
     if native and not hasattr(kernel(), "block_locations"):
         pytest.skip("the kernel is not built here")
-    reads = QuickReads(world.core)
+    reads = FastReads(world.core)
     if not native:
         reads.file_info_by = file_status.file_info_here
         reads.block_locations_by = locations.block_locations_here

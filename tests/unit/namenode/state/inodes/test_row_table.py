@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.namenode.state.inodes import row_table
-from howdah.namenode.state.inodes.id_bitmap import IdBits
+from howdah.namenode.state.inodes.id_bitmap import IdBitmap
 from howdah.namenode.state.inodes.row_table import MASK, ROWS, IdSet, PairQueue, Table
 
 IDS = st.integers(0, 3 * ROWS) | st.integers(-ROWS, 1 << 20)
@@ -104,7 +104,7 @@ def test_a_compact_set_is_a_set(changes: list[tuple[bool, int]]) -> None:
 
 @given(CHANGES)
 def test_a_set_of_bits_is_a_set_in_order(changes: list[tuple[bool, int]]) -> None:
-    bits, expected = IdBits(), set[int]()
+    bits, expected = IdBitmap(), set[int]()
     for is_added, number in changes:
         if is_added:
             bits.add(number)
@@ -121,7 +121,7 @@ def test_a_set_of_bits_is_a_set_in_order(changes: list[tuple[bool, int]]) -> Non
 
 
 def test_a_set_of_bits_may_change_while_it_is_read() -> None:
-    bits = IdBits()
+    bits = IdBitmap()
     for number in range(0, 1 << 16, 4096):
         bits.add(number)
     seen = []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
 from howdah.namenode.state.inodes.inodes import Directory
-from howdah.namenode.state.tree.satisfier_queue import Marks
+from howdah.namenode.state.tree.satisfier_queue import SatisfierQueue
 
 pytestmark = pytest.mark.req("FS-184")
 
@@ -22,19 +22,19 @@ def inode(number: int, *, is_marked: bool = True) -> Directory:
     return directory
 
 
-def marks_of(*numbers: int) -> Marks:
-    marks = Marks()
+def marks_of(*numbers: int) -> SatisfierQueue:
+    marks = SatisfierQueue()
     for number in numbers:
         marks.follow(inode(number))
     return marks
 
 
-def told(marks: Marks, asks: bytes = b"one") -> list[int]:
+def told(marks: SatisfierQueue, asks: bytes = b"one") -> list[int]:
     return list(iter(lambda: marks.next(asks, lambda _: True), None))
 
 
 def test_the_attribute_of_another_name_is_no_mark() -> None:
-    marks = Marks()
+    marks = SatisfierQueue()
     other = inode(7, is_marked=False)
     other.xattrs = (XAttr(XAttrNamespace.TRUSTED, "hdfs.sps"), XAttr(XAttrNamespace.USER, "sps"))
     marks.follow(other)
@@ -69,7 +69,7 @@ def test_marks_that_are_retired_do_not_wait_until_all_start_over() -> None:
 @given(st.lists(st.tuples(st.sampled_from("msnabr"), st.integers(1, 6)), max_size=60))
 def test_every_mark_is_told_until_it_is_taken_off(steps: list[tuple[str, int]]) -> None:
     """Against a plain list: `m`ark, `s`top, `n`o inode, `a` and `b` ask, `r`ole changes."""
-    marks, there, waiting, last = Marks(), dict[int, None](), list[int](), ""
+    marks, there, waiting, last = SatisfierQueue(), dict[int, None](), list[int](), ""
     for step, number in steps:
         match step:
             case "m":

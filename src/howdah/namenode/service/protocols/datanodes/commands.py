@@ -11,7 +11,7 @@ from howdah.namenode.state.inodes.inodes import Block, BlockState
 from howdah.proto import datanode_namenode_pb2 as pb
 
 
-class Orders:
+class DatanodeCommands:
     """Brings what the parts of the namenode want of a datanode into commands."""
 
     def __init__(self, core: Core, cluster: ClusterIdentity, recovery: BlockRecovery) -> None:

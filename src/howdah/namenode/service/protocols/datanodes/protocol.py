@@ -30,7 +30,7 @@ from howdah.namenode.service.calls.core import Core
 from howdah.namenode.service.protocols import bad_blocks, encoders
 from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.datanodes import report_decoder
-from howdah.namenode.service.protocols.datanodes.commands import Orders, register_command
+from howdah.namenode.service.protocols.datanodes.commands import DatanodeCommands, register_command
 from howdah.namenode.service.protocols.datanodes.registration import Registrations
 from howdah.namenode.service.writing.block_recovery import BlockRecovery, RecoveryResult
 from howdah.namenode.state.blocks.datanodes import Datanode
@@ -41,7 +41,7 @@ from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
 from howdah.protocol.rpc.service import Caller, Deferred, Service, Slices
-from howdah.runtime.log_throttle import RarelyEach
+from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)
 
@@ -79,11 +79,11 @@ class DatanodeProtocol:
         self._ha_state = ha_state
         self._is_upgrade_finalized = is_upgrade_finalized
         self._core = core
-        self._futures = RarelyEach(60_000)
+        self._futures = LogThrottleBySubject(60_000)
         self._cluster = cluster
         self._recovery = recovery
         self._registrations = Registrations(core, cluster, recovery)
-        self._orders = Orders(core, cluster, recovery)
+        self._orders = DatanodeCommands(core, cluster, recovery)
         self._replicas_changed = replicas_changed
         self._report_leases = ReportLeases(
             core.settings.max_report_leases,

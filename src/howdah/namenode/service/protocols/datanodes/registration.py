@@ -14,7 +14,7 @@ from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeIdentity
 from howdah.namenode.state.blocks.slow_nodes import Claim, Rivals, address_of, check_sound
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.protocol.rpc.service import Caller, Deferred
-from howdah.runtime.log_throttle import RarelyEach
+from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Registrations:
         self._cluster = cluster
         self._recovery = recovery
         self._rivals = Rivals(lambda: core.settings.datanode_moves_ms)
-        self._two_of_a_kind = RarelyEach(_SAID_AGAIN_MS)
+        self._two_of_a_kind = LogThrottleBySubject(_SAID_AGAIN_MS)
 
     def register(
         self, request: pb.RegisterDatanodeRequestProto, caller: Caller

@@ -20,7 +20,7 @@ _MAX_CALLERS: Final = 1000
 _LONG_AGO_MS: Final = -(1 << 63)
 
 
-class QuickReads:
+class FastReads:
     """Of one namenode. `methods` has them by their names."""
 
     def __init__(self, core: Core) -> None:
