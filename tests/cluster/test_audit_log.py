@@ -21,7 +21,7 @@ def test_lines_are_those_that_hadoops_namenode_writes(tmp_path: Path) -> None:
     recorded = RECORDED.read_text("utf-8").replace(RECORDED_OWNER, owner)
     wanted = recorded.splitlines()
     file = tmp_path / "audit.log"
-    values = {**VALUES, "howdah.namenode.server.audit.log.file": str(file)}
+    values = {**VALUES, "howdah.namenode.audit.log.file": str(file)}
     with MiniCluster(datanodes=1, conf=values) as cluster:
         run(cluster.conf, owner)
 
@@ -31,7 +31,7 @@ def test_lines_are_those_that_hadoops_namenode_writes(tmp_path: Path) -> None:
 
 
 def test_file_that_cannot_be_written_is_found_out_at_the_start(tmp_path: Path) -> None:
-    values = {"howdah.namenode.server.audit.log.file": str(tmp_path / "nowhere" / "audit.log")}
+    values = {"howdah.namenode.audit.log.file": str(tmp_path / "nowhere" / "audit.log")}
     with (
         pytest.raises(errors.HowdahError, match=r"the audit log .*nowhere/audit\.log cannot"),
         MiniCluster(datanodes=1, conf=values),
@@ -43,7 +43,7 @@ def test_checks_of_the_filesystem_have_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "audit.log"
-    values = {"howdah.namenode.server.audit.log.file": str(file)}
+    values = {"howdah.namenode.audit.log.file": str(file)}
     with MiniCluster(datanodes=1, conf=values) as cluster:
         conf = str(cluster.conf_dir)
         assert main(["fsck", "--conf", conf, "/"]) == 0

@@ -85,7 +85,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     audit = tmp_path_factory.mktemp("audit") / "audit.log"
-    conf = {**RULES, "howdah.namenode.server.audit.log.file": str(audit)}
+    conf = {**RULES, "howdah.namenode.audit.log.file": str(audit)}
     with MiniCluster(datanodes=1, conf=conf) as cluster:
         with cluster.connect() as fs:
             fs.mkdirs("/joes")

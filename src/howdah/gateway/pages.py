@@ -107,7 +107,7 @@ class Pages:
                 bean(facts),
                 {
                     "name": f"Hadoop:service={SERVICE},name=HowdahDefects",
-                    "modelerType": "howdah.runtime.unexpected_errors",
+                    "modelerType": "howdah.defects",
                     "Total": sum(unexpected_errors.seen.values()),
                     "ByPlace": json.dumps(dict(unexpected_errors.seen)),
                 },

@@ -176,7 +176,7 @@ def beans(
         *(_bean(status, figures, now_s) for status, figures in found),
         {
             "name": f"{_SERVICE}HowdahDefects",
-            "modelerType": "howdah.runtime.unexpected_errors",
+            "modelerType": "howdah.defects",
             "Total": sum(unexpected_errors.seen.values()),
             "ByPlace": json.dumps(dict(unexpected_errors.seen)),
         },

@@ -141,7 +141,7 @@ class Pages:
             client_activity(methods, self._rpc.figures.values()),
             {
                 "name": f"{_SERVICE}HowdahDefects",
-                "modelerType": "howdah.runtime.unexpected_errors",
+                "modelerType": "howdah.defects",
                 "Total": sum(unexpected_errors.seen.values()),
                 "ByPlace": json.dumps(dict(unexpected_errors.seen)),
             },

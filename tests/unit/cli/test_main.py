@@ -285,7 +285,7 @@ print(ours + [m for m in ("asyncio", "logging", "google") if m in sys.modules], 
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert run.stderr.strip() == "['howdah.runtime.standard_streams']"
+    assert run.stderr.strip() == "['howdah.runtime', 'howdah.runtime.standard_streams']"
 
 
 # -- usage --------------------------------------------------------------------------

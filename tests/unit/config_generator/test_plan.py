@@ -274,5 +274,5 @@ def test_certificates_that_will_lie_elsewhere_are_described_there(
     assert main([*words, "--conf-dir", "/etc/howdah"]) == 0
     for name in (SSL_SERVER, SSL_CLIENT):
         text = (tmp_path / name).read_text()
-        assert "/etc/howdah/runtime/tls/truststore.p12" in text
+        assert "/etc/howdah/tls/truststore.p12" in text
         assert str(tmp_path) not in text

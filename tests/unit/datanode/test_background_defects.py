@@ -85,7 +85,7 @@ def test_uncaching(caplog: pytest.LogCaptureFixture) -> None:
         _changed=threading.Condition(),
         _news=deque(["first", "second"]),
         _polling_s=0.0,
-        _store=SimpleNamespace(tell=tell),
+        _store=SimpleNamespace(notify=tell),
         let_go=pytest.fail,
     )
     assert tell.calls == [("first",), ("second",)]
@@ -114,7 +114,7 @@ def test_deleting_what_an_upgrade_kept(
 
 def test_looking_for_what_is_slow(caplog: pytest.LogCaptureFixture) -> None:
     look = Turns(defect())
-    run(OutlierReports._run, _settings=SimpleNamespace(interval_s=0.0), look=look)
+    run(OutlierReports._run, _settings=SimpleNamespace(interval_s=0.0), refresh=look)
     assert len(look.calls) == 2
     assert "looking for slow peers and disks failed on a defect" in caplog.text
 

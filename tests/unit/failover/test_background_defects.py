@@ -65,7 +65,7 @@ def test_an_election_on_journal_nodes_that_failed_ends_the_controller() -> None:
 def test_an_election_on_zookeeper_that_failed_ends_the_controller_and_the_session() -> None:
     told: list[str] = []
     candidacy: Any = SimpleNamespace(
-        _connect=meets_a_defect, _failed=told.append, _leave=lambda: told.append("left")
+        _connect=meets_a_defect, _failed=told.append, _withdraw=lambda: told.append("left")
     )
     _Candidacy._run(candidacy)
     assert told == [SAID, "left"]

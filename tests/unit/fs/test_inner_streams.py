@@ -58,7 +58,7 @@ class Output(OutputUntilClose):
     def fail(self, error: Exception) -> None:
         self._failure = error
 
-    def _take(self, view: memoryview) -> None:
+    def _accept(self, view: memoryview) -> None:
         self.taken += view
         self._position += len(view)
 

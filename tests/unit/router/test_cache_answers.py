@@ -108,7 +108,7 @@ def test_a_directive_that_one_destination_refuses_is_removed_at_all_others(
         """All of them, at first."""
 
     core: Any = SimpleNamespace(
-        ask=ask, resolve=lambda *_: SimpleNamespace(locations=places), reached=reached
+        call_one=ask, resolve=lambda *_: SimpleNamespace(locations=places), reached=reached
     )
     nobody: Any = None
     request = pb.AddCacheDirectiveRequestProto()

@@ -52,7 +52,7 @@ class Sending:
         self.answer = done
         return self.takes
 
-    def wanted(self, nameservice: str, method: str, caller: Caller) -> int | None:
+    def required_txid(self, nameservice: str, method: str, caller: Caller) -> int | None:
         return None
 
     def is_alone(self, nameservice: str) -> bool:

@@ -13,18 +13,18 @@ from howdah.config.value_types import (
 )
 
 HOWDAH_NAMENODE_AUDIT_LOG_FILE = optional_string(
-    "howdah.namenode.server.audit.log.file",
+    "howdah.namenode.audit.log.file",
     "The absolute path of the audit log, a line for each call of a client; without it there is "
     "none.",
 )
 HOWDAH_NAMENODE_AUDIT_LOG_MAX_SIZE = size(
-    "howdah.namenode.server.audit.log.max-size",
+    "howdah.namenode.audit.log.max-size",
     "256m",
     "With so many bytes the audit log gets a number, and a new one begins.",
     minimum=1 << 16,
 )
 HOWDAH_NAMENODE_AUDIT_LOG_BACKUPS = integer(
-    "howdah.namenode.server.audit.log.backups", 20, "So many older audit logs are kept.", minimum=0
+    "howdah.namenode.audit.log.backups", 20, "So many older audit logs are kept.", minimum=0
 )
 DFS_NAMENODE_AUDIT_LOG_DEBUG_CMDLIST = listing(
     "dfs.namenode.audit.log.debug.cmdlist",

@@ -95,7 +95,7 @@ def beans(inventory: ReplicaIndex, gauges: Gauges, known: Known, rates: Rates) -
         _info(inventory, gauges, known),
         {
             "name": f"{_SERVICE}HowdahDefects",
-            "modelerType": "howdah.runtime.unexpected_errors",
+            "modelerType": "howdah.defects",
             "Total": sum(unexpected_errors.seen.values()),
             "ByPlace": json.dumps(dict(unexpected_errors.seen)),
         },

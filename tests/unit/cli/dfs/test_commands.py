@@ -52,7 +52,7 @@ def test_listing_loads_no_other_command() -> None:
         "heavy = {'asyncio', 'uvloop', 'argparse', 'concurrent', 'http', 'json', 'xml'}\n"
         "print(sorted(name for name in sys.modules if name.split('.')[0] in heavy"
         " or name.startswith('howdah.cli.dfs.') and name.split('.')[-1] not in\n"
-        " {'shell', 'command', 'commands', 'ls', 'items', 'options', 'problems', 'registry',"
+        " {'shell', 'command', 'commands', 'ls', 'path_args', 'options', 'error_text', 'registry',"
         " 'text'}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -82,7 +82,7 @@ def test_a_look_at_the_configuration_that_meets_a_defect_is_answered(
         raise Defect("a defect of this test")
 
     sent: list[Command] = []
-    look: Any = SimpleNamespace(_look=defect, _command=sent.append)
+    look: Any = SimpleNamespace(_find_changes=defect, _command=sent.append)
     Reconfiguration._run(look)
     (answer,) = sent
     assert isinstance(answer, Reconfigured)
@@ -100,8 +100,8 @@ def test_the_end_of_a_removal_has_the_number_of_its_order() -> None:
 
     store: Any = SimpleNamespace(
         volumes=Volumes({"DS-1": volume}),
-        trouble=SimpleNamespace(leave=lambda *_, tell: told.append("left")),
-        tell=told.append,
+        trouble=SimpleNamespace(remove_volume=lambda *_, tell: told.append("left")),
+        notify=told.append,
     )
     workers: Any = SimpleNamespace(remove_volume=lambda _: told.append("orders are over"))
     hot_swap.remove_volume(store, workers, "DS-1", 7)

@@ -331,7 +331,7 @@ class Replicas:
         place = self.places.get(block.block_id)
         return None if place is None else SimpleNamespace(volume_id=place)
 
-    def tell(self, event: Any) -> None:
+    def notify(self, event: Any) -> None:
         self.events.append(event)
 
     def invalidate(self, block: Any) -> None:

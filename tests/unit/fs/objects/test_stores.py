@@ -29,7 +29,7 @@ class Scripted(Requests):
         self._answers = list(answers)
         self.asked: list[Request] = []
 
-    def ask(self, place: Place, request: Request) -> Answer:
+    def send(self, place: Place, request: Request) -> Answer:
         self.asked.append(request)
         return self._answers.pop(0)
 

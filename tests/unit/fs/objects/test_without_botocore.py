@@ -49,12 +49,12 @@ class Scripted(Requests):
         self._answers = list(answers)
         self.asked: list[Request] = []
 
-    def ask(self, place: Place, request: Request) -> Answer:
+    def send(self, place: Place, request: Request) -> Answer:
         self.asked.append(request)
         return self._answers.pop(0)
 
     def open(self, place: Place, request: Request) -> tuple[RestReading | None, Answer]:
-        answer = self.ask(place, request)
+        answer = self.send(place, request)
         return (Body() if answer.status in (200, 206) else None), answer
 
 

@@ -146,7 +146,7 @@ def test_a_defect_in_a_channel_counts_as_a_node_that_fails(
     journal.close()
 
 
-@pytest.mark.parametrize("step", ["take", "answered", "next_heartbeat_ms"])
+@pytest.mark.parametrize("step", ["pop", "answered", "next_heartbeat_ms"])
 def test_a_defect_beside_a_channel_leaves_its_node_out_and_the_thread_goes_on(
     nodes: dict[str, Scripted], step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,9 +32,9 @@ def test_keys_say_what_lines_have() -> None:
 def test_file_is_as_large_and_as_many_as_keys_say(tmp_path: Path) -> None:
     conf = Configuration(
         {
-            "howdah.namenode.server.audit.log.file": str(tmp_path / "a.log"),
-            "howdah.namenode.server.audit.log.max-size": "1m",
-            "howdah.namenode.server.audit.log.backups": "3",
+            "howdah.namenode.audit.log.file": str(tmp_path / "a.log"),
+            "howdah.namenode.audit.log.max-size": "1m",
+            "howdah.namenode.audit.log.backups": "3",
         }
     )
     log = audit_log(conf, "P", lambda: 0, lambda path: None)
@@ -49,6 +49,6 @@ def test_there_is_no_log_unless_it_is_asked_for() -> None:
 
 
 def test_relative_path_is_refused() -> None:
-    conf = Configuration({"howdah.namenode.server.audit.log.file": "audit.log"})
+    conf = Configuration({"howdah.namenode.audit.log.file": "audit.log"})
     with pytest.raises(errors.InvalidConfiguration, match=r"audit\.log is not an absolute path"):
         audit_log(conf, "P", lambda: 0, lambda path: None)

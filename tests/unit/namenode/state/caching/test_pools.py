@@ -430,7 +430,7 @@ def test_pools_are_the_same_live_replayed_and_from_an_image(history: list[edits.
 
 def test_an_image_whose_directives_have_no_pool_is_damaged() -> None:
     namespace = Namespace()
-    namespace.caching._add_directive(_directive())
+    namespace.caching._index_directive(_directive())
     image = io.BytesIO()
     write_image(namespace, 1, 1, image)
     image.seek(0)
