@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from howdah.web.admission.cost_limiter import (
@@ -84,10 +84,12 @@ def test_so_many_addresses_are_known_and_no_more() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(min_value=1, max_value=8),
+    st.integers(min_value=1, max_value=100),
     st.floats(min_value=0.0001, max_value=0.002),
     st.integers(min_value=50, max_value=2000),
 )
+@example(4, 0.0003242019652822897, 221)
+@example(50, 0.002, 500)
 def test_floods_take_their_share_and_no_more(
     addresses: int, costs_s: float, each_second: int
 ) -> None:
