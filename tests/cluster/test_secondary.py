@@ -159,13 +159,13 @@ def test_second_start_goes_on_from_what_is_kept(
 ) -> None:
     for number in range(2):
         fs.mkdirs(f"/again/{number}")
-        sent = cluster.log("namenode").count("file_out: sent")
+        sent = cluster.log("namenode").count("file_response: sent")
         with secondary(cluster, tmp_path) as server:
             server.secondary.checkpoint()
     # The second time only a segment was fetched, the sum of the image asked for.
     fetched = cluster.log("namenode").splitlines()[-40:]
-    assert "/edits_" in [line for line in fetched if "file_out: sent" in line][-1]
-    assert cluster.log("namenode").count("file_out: sent") <= sent + 2
+    assert "/edits_" in [line for line in fetched if "file_response: sent" in line][-1]
+    assert cluster.log("namenode").count("file_response: sent") <= sent + 2
 
 
 def test_separate_directories_for_edits_are_used(

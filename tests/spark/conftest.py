@@ -146,6 +146,7 @@ def spark_cluster(
     settings = {"spark.sql.shuffle.partitions": "2"}
     if _is_howdah_installed():
         settings["spark.python.daemon.module"] = "tests.support.spark_daemon"
+        settings["spark.executorEnv.PYTHONPATH"] = str(Path(__file__).parents[2])
     with SparkCluster(hosts, settings=settings, java_options=options) as cluster:
         yield cluster
 

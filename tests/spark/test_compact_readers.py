@@ -149,14 +149,14 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 import howdah
 from howdah.config import Configuration
-from howdah.spark.compaction import exchange as module
+from howdah.spark.compaction import directory_swap
 from test_compact_readers import exchange
 
 def first_rename_alone(fs, ready, directory, away, leaving, pair):
     leaving.result()
     os.kill(os.getpid(), signal.SIGKILL)
 
-module._take_place = first_rename_alone
+directory_swap._take_place = first_rename_alone
 fs = howdah.connect({uri!r}, user={user!r}, conf=Configuration({conf!r}))
 exchange(fs, {directory!r}, 2, 3)
 """

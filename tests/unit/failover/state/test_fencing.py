@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -127,12 +129,20 @@ def test_a_command_whose_words_nobody_could_read_is_ended_and_the_next_is_tried(
     def no_thread(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def recorded(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*args, **kwargs))
+        return started[-1]
+
     with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", recorded)
         patched.setattr(threading.Thread, "start", no_thread)
         with pytest.raises(errors.ServiceFailed, match="there is no thread for what it says"):
             Fencer(Configuration()).fence(target("shell(sleep 60)"))
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+    assert not group_is_there(started[0].pid)
 
 
 def group_is_there(group: int) -> bool:

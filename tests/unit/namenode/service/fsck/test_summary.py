@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from howdah.formats.edits import edits
@@ -193,7 +193,12 @@ class World:
             if inode.under_construction and not with_open:
                 total.open_files += 1
                 total.open_size_bytes += inode.length_bytes
-                total.open_blocks += sum(block.length_bytes > 0 for block in inode.blocks)
+                written = [block for block in inode.blocks if block.length_bytes > 0]
+                total.open_blocks += len(written)
+                lost = [block for block in written if not list(self.replicas_of(block))]
+                for block in lost:
+                    self._lost(total, block)
+                total.corrupt_files += bool(lost)
                 continue
             total.files += 1
             total.size_bytes += inode.length_bytes
@@ -231,11 +236,7 @@ class World:
         total.under_minimum += len(holders) < 1
         total.over_replicated += live > wanted
         total.excess_replicas += max(live - wanted, 0)
-        spoilt = [
-            node
-            for node in self.alive()
-            if has(node, block.block_id) and (block.block_id, node.uuid) in self.spoilt
-        ]
+        spoilt = self._spoilt(block)
         reachable = [
             node
             for node in holders
@@ -245,15 +246,27 @@ class World:
         racks = {node.known.location for node in (reachable if holders else spoilt)}
         total.misplaced += len(racks) < min(2, wanted, len(live_racks))
         if not holders:
-            total.corrupt += bool(spoilt)
-            total.corrupt_bytes += block.length_bytes * bool(spoilt)
-            total.missing += not spoilt
-            total.missing_bytes += block.length_bytes * (not spoilt)
+            self._lost(total, block)
             return True
         if len(holders) < wanted:
             total.under_replicated += 1
             total.lacking_replicas += wanted - len(holders)
         return False
+
+    def _lost(self, total: Figures, block: Block) -> None:
+        """No good replica is left: corrupt if a bad one is there, else missing."""
+        spoilt = bool(self._spoilt(block))
+        total.corrupt += spoilt
+        total.corrupt_bytes += block.length_bytes * spoilt
+        total.missing += not spoilt
+        total.missing_bytes += block.length_bytes * (not spoilt)
+
+    def _spoilt(self, block: Block) -> list[InMemoryDatanode]:
+        return [
+            node
+            for node in self.alive()
+            if has(node, block.block_id) and (block.block_id, node.uuid) in self.spoilt
+        ]
 
 
 def has(node: InMemoryDatanode, block_id: int) -> bool:
@@ -271,6 +284,7 @@ def below(directory: Directory) -> Iterator[INode]:
 
 @settings(max_examples=60, deadline=None)
 @given(steps, st.booleans(), st.booleans())
+@example([("open", 0, 2), ("lose", 0, 0)], False, False)
 def test_figures_equal_a_recount(steps: list[Step], with_open: bool, in_slices: bool) -> None:
     world = World()
     for step in steps:
