@@ -86,7 +86,6 @@ class Subject:
         self.namenode = InMemoryNamenode()
         self.nodes = [self.namenode.join(f"dn{n}") for n in range(DATANODES)]
         core = self.namenode.core
-        core.take_outbox()
         self.turn: list[Callable[[], None]] = []
         self.barrier = DurableBarrier(core, self.turn.append)
         self.log = self.barrier.log = _Log(core.last_txid)

@@ -29,7 +29,7 @@ from howdah import errors
 from howdah.native.loader import kernel
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.busy_poll import MOMENT_NS, BusyPollPolicy
-from howdah.protocol.rpc.caller_context import told_in
+from howdah.protocol.rpc.caller_context import origin_in
 from howdah.protocol.rpc.server_hooks import (
     Admission,
     Alignment,
@@ -37,7 +37,15 @@ from howdah.protocol.rpc.server_hooks import (
     OpenBarrier,
     SendingBarrier,
 )
-from howdah.protocol.rpc.service import Answer, Deferred, Registry, Slices, defect
+from howdah.protocol.rpc.service import (
+    Deferred,
+    Early,
+    Encoded,
+    Registry,
+    Slices,
+    WireAnswer,
+    defect,
+)
 from howdah.protocol.rpc.session import LINGER_S, ActsFor, Call, Event, Reply, ServerSession, State
 from howdah.rpc import tracing
 from howdah.rpc.response_writer import ResponseWriter
@@ -60,6 +68,11 @@ IDLE_TIMEOUT_S: Final = 20.0
 """Twice what Hadoop's clients keep a connection that they do not use."""
 IDLE_THRESHOLD: Final = 4000
 
+
+_Outcome = Message | Encoded | errors.HowdahError
+"""What is sent of a call."""
+_AT_ONCE: Final = (Message, Encoded, Early)
+"""A union would be made in every call."""
 
 _GONE: Final = errors.Unreachable("the caller ended the connection before it was answered")
 
@@ -359,7 +372,7 @@ class _Connection:
             figures.answered(method, session.user, took_ns)
             now_ns += took_ns
         barrier = server.barrier
-        is_held = barrier.hold()
+        is_held = barrier.must_wait()
         if is_held and self._hand_over(answers):
             return data[end:]
         self._unsent_bytes += len(answers)
@@ -486,18 +499,19 @@ class _Connection:
 
     def _dispatch(self, call: Call) -> None:
         call.began_ns = began_ns = perf_counter_ns()
-        call.takes_bytes = True
         self._queued.add(began_ns - self._heard_ns)
+        origin = None
         if call.context is not None and self._is_believed():
-            call.told = told_in(call.context[0])
+            origin = origin_in(call.context[0])
         if spans.tracer is not None and call.trace:
             tracing.begin(call, self._address, began_ns - self._heard_ns)
+        registry = self._server.registry
         try:
             if call.span is None:
-                answer = self._server.registry.dispatch(call, self._address, self._port)
+                answer = registry.dispatch_to_wire(call, self._address, self._port, origin)
             else:
                 with call.span.current():
-                    answer = self._server.registry.dispatch(call, self._address, self._port)
+                    answer = registry.dispatch_to_wire(call, self._address, self._port, origin)
         except errors.HowdahError as error:
             self._finish(call, error)
         except Exception as error:  # noqa: BLE001 - one call's defect must not end the server
@@ -505,8 +519,8 @@ class _Connection:
         else:
             self._complete(call, answer)
 
-    def _complete(self, call: Call, answer: Answer) -> None:
-        if isinstance(answer, Message):
+    def _complete(self, call: Call, answer: WireAnswer) -> None:
+        if isinstance(answer, _AT_ONCE):
             self._finish(call, answer)
         elif isinstance(answer, Deferred):
             self._pending[answer] = call
@@ -535,8 +549,14 @@ class _Connection:
         else:
             self._loop.call_soon(self._step, call, slices)
 
-    def _finish(self, call: Call, outcome: Message | errors.HowdahError) -> None:
+    def _finish(self, call: Call, outcome: _Outcome | Early) -> None:
         self._in_flight -= 1
+        # A caller that says what it has seen takes that to other namenodes: they would wait for a
+        # transaction that a crash has undone.
+        is_early = False
+        if isinstance(outcome, Early):
+            is_early = call.state_id is None
+            outcome = outcome.message
         alignment = self._server.alignment
         state_id = None if alignment is None else alignment.state_id()
         federated = self._server.federated_state
@@ -548,14 +568,14 @@ class _Connection:
             data = _encode(call, outcome, state_id, states)
         # A call whose turn never came took no time of this server.
         took_ns = perf_counter_ns() - call.began_ns if call.began_ns else 0
-        if isinstance(outcome, Message):
-            self._figures.answered(call.method, call.user, took_ns)
-        else:
+        if isinstance(outcome, errors.HowdahError):
             self._figures.failed(outcome.remote_class, took_ns)
+        else:
+            self._figures.answered(call.method, call.user, took_ns)
         barrier = self._server.barrier
-        # A caller that says what it has seen takes that to other namenodes: they would wait for a
-        # transaction that a crash has undone.
-        waits = barrier.hold(early=call.is_early and call.state_id is None)
+        waits = barrier.must_wait(early=is_early)
+        if is_early and not waits:
+            barrier.left_early()
         if waits and self._server.registry.shows_state(call.protocol, outcome):
             if call.span is None and self._hand_over(data):
                 return
@@ -647,15 +667,11 @@ class _Connection:
             transport.resume_reading()
 
 
-def _encode(
-    call: Call, outcome: Message | errors.HowdahError, state_id: int | None, states: bytes
-) -> bytes:
-    if not isinstance(outcome, Message):
+def _encode(call: Call, outcome: _Outcome, state_id: int | None, states: bytes) -> bytes:
+    if isinstance(outcome, errors.HowdahError):
         whose = call.call_id, call.client_id, call.retry_count
         return wire.encode_error(*whose, outcome, state_id=state_id, federated_state=states)
-    body = call.encoded
-    if body is None:
-        body = outcome.SerializeToString()
+    body = outcome.data if isinstance(outcome, Encoded) else outcome.SerializeToString()
     # Not by `*whose`: a call by a list takes a compiled server as long as all of the rest.
     return wire.encode_answer_bytes(
         call.call_id, call.client_id, call.retry_count, body, state_id, states

@@ -77,13 +77,11 @@ def begin(call: Call, address: str, waited_ns: int) -> None:
         span.child("wait for a turn", begin_ns=now_ns - waited_ns).end()
 
 
-def error_of(outcome: Message | errors.HowdahError) -> errors.HowdahError | None:
+def error_of(outcome: object) -> errors.HowdahError | None:
     return outcome if isinstance(outcome, errors.HowdahError) else None
 
 
-def held_back(
-    span: Span, outcome: Message | errors.HowdahError
-) -> Callable[[errors.HowdahError | None], None]:
+def held_back(span: Span, outcome: object) -> Callable[[errors.HowdahError | None], None]:
     """The answer waits for the journal; what is given back is called when it does no more,
     with what went wrong, if something did."""
     waiting = span.child("journal sync")

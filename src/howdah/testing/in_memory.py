@@ -371,7 +371,7 @@ class InMemoryDatanode:
 
 
 class InMemoryNamenode:
-    """One namenode. `log` are the records of all edits, in order."""
+    """One namenode."""
 
     def __init__(
         self,
@@ -388,7 +388,6 @@ class InMemoryNamenode:
         self.settings = replace(settings or Settings(""), block_pool_id=POOL_ID)
         self.groups = dict(groups or {})
         self.nodes: list[InMemoryDatanode] = []
-        self.log: list[bytes] = []
         self.core = Core(
             namespace or Namespace(),
             self.settings,
@@ -402,6 +401,7 @@ class InMemoryNamenode:
             random.Random(seed),
             RackMap(self.racks),
         )
+        self.log = []
         if not self.core.namespace.root.owner:
             self.core.commit(edits.SetOwnerOp("/", SUPERUSER, "supergroup"))
         recovery = BlockRecovery(self.core)
@@ -417,7 +417,6 @@ class InMemoryNamenode:
         self._registry = Registry([self.client.service(), self.datanode.service()])
         nodes = datanode_namenode_pb2.DESCRIPTOR.services_by_name["DatanodeProtocolService"]
         self._datanode_methods = {method.name for method in nodes.methods}
-        self._keep_log()
 
     def call(
         self,
@@ -440,30 +439,27 @@ class InMemoryNamenode:
             if method in self._datanode_methods and method != "reportBadBlocks"
             else ClientProtocol.PROTOCOL
         )
-        try:
-            answer = self._registry.dispatch(
-                Call(
-                    call_id,
-                    client_id,
-                    retry_count,
-                    protocol,
-                    1,
-                    method,
-                    request.SerializeToString(),
-                    user,
-                ),
-                _whence(request) if address is None else address,
-            )
-            if isinstance(answer, Message | Deferred):
-                return answer
-            while True:
-                try:
-                    next(answer)
-                except StopIteration as end:
-                    message: Message = end.value
-                    return message
-        finally:
-            self._keep_log()
+        answer = self._registry.dispatch(
+            Call(
+                call_id,
+                client_id,
+                retry_count,
+                protocol,
+                1,
+                method,
+                request.SerializeToString(),
+                user,
+            ),
+            _whence(request) if address is None else address,
+        )
+        if isinstance(answer, Message | Deferred):
+            return answer
+        while True:
+            try:
+                next(answer)
+            except StopIteration as end:
+                message: Message = end.value
+                return message
 
     def tick(self, ms: int = 0) -> list[str]:
         """Time passes, and what happens by itself happens. Returns what would be logged."""
@@ -476,11 +472,16 @@ class InMemoryNamenode:
         said = [line for lines in self.leases.round() for line in lines]
         while self.core.reap():
             continue
-        self._keep_log()
         return said
 
-    def _keep_log(self) -> None:
-        self.log += self.core.take_outbox()
+    @property
+    def log(self) -> list[bytes]:
+        """The records of all edits, in order."""
+        return self._log
+
+    @log.setter
+    def log(self, records: list[bytes]) -> None:
+        self._log = self.core.journal = records
 
     def join(
         self,

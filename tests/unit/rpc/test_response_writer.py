@@ -48,7 +48,7 @@ class Log(OpenBarrier):
         self.rest: list[tuple[Callable[[bytes], object], bytes]] = []
         self.waiting: list[Callable[[], None]] = []
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return True
 
     def when_clear(
@@ -99,7 +99,7 @@ class Thread(OpenBarrier):
         self.left = 0
         self.txid = 0
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return True
 
     def when_clear(

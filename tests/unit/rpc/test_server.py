@@ -96,7 +96,7 @@ class Gate(OpenBarrier):
         self.waiting: list[Callable[[], None]] = []
         self.given_up: list[Callable[[], None]] = []
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return self.shut and not early
 
     def when_clear(

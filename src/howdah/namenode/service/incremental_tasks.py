@@ -24,13 +24,11 @@ class IncrementalTasks:
     def __init__(
         self,
         soon: Callable[[Callable[[], None]], object],
-        after_slice: Callable[[], object],
         ended: Callable[[str, bool], None] = lambda name, well: None,
     ) -> None:
-        """`soon` calls back when others had their turn; `after_slice` is called for what a
-        slice has committed; `ended` hears which round has ended, and whether it ended well."""
+        """`soon` calls back when others had their turn; `ended` hears which round has ended, and
+        whether it ended well."""
         self._soon = soon
-        self._after_slice = after_slice
         self._ended = ended
         self._running: dict[str, Round] = {}
 
@@ -66,10 +64,8 @@ class IncrementalTasks:
             return
         for line in said:
             log.warning("%s", line)
-        self._after_slice()
         self._soon(lambda: self._go_on(name, slices))
 
     def _end(self, name: str, *, well: bool) -> None:
         del self._running[name]
-        self._after_slice()
         self._ended(name, well)

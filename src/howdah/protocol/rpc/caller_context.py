@@ -22,8 +22,8 @@ _CALL: Final = "clientCallId:"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Of the client; None of what the context does not say."""
+class Origin:
+    """The client for which a proxy calls; None for what the context does not say."""
 
     machine: str | None = None
     """Its IP address."""
@@ -32,9 +32,9 @@ class Told:
 
 
 @lru_cache(4096)
-def told_in(context: str) -> Told:
-    """What is no address, and no id, was not said."""
-    return Told(_address(_value(context, _IP)), *_ids(context))
+def origin_in(context: str) -> Origin:
+    """Invalid addresses and ids are ignored."""
+    return Origin(_address(_value(context, _IP)), *_ids(context))
 
 
 def _value(context: str, name: str) -> str:

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 class Barrier(Protocol):
     """What stands between an answer and the wire."""
 
-    def hold(self, *, early: bool = False) -> bool:
-        """Called after every call: True if its answer has to wait. An `early` one need not wait
-        for what happened so far to be durable."""
+    def must_wait(self, *, early: bool = False) -> bool:
+        """Whether an answer that is ready has to wait. An `early` one need not wait for what
+        happened so far to be durable."""
+
+    def left_early(self) -> None:
+        """An early answer did not have to wait, and leaves."""
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None
@@ -88,8 +91,11 @@ class Alignment(Protocol):
 class OpenBarrier:
     """Nothing to wait for."""
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return False
+
+    def left_early(self) -> None:
+        """Nobody keeps anything back."""
 
     def when_clear(
         self, send: Callable[[], None], give_up: Callable[[], None] | None = None

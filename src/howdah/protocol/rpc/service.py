@@ -25,6 +25,7 @@ from howdah.proto import rpc_pb2
 from howdah.protocol.call_ids import NO_CALL_ID, NO_CLIENT_ID, is_identity
 from howdah.protocol.messages import texts_of
 from howdah.protocol.rpc import protocol_info, wire
+from howdah.protocol.rpc.caller_context import Origin
 from howdah.protocol.rpc.fast_path import Quick
 from howdah.protocol.rpc.session import Call
 from howdah.runtime import unexpected_errors
@@ -57,7 +58,7 @@ class Caller:
     """What the client has seen of each nameservice behind a router, as it came."""
     real_user: str | None
     """Who acts for `user`, if somebody does."""
-    told_machine: str | None
+    origin_machine: str | None
     """Where the client of a router is, as that says."""
     takes_bytes: bool
     """The answer may be `Encoded`: nobody but the caller wants to see it."""
@@ -74,7 +75,7 @@ class Caller:
         proto: str = "rpc",
         federated_state: bytes = b"",
         real_user: str | None = None,
-        told_machine: str | None = None,
+        origin_machine: str | None = None,
         takes_bytes: bool = False,
     ) -> None:
         self.user = user
@@ -86,7 +87,7 @@ class Caller:
         self.proto = proto
         self.federated_state = federated_state
         self.real_user = real_user
-        self.told_machine = told_machine
+        self.origin_machine = origin_machine
         self.takes_bytes = takes_bytes
 
     def go_by(self, client_id: bytes, call_id: int) -> None:
@@ -104,7 +105,7 @@ class Caller:
     @property
     def machine(self) -> str:
         """The IP address of the client, wherever its call came through."""
-        return self.told_machine or self.address
+        return self.origin_machine or self.address
 
     @property
     def display_name(self) -> str:
@@ -218,13 +219,12 @@ class Encoded:
 TRUE: Final = Encoded(b"\x08\x01")
 """A message whose first field is a truth, and no other is set: it was done."""
 
-_ITS_BYTES: Final[Message] = rpc_pb2.RpcResponseHeaderProto()
-"""In the place of a message whose bytes are in `Call.encoded`."""
-
 Answer = Message | Deferred | Slices
-"""Of a call, as `Registry.dispatch` gives it; what a handler says besides is in the call."""
+"""Of a call, as `Registry.dispatch` gives it."""
+WireAnswer = Answer | Early | Encoded
+"""As a handler gives it, and `Registry.dispatch_to_wire`."""
 
-Handler = Callable[[Any, Caller], Answer | Early | Encoded]
+Handler = Callable[[Any, Caller], WireAnswer]
 Guard = Callable[[str, str, Any], None]
 Reader = Callable[[bytes], Any]
 """What a handler takes in the place of a request's message, from its bytes; None for a request
@@ -244,8 +244,8 @@ def _refuse(protocol: str, method: str) -> Handler:
     return refuse
 
 
-_AT_ONCE: Final = (Message, Deferred)
-"""Of `Answer`: all but one in slices. `Message | Deferred` would be made in every call."""
+_AT_ONCE: Final = (Message, Deferred, Early, Encoded)
+"""Of `WireAnswer`: all but one in slices. A union would be made in every call."""
 
 
 class Service:
@@ -359,7 +359,7 @@ class Registry:
             if not service.shows_state
         )
 
-    def shows_state(self, protocol: str, outcome: Message | errors.HowdahError) -> bool:
+    def shows_state(self, protocol: str, outcome: object) -> bool:
         """Whether an answer tells anything that the server keeps. A refusal because another
         server is to be asked does not: it leaves at once."""
         return protocol not in self._stateless and not isinstance(outcome, errors.StandbyError)
@@ -380,13 +380,25 @@ class Registry:
         return service.quick.get(method)
 
     def dispatch(self, call: Call, address: str, port: int = 0) -> Answer:
-        """Run the call's handler, which may make `call.is_early` true. `address` and `port` are
-        the caller's. Where `call.takes_bytes` is true, and `call.encoded` is not None then, those
-        are the answer's bytes, and what is returned stands for them.
+        """Run the call's handler. `address` and `port` are the caller's.
 
         Raises RpcNoSuchProtocol, RpcNoSuchMethod, ProtocolViolation for a request
         that cannot be parsed, and whatever the handler raises.
         """
+        answer = self._dispatch(call, address, port, None, takes_bytes=False)
+        assert not isinstance(answer, Encoded), "nobody asked for bytes"
+        return answer.message if isinstance(answer, Early) else answer
+
+    def dispatch_to_wire(
+        self, call: Call, address: str, port: int, origin: Origin | None
+    ) -> WireAnswer:
+        """As `dispatch`, for who takes the answer as its handler gives it. `origin` is for whom
+        the caller calls, if it is to be believed."""
+        return self._dispatch(call, address, port, origin, takes_bytes=True)
+
+    def _dispatch(
+        self, call: Call, address: str, port: int, origin: Origin | None, *, takes_bytes: bool
+    ) -> WireAnswer:
         service = self.services.get(call.protocol)
         if service is None:
             if call.protocol != protocol_info.PROTOCOL:
@@ -426,32 +438,25 @@ class Registry:
             call.federated_state,
             call.real_user,
         )
-        told = call.told
-        if told is not None:
-            caller.told_machine = told.machine
-            if told.client_id is not None and told.call_id is not None:
-                caller.go_by(told.client_id, told.call_id)
+        if origin is not None:
+            caller.origin_machine = origin.machine
+            if origin.client_id is not None and origin.call_id is not None:
+                caller.go_by(origin.client_id, origin.call_id)
         if observer is None:
-            caller.takes_bytes = call.takes_bytes
+            caller.takes_bytes = takes_bytes
             return self._handle(call, handler, request, caller)
         return _observed(
             lambda: self._handle(call, handler, request, caller),
             lambda outcome: observer.answered(call.method, request, caller, outcome),
         )
 
-    def _handle(self, call: Call, handler: Handler, request: Any, caller: Caller) -> Answer:
+    def _handle(self, call: Call, handler: Handler, request: Any, caller: Caller) -> WireAnswer:
         guard = self._guard
         if call.protocol == protocol_info.PROTOCOL:
             guard = None  # Anybody may ask, and of a standby, too.
         if guard is not None:
             guard(call.protocol, call.method, request)
         answer = handler(request, caller)
-        if isinstance(answer, Early):
-            call.is_early = True
-            return answer.message
-        if isinstance(answer, Encoded):
-            call.encoded = answer.data
-            return _ITS_BYTES
         if guard is None or isinstance(answer, _AT_ONCE):
             return answer
         return _guarded(answer, lambda: guard(call.protocol, call.method, request))
@@ -480,16 +485,17 @@ def _parsed(request_type: type[Message], call: Call) -> Message:
 
 
 def _observed(
-    handle: Callable[[], Answer], tell: Callable[[Message | errors.HowdahError], None]
-) -> Answer:
+    handle: Callable[[], WireAnswer], tell: Callable[[Message | errors.HowdahError], None]
+) -> WireAnswer:
     """The answer of a call; `tell` sees it as soon as it is one."""
     try:
         answer = handle()
     except errors.HowdahError as error:
         tell(error)
         raise
-    if isinstance(answer, Message):
-        tell(answer)
+    assert not isinstance(answer, Encoded), "an observer sees messages"
+    if isinstance(answer, Message | Early):
+        tell(answer if isinstance(answer, Message) else answer.message)
         return answer
     if isinstance(answer, Deferred):
         answer.observed_by(tell)

@@ -25,7 +25,6 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.caller_context import Told
 from howdah.protocol.rpc.fast_path import NOTHING_ANSWERED, Answered, Clock, Quick, answer_calls
 from howdah.runtime.tracing.span import Span
 from howdah.runtime.users.names import MOST_CHARACTERS, check_name
@@ -85,14 +84,6 @@ class Call:
     """What the caller has seen of each nameservice behind a router (routerFederatedState)."""
     real_user: str | None
     """Who acts for `user`, if somebody does."""
-    told: Told | None
-    """What its caller says of whom it calls for, if that is to be believed."""
-    is_early: bool
-    """Its handler says that the answer promises nothing about the log (`service.Early`)."""
-    takes_bytes: bool
-    """Its handler may give the answer's message as bytes (`service.Encoded`)."""
-    encoded: bytes | None
-    """Those, if it did."""
 
     def __init__(
         self,
@@ -126,10 +117,6 @@ class Call:
         self.span = None
         self.federated_state = b""
         self.real_user = real_user
-        self.told = None
-        self.is_early = False
-        self.takes_bytes = False
-        self.encoded = None
 
 
 @dataclass(frozen=True, slots=True)

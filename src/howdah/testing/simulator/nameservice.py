@@ -208,7 +208,6 @@ class Member:
         self.is_active, self.epoch = True, service.epoch
         core.become_active()
         core.commit(edits.StartLogSegmentOp())
-        self.inner.log += core.take_outbox()
 
     def become_standby(self) -> None:
         self.inner.client.refuse_waiting(errors.StandbyError(f"{self.name} becomes a standby"))

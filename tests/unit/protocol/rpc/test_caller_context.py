@@ -8,7 +8,7 @@ import pytest
 
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.protocol.rpc import wire
-from howdah.protocol.rpc.caller_context import Told, told_in
+from howdah.protocol.rpc.caller_context import Origin, origin_in
 from howdah.protocol.rpc.service import Caller, Registry, Service, unanswered
 from howdah.router.namenodes.connections import encode_call
 from howdah.router.state.namenodes.identity import Identity
@@ -22,29 +22,29 @@ OTHER_ID = bytes(range(16))
 
 
 @pytest.mark.parametrize(
-    ("context", "told"),
+    ("context", "origin"),
     [
-        ("clientIp:10.0.0.9,clientPort:4711", Told("10.0.0.9")),
-        ("job_1,clientIp:fd00::1", Told("fd00::1")),
+        ("clientIp:10.0.0.9,clientPort:4711", Origin("10.0.0.9")),
+        ("job_1,clientIp:fd00::1", Origin("fd00::1")),
         (
             # As Hadoop's router writes it.
             f"clientIp:10.0.0.9,clientPort:1,clientId:{OTHER_ID.hex()},clientCallId:77",
-            Told("10.0.0.9", OTHER_ID, 77),
+            Origin("10.0.0.9", OTHER_ID, 77),
         ),
-        (f"clientId:{OTHER_ID.hex()}", Told()),
-        ("clientId:,clientCallId:5", Told()),
-        ("clientId:0102,clientCallId:5", Told()),
-        (f"clientId:{OTHER_ID.hex()},clientCallId:-5", Told()),
-        ("clientId:xyz,clientCallId:5,clientIp:10.0.0.9", Told("10.0.0.9")),
-        ("clientIp:somewhere else", Told()),
-        ("clientIp:", Told()),
-        ("", Told()),
+        (f"clientId:{OTHER_ID.hex()}", Origin()),
+        ("clientId:,clientCallId:5", Origin()),
+        ("clientId:0102,clientCallId:5", Origin()),
+        (f"clientId:{OTHER_ID.hex()},clientCallId:-5", Origin()),
+        ("clientId:xyz,clientCallId:5,clientIp:10.0.0.9", Origin("10.0.0.9")),
+        ("clientIp:somewhere else", Origin()),
+        ("clientIp:", Origin()),
+        ("", Origin()),
         # The first one counts, as with Hadoop's.
-        ("clientIp:10.0.0.1,clientIp:10.0.0.2", Told("10.0.0.1")),
+        ("clientIp:10.0.0.1,clientIp:10.0.0.2", Origin("10.0.0.1")),
     ],
 )
-def test_what_a_context_tells(context: str, told: Told) -> None:
-    assert told_in(context) == told
+def test_what_a_context_tells(context: str, origin: Origin) -> None:
+    assert origin_in(context) == origin
 
 
 class Implementation:

@@ -59,7 +59,7 @@ class Gate(OpenBarrier):
         self.waiting: list[Callable[[], None]] = []
         self.given_up: list[Callable[[], None]] = []
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return self.shut
 
     def when_clear(

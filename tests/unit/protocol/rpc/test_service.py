@@ -109,7 +109,7 @@ def test_every_method_of_the_protocol_is_answered_or_refused_by_name(method: str
 
 
 @pytest.mark.parametrize("guard", [None, lambda protocol, method, request: None])
-def test_an_answer_that_may_leave_early_says_so_in_its_call(guard: Guard | None) -> None:
+def test_an_answer_that_may_leave_early_says_so_to_who_sends_it(guard: Guard | None) -> None:
     class EarlyHalf:
         def fsync(self, request: pb.FsyncRequestProto, caller: Caller) -> Early:
             return Early(pb.FsyncResponseProto())
@@ -117,8 +117,9 @@ def test_an_answer_that_may_leave_early_says_so_in_its_call(guard: Guard | None)
     service = Service(PROTOCOL, 1, DESCRIPTOR, EarlyHalf(), refused=ALL - {"fsync"})
     body = pb.FsyncRequestProto(src="/a", client="c").SerializeToString()
     call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "fsync", body, "alice")
-    assert Registry([service], guard).dispatch(call, "10.0.0.1") == pb.FsyncResponseProto()
-    assert call.is_early
+    registry = Registry([service], guard)
+    assert registry.dispatch(call, "10.0.0.1") == pb.FsyncResponseProto()
+    assert registry.dispatch_to_wire(call, "10.0.0.1", 77, None) == Early(pb.FsyncResponseProto())
 
 
 class MoreHalf:
@@ -413,12 +414,13 @@ def test_an_answer_is_bytes_where_nobody_else_wants_to_see_it(
         src="/a", masked={"perm": 0o755}, createParent=True
     ).SerializeToString()
     call = Call(3, b"c" * 16, 1, PROTOCOL, 1, "mkdirs", body, "alice", None, ("job", b""))
-    call.takes_bytes = takes_bytes
-    answer = registry.dispatch(call, "10.0.0.1", 77)
-    assert isinstance(answer, Message)
-    if expected:
-        assert call.encoded == MADE.SerializeToString()
+    if takes_bytes:
+        answer = registry.dispatch_to_wire(call, "10.0.0.1", 77, None)
     else:
-        assert call.encoded is None
+        answer = registry.dispatch(call, "10.0.0.1", 77)
+    if expected:
+        assert isinstance(answer, Encoded)
+        assert answer.data == MADE.SerializeToString()
+    else:
         assert answer is MADE
     assert seen.outcomes == ([MADE] if watched == "mkdirs" else [])

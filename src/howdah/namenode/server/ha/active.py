@@ -96,13 +96,11 @@ class Active:
         parts: ActiveParts,
         *,
         soon: Callable[[Callable[[], None]], object],
-        hold: Callable[[], object],
     ) -> None:
-        """`soon` calls back when others had their turn; `hold` is told of edits."""
+        """`soon` calls back when others had their turn."""
         self._core = core
         self._log = log_writer
         self._parts = parts
-        self._hold = hold
         self._next_redundancy_ms = 0
         self.duties: Final = PeriodicTasks(
             [
@@ -118,7 +116,6 @@ class Active:
                 PeriodicTask("marks of a satisfier", lambda: unmarking(core)),
             ],
             soon,
-            hold,
             core.clock.monotonic_ms,
         )
         self._next_rejoin_ms = 0
@@ -132,7 +129,6 @@ class Active:
         if not core.namespace.root.owner:
             permissions = core.permissions
             core.commit(edits.SetOwnerOp("/", permissions.superuser, permissions.supergroup))
-        self._hold()
 
     def tick(self) -> None:
         self.duties.tick()

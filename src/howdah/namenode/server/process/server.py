@@ -383,11 +383,10 @@ class Namenode:
                 PeriodicTask("decommission and maintenance", self._membership),
             ],
             loop.call_soon,
-            barrier.hold,
             core.clock.monotonic_ms,
         )
         parts = active_parts(conf, core, leases, self.client, self.checkpoints)
-        self.active = Active(core, self.log_writer, parts, soon=loop.call_soon, hold=barrier.hold)
+        self.active = Active(core, self.log_writer, parts, soon=loop.call_soon)
         standbys: list[Role] = [Standby(s, core) for s in (HAState.STANDBY, HAState.OBSERVER)]
         if self.ha is not None:
             standbys = self.ha.standbys(self.checkpoints)

@@ -152,7 +152,7 @@ class _Made:
 
     def _finish(self, outcome: Message | errors.HowdahError) -> None:
         barrier = self._calls.barrier
-        if barrier.hold():
+        if barrier.must_wait():
             barrier.when_clear(lambda: self._settle(outcome), self._give_up)
         else:
             self._settle(outcome)

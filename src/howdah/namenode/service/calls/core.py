@@ -2,9 +2,8 @@
 
 Part of Hadoop's `FSNamesystem`. A call checks permissions and state, and raises where
 they do not allow it; then it commits one or more edits. `commit` applies an edit to the
-namespace and puts its record into `outbox`. The shell takes the outbox to the journal,
-and holds every answer back until its edits are durable. Nothing else changes the
-namespace (D4).
+namespace and appends its record to the journal; every answer is held back until the edits
+that it may show are durable. Nothing else changes the namespace (D4).
 
 A standby makes no edits: it follows those of the active, record by record (`follow`).
 `become_active` and `become_standby` are all that the change of a role means to the state;
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Generator
-from typing import Final
+from typing import Final, Protocol
 
 from howdah import errors
 from howdah.formats.edits import edits
@@ -50,6 +49,12 @@ log = logging.getLogger(__name__)
 
 REAP_AT_ONCE: Final = 1000
 """Deleted inodes freed within the call that deleted them; the rest goes in slices."""
+
+
+class EditSink(Protocol):
+    """Takes the record of each edit, in order. A list does, where nobody reads a log."""
+
+    def append(self, record: bytes, /) -> object: ...
 
 
 class Core(Checks):
@@ -134,7 +139,8 @@ class Core(Checks):
         journal's at the start."""
         self.at_segment_end = True
         """Whether nothing was followed since a segment of the log ended, or since the start."""
-        self.outbox: list[bytes] = []
+        self.journal: EditSink = []
+        """Who is active sets it before the first edit."""
         self.broken: str | None = None
         """Why nothing that the namespace says may leave this process any more: an edit
         failed halfway. Set once, and for good."""
@@ -162,7 +168,7 @@ class Core(Checks):
     # Changing.
 
     def commit(self, edit: edits.Edit) -> None:
-        """Make a checked change: apply it, and put its record out for the journal.
+        """Make a checked change: apply it, and append its record to the journal.
 
         Raises IllegalArgument, with nothing changed, for what no record can hold, and
         NamespaceBroken if the edit fails (see `broken`).
@@ -185,7 +191,7 @@ class Core(Checks):
                 error,
             ) from error
         self.last_txid += 1
-        self.outbox.append(record)
+        self.journal.append(record)
         if not was_reaping and self.namespace.must_reap:
             self.namespace.reap(REAP_AT_ONCE)
 
@@ -278,11 +284,6 @@ class Core(Checks):
         while block_id in self.blocks.postponed:
             block_id += 1
         return block_id
-
-    def take_outbox(self) -> list[bytes]:
-        """The records since the last call, in order; the last one is `last_txid`."""
-        outbox, self.outbox = self.outbox, []
-        return outbox
 
     # Roles.
 

@@ -112,8 +112,9 @@ class _Waiting:
 
 
 class DurableBarrier:
-    """Holds answers back until the log has caught up with the core, and the lease holds.
-    Without a log, as in a standby, nothing is committed and nothing waits."""
+    """Takes what the core commits to the log, and holds answers back until the log has caught up
+    with the core and the lease holds. Without a log, as in a standby, nothing is committed and
+    nothing waits."""
 
     def __init__(
         self,
@@ -125,11 +126,14 @@ class DurableBarrier:
         patience_ms: int = 10_000,
         early_delay_s: float = 0.0,
     ) -> None:
-        """`soon` calls back when the loop has served all that it found ready, `later` after so
+        """Its journal is the `core`'s from now on.
+
+        `soon` calls back when the loop has served all that it found ready, `later` after so
         many seconds; `boottime_ms` is the clock of leases. For `patience_ms` an answer waits
         for it to be certain that nobody else is active. Early changes are handed over after
         `early_delay_s`, of at most `MOST_DELAY_S`, where nobody waits for them."""
         self._core = core
+        core.journal = self
         self._soon = soon
         self._later = later
         self._boottime_ms = boottime_ms
@@ -137,7 +141,13 @@ class DurableBarrier:
         self._will_look = False
         self.lease: Lease | None = None
         """None while the log is nobody else's."""
-        self._will_hand_over = False
+        self._batch: list[bytes] = []
+        """Records that the log does not have yet."""
+        self._will_end_turn = False
+        self._is_wanted = False
+        """Whether somebody waits for what is in the batch."""
+        self._early_txid = -1
+        """The last transaction that an early answer showed which did not wait."""
         self._early_delay_s = min(early_delay_s, MOST_DELAY_S)
         self._will_hand_over_later = False
         self._lone = 0
@@ -147,39 +157,51 @@ class DurableBarrier:
         self._waiting: deque[_Waiting] = deque()
         self.log: WrittenLog | None = None
 
-    def hold(self, *, early: bool = False) -> bool:
+    def append(self, record: bytes, /) -> None:
+        """Take the record of an edit to the log at the turn's end."""
+        self._batch.append(record)
+        self._end_turn_soon()
+
+    def must_wait(self, *, early: bool = False) -> bool:
+        """Whether an answer that is ready may not leave yet."""
         if self._core.broken is not None:
             return True  # The process ends; `when_clear` keeps nothing.
         written = self.log
         if written is None:
-            assert not self._core.outbox, "nothing is committed without a log"
+            assert not self._batch, "nothing is committed without a log"
             return False
         most = MOST_AHEAD if early else 0
         is_ahead = self._core.last_txid - written.durable_txid > most
         # What was committed in this turn cannot be durable.
-        if is_ahead and (early or not self._core.outbox):
+        if is_ahead and (early or not self._batch):
             is_ahead = self._core.last_txid - written.poll_durable() > most
-        waits = is_ahead or not self._is_alone()
-        if early and not waits and self._early_delay_s and self.lease is None:
-            self._hand_over_later()
+        return is_ahead or not self._is_alone()
+
+    def left_early(self) -> None:
+        """An early answer has left: nobody waits for what it shows."""
+        self._early_txid = self._core.last_txid
+
+    def _end_turn_soon(self) -> None:
+        if self._batch and not self._will_end_turn:
+            self._will_end_turn = True
+            self._soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        self._will_end_turn = False
+        if not self._batch:
+            return
+        nobody_waits = not self._is_wanted and self._early_txid == self._core.last_txid
+        if nobody_waits and self._early_delay_s and self.lease is None:
+            if not self._will_hand_over_later:
+                self._will_hand_over_later = True
+                self._later(self._early_delay_s, self._hand_over_early)
         else:
-            self._hand_over_soon()
-        return waits
-
-    def _hand_over_soon(self) -> None:
-        if self._core.outbox and not self._will_hand_over:
-            self._will_hand_over = True
-            self._soon(self.hand_over)
-
-    def _hand_over_later(self) -> None:
-        if self._core.outbox and not (self._will_hand_over or self._will_hand_over_later):
-            self._will_hand_over_later = True
-            self._later(self._early_delay_s, self._hand_over_early)
+            self.hand_over()
 
     def _hand_over_early(self) -> None:
         """What nobody has waited for until now."""
         self._will_hand_over_later = False
-        if self._core.outbox and not self._will_hand_over:
+        if self._batch and not self._will_end_turn:
             self._append(now=False)
 
     @property
@@ -194,6 +216,9 @@ class DurableBarrier:
         if written is None or self.lease is not None or self._core.broken is not None:
             return False
         self._left = written.answer(outlet, data, self._core.last_txid, back)
+        if self._left > 0:
+            self._is_wanted = True
+            self._end_turn_soon()
         return self._left > 0
 
     def _is_alone(self) -> bool:
@@ -219,17 +244,17 @@ class DurableBarrier:
 
     def hand_over(self) -> None:
         """Give the log what was committed since the last time."""
-        self._will_hand_over = False
-        if self._core.outbox:
+        if self._batch:
             self._lone = self._lone + 1 if len(self._waiting) + self._left == 1 else 0
             self._left = 0
             self._append(now=self._lone > LONE and self.lease is None)
 
     def _append(self, *, now: bool) -> None:
         assert self.log is not None, "nothing is committed without a log"
-        is_durable = self.log.append(self._core.outbox, now=now)
+        is_durable = self.log.append(self._batch, now=now)
         # Not before: what the log did not take comes again, or there would be a gap behind it.
-        self._core.take_outbox()
+        self._batch = []
+        self._is_wanted = False
         assert self.log.last_txid == self._core.last_txid, "every edit is in the log"
         if is_durable:
             self.durable(self.log.last_txid)
@@ -243,7 +268,8 @@ class DurableBarrier:
         # Only leases ask when an answer was computed.
         now_ms = 0 if self.lease is None else self._boottime_ms()
         txid = self._core.last_txid
-        self._hand_over_soon()
+        self._is_wanted = True
+        self._end_turn_soon()
         self._waiting.append(_Waiting(txid, now_ms, send, give_up))
         self._want(txid)
         if not self._is_alone():
@@ -251,7 +277,7 @@ class DurableBarrier:
 
     def when_durable(self, act: Callable[[], None]) -> None:
         """When all that was committed so far is durable; at once if it is."""
-        if self.hold():
+        if self.must_wait():
             self.when_clear(act)
         else:
             act()

@@ -35,15 +35,12 @@ class PeriodicTasks:
         self,
         duties: Sequence[PeriodicTask],
         soon: Callable[[Callable[[], None]], object],
-        after_turn: Callable[[], object],
         now_ms: Callable[[], int],
     ) -> None:
-        """`soon` calls back when others had their turn; `after_turn` is called for what a
-        turn, or a slice, has committed."""
+        """`soon` calls back when others had their turn."""
         self._duties = tuple(duties)
-        self._after_turn = after_turn
         self._now_ms = now_ms
-        self._rounds = IncrementalTasks(soon, after_turn, self._ended)
+        self._rounds = IncrementalTasks(soon, self._ended)
         self._failures: dict[str, int] = {}
         self._paused_until_ms: dict[str, int] = {}
 
@@ -74,7 +71,6 @@ class PeriodicTasks:
                 self._ended(name, True)
             else:
                 self._rounds.begin(name, slices)
-        self._after_turn()
 
     def stop(self) -> None:
         """What is under way ends where it is."""

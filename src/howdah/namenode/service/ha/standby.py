@@ -67,7 +67,6 @@ class Standby:
         self.duties: Final = PeriodicTasks(
             [PeriodicTask("sorting of blocks", self._sort)],
             soon,
-            lambda: None,
             core.clock.monotonic_ms,
         )
 

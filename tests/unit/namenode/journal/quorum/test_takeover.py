@@ -101,7 +101,7 @@ def test_an_active_that_is_replaced_behind_its_back_acknowledges_nothing_more(pa
         await become(active, ACTIVE)
         await mkdir(active, "/a")
         await become(standby, ACTIVE)
-        assert active.log_writer._barrier.hold(), "reads are held before the new one serves"
+        assert active.log_writer._barrier.must_wait(), "reads are held before the new one serves"
         assert standby.core.namespace.find("/a") is not None
         lost = active.log_writer.shared
         assert lost is not None

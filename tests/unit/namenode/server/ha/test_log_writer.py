@@ -20,24 +20,13 @@ MKDIRS = pb.MkdirsRequestProto(
 )
 
 
-class Unlogged(InMemoryNamenode):
-    """From its start on what is committed is left to the log."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.core.take_outbox()
-
-    def _keep_log(self) -> None:
-        """Nothing is kept here."""
-
-
 def test_all_answers_leave_at_the_end_of_the_log_whatever_a_look_saw_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loop looks while another thread ends the log: what it read before it writes after."""
     if kernel() is None:
         pytest.skip("only what is written by the kernel is looked at")
-    namenode = Unlogged()
+    namenode = InMemoryNamenode()
     current = tmp_path / "current"
     current.mkdir()
     barrier = DurableBarrier(namenode.core, lambda act: None)

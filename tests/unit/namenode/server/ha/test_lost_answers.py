@@ -12,7 +12,7 @@ from howdah import errors
 from howdah.client.namenodes import active_cache
 from howdah.fs.hdfs.filesystem import HdfsFileSystem
 from howdah.namenode.service.ha.states import HAState
-from howdah.protocol.rpc.server_hooks import Barrier, OpenBarrier
+from howdah.protocol.rpc.server_hooks import OpenBarrier
 from tests.support.namenode_pair import ROOT, Pair, become, caught_up, run
 
 QUICK = {
@@ -33,12 +33,10 @@ def _nothing_remembered() -> Iterator[None]:
 class Silent(OpenBarrier):
     """The barrier of a namenode that writes its log and answers nobody."""
 
-    def __init__(self, inner: Barrier) -> None:
-        self._inner = inner
+    def __init__(self) -> None:
         self.kept = 0
 
-    def hold(self, *, early: bool = False) -> bool:
-        self._inner.hold()
+    def must_wait(self, *, early: bool = False) -> bool:
         return True
 
     def when_clear(
@@ -87,7 +85,7 @@ def test_what_happened_is_not_run_again(
         conf = pair.conf("nn0").with_values(QUICK)
         with HdfsFileSystem("ns", conf, ROOT) as fs:
             await asyncio.to_thread(prepare, fs)
-            active._rpc.barrier = silent = Silent(active._rpc.barrier)
+            active._rpc.barrier = silent = Silent()
             working = asyncio.create_task(asyncio.to_thread(work, fs))
             while not silent.kept:
                 await asyncio.sleep(0.002)

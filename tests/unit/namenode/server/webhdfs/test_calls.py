@@ -71,7 +71,7 @@ class World:
     def when_known(self, user: str, go_on: Callable[[errors.HowdahError | None], None]) -> None:
         self.asked_groups.append(go_on)
 
-    def hold(self, *, early: bool = False) -> bool:
+    def must_wait(self, *, early: bool = False) -> bool:
         return self.holds
 
     def when_clear(

@@ -288,7 +288,6 @@ def test_a_namenode_that_becomes_active_tells_of_all_marks(client: Any, director
 
 def unmark_all(namenode: InMemoryNamenode) -> None:
     deque(unmarking(namenode.core) or (), maxlen=0)
-    namenode._keep_log()
 
 
 def test_marks_that_wait_are_taken_off_when_no_satisfier_may_run_any_more(client: Any) -> None:

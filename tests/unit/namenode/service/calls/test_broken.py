@@ -86,7 +86,7 @@ def test_no_answer_that_was_computed_since_is_sent(client: Any, told: list[str])
     sent: list[str] = []
     barrier = DurableBarrier(client.namenode.core, lambda run: None)
     barrier.log = cast(WrittenLog, AllDurable())
-    assert barrier.hold()
+    assert barrier.must_wait()
     barrier.when_clear(lambda: sent.append("an answer"))
     barrier.durable(1 << 60)
     assert not sent

@@ -61,20 +61,9 @@ class FakeJournal:
         return now and self.is_quick
 
 
-class Unlogged(InMemoryNamenode):
-    """From its start on what is committed is left to the barrier."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log += self.core.take_outbox()
-
-    def _keep_log(self) -> None:
-        """Nothing is kept here."""
-
-
 class World:
     def __init__(self, early_delay_s: float = 0.0) -> None:
-        self.namenode = Unlogged()
+        self.namenode = InMemoryNamenode()
         self.turn: list[Callable[[], None]] = []
         self.sent: list[str] = []
         self.now_ms = 0
@@ -109,10 +98,12 @@ class World:
         self.answer(name, early=early)
 
     def answer(self, name: str, *, early: bool = False) -> None:
-        if self.barrier.hold(early=early):
+        if self.barrier.must_wait(early=early):
             self.barrier.when_clear(lambda: self.sent.append(name))
-        else:
-            self.sent.append(name)
+            return
+        if early:
+            self.barrier.left_early()
+        self.sent.append(name)
 
     def end_turn(self) -> None:
         turn, self.turn[:] = list(self.turn), []
@@ -201,7 +192,7 @@ def test_an_early_answer_waits_where_the_log_is_far_behind(world: World) -> None
 
 def test_no_early_answer_leaves_where_the_log_is_lost(world: World) -> None:
     world.namenode.core.broken = "the log is lost"
-    assert world.barrier.hold(early=True)
+    assert world.barrier.must_wait(early=True)
 
 
 @pytest.fixture
@@ -227,6 +218,7 @@ def test_early_changes_of_many_turns_are_one_batch(patient: World) -> None:
 def test_early_changes_are_never_late_by_more_than_a_bound() -> None:
     world = World(early_delay_s=60.0)
     world.change("a", early=True)
+    world.end_turn()
     assert world.delays_s == [MOST_DELAY_S]
 
 
@@ -545,7 +537,7 @@ def test_what_waits_leaves_when_the_log_has_ended_in_order(world: World) -> None
 
 def wait_in_vain(world: World, name: str) -> None:
     """An answer that cannot leave, or not yet."""
-    assert world.barrier.hold()
+    assert world.barrier.must_wait()
     world.barrier.when_clear(lambda: world.sent.append(name), lambda: world.given_up.append(name))
 
 
@@ -702,7 +694,7 @@ def test_a_lone_caller_whose_answers_are_left_is_known(world: World) -> None:
                 createParent=True,
             ),
         )
-        assert world.barrier.hold()
+        assert world.barrier.must_wait()
         assert leave(world, str(number))
         world.end_turn()
         world.barrier.durable(world.namenode.core.last_txid)

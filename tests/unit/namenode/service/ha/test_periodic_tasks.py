@@ -19,11 +19,7 @@ class World:
     def __init__(self, *duties: PeriodicTask) -> None:
         self.now_ms = 0
         self.soon: list[Callable[[], None]] = []
-        self.turns = 0
-        self.duties = PeriodicTasks(duties, self.soon.append, self._after, lambda: self.now_ms)
-
-    def _after(self) -> None:
-        self.turns += 1
+        self.duties = PeriodicTasks(duties, self.soon.append, lambda: self.now_ms)
 
     def turn(self) -> None:
         soon, self.soon[:] = list(self.soon), []

@@ -196,7 +196,7 @@ def test_what_was_committed_is_in_the_log_when_the_role_ends_and_its_answers_lea
         mkdir(namenode, "/a")
         left: list[str] = []
         barrier = namenode.log_writer._barrier
-        assert barrier.hold()
+        assert barrier.must_wait()
         barrier.when_clear(lambda: left.append("/a"))
         namenode.roles.become(HAState.STANDBY)
         assert left == ["/a"]

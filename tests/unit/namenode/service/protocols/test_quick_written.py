@@ -11,6 +11,7 @@ from howdah.namenode.service.protocols.fast_path import file_status
 from howdah.native.loader import kernel
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
+from howdah.protocol.rpc.service import Encoded
 from howdah.protocol.rpc.session import Call
 from howdah.testing.in_memory import SUPERUSER, InMemoryNamenode
 
@@ -25,12 +26,13 @@ def ask(
     """The bytes of an answer, and whether the handler gave them."""
     body = request.SerializeToString()
     call = Call(call_id, CLIENT_ID, 0, PROTOCOL, 1, method, body, SUPERUSER)
-    call.takes_bytes = takes_bytes
-    answer = world._registry.dispatch(call, "10.9.9.9")
+    if takes_bytes:
+        answer = world._registry.dispatch_to_wire(call, "10.9.9.9", 0, None)
+    else:
+        answer = world._registry.dispatch(call, "10.9.9.9")
+    if isinstance(answer, Encoded):
+        return answer.data, True
     assert isinstance(answer, Message)
-    if call.encoded is not None:
-        assert takes_bytes
-        return call.encoded, True
     return answer.SerializeToString(), False
 
 

@@ -14,7 +14,7 @@ from howdah.namenode.state.inodes.file_blocks import MAX_BLOCK_BYTES
 from howdah.namenode.state.inodes.inodes import File
 from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import types_pb2
-from howdah.protocol.rpc.service import Registry
+from howdah.protocol.rpc.service import Early, Registry
 from howdah.protocol.rpc.session import Call
 from howdah.testing.in_memory import InMemoryDatanode
 
@@ -520,8 +520,8 @@ def test_only_who_says_so_is_told_of_a_length_before_it_is_durable(
             src="/a", client=client.name, lastBlockLength=7, visibleOnly=visible_only
         )
         call = Call(0, b"", 0, PROTOCOL, 1, "fsync", request.SerializeToString(), "root")
-        registry.dispatch(call, "10.0.0.1")
-        assert call.is_early is bool(visible_only)
+        answer = registry.dispatch_to_wire(call, "10.0.0.1", 0, None)
+        assert isinstance(answer, Early) is bool(visible_only)
     assert length_of(client, "/a") == 7
 
 
