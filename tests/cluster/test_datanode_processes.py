@@ -31,7 +31,7 @@ def cluster() -> Iterator[MiniCluster]:
         yield running
 
 
-def keeper_of(cluster: MiniCluster) -> int:
+def control_process_of(cluster: MiniCluster) -> int:
     pid = cluster.process("datanode0").pid
     assert pid is not None
     return pid
@@ -60,12 +60,13 @@ def read(cluster: MiniCluster, path: str) -> bytes:
 
 
 def test_a_datanode_has_one_data_process(cluster: MiniCluster) -> None:
-    assert len(children_of(keeper_of(cluster))) == 1
+    assert len(children_of(control_process_of(cluster))) == 1
 
 
 @pytest.mark.req("FS-268")
 def test_a_log_level_holds_in_both_processes(cluster: MiniCluster) -> None:
-    """The IPC port is the data process's: the keeper has no connection that breaks there."""
+    """The IPC port is the data process's: the control process has no connection that breaks
+    there."""
     addresses = cluster.process("datanode0").addresses
     query = "log=howdah.rpc.threaded_server&level=DEBUG"
     with urlopen(f"http://{addresses['http']}/logLevel?{query}", timeout=60) as answer:
@@ -89,17 +90,17 @@ def test_stacks_and_logs_have_both_processes(cluster: MiniCluster, tmp_path: Pat
         out.write(b"x")
         out.hflush()
         with urlopen(f"http://{http}/stacks", timeout=60) as answer:
-            keeper, _, data = answer.read().decode().partition("the data process of this datanode")
+            control, _, data = answer.read().decode().partition("the data process of this datanode")
     assert "control/pages.py" not in data
     assert "receiver.py" in data, "of the block that is written"
-    assert "receiver.py" not in keeper
+    assert "receiver.py" not in control
     with _datanode_at_a_pipe(cluster, tmp_path) as http:
         query = "log=howdah.rpc.threaded_server&level=DEBUG"
         with urlopen(f"http://{http}/logLevel?{query}", timeout=60):
             pass
         with urlopen(f"http://{http}/logs/text", timeout=60) as answer:
-            keeper, _, data = answer.read().decode().partition("the data process of this datanode")
-    assert "howdah.datanode.control" in keeper
+            control, _, data = answer.read().decode().partition("the data process of this datanode")
+    assert "howdah.datanode.control" in control
     assert "howdah.datanode.control" not in data.partition(":")[2]
 
 
@@ -124,15 +125,17 @@ def _datanode_at_a_pipe(cluster: MiniCluster, directory: Path) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def test_the_keeper_ends_when_its_data_process_dies(cluster: MiniCluster) -> None:
-    keeper = keeper_of(cluster)
-    (data,) = children_of(keeper)
+def test_the_control_process_ends_when_its_data_process_dies(cluster: MiniCluster) -> None:
+    control = control_process_of(cluster)
+    (data,) = children_of(control)
     os.kill(data, signal.SIGKILL)
-    wait_until(lambda: not is_running(keeper), what="the keeper ends")
+    wait_until(lambda: not is_running(control), what="the control process ends")
     assert f"the data process {data} of this datanode has died" in cluster.log("datanode0")
 
 
-def test_the_data_process_ends_when_its_keeper_dies(cluster: MiniCluster, tmp_path: Path) -> None:
+def test_the_data_process_ends_when_its_control_process_dies(
+    cluster: MiniCluster, tmp_path: Path
+) -> None:
     # Not one of the cluster's own, whose launcher kills what a dead server leaves.
     values = {
         "dfs.datanode.data.dir": str(tmp_path / "data"),
@@ -144,40 +147,40 @@ def test_the_data_process_ends_when_its_keeper_dies(cluster: MiniCluster, tmp_pa
     command = [sys.executable, "-m", "howdah", "datanode", "--conf", str(cluster.conf_dir)]
     command += [part for name, value in values.items() for part in ("-D", f"{name}={value}")]
     command += ["--ready-file", str(ready)]
-    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as keeper:
+    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr) as control:
         wait_until(ready.exists, what="the datanode is ready")
-        (data,) = children_of(keeper.pid)
-        keeper.kill()
+        (data,) = children_of(control.pid)
+        control.kill()
         wait_until(lambda: not is_running(data), what="the data process ends")
-    assert "the keeper of this datanode is gone" in log.read_text()
+    assert "the control process of this datanode is gone" in log.read_text()
 
 
-@pytest.mark.parametrize("victim", ["keeper", "data process"])
+@pytest.mark.parametrize("victim", ["control process", "data process"])
 def test_after_either_died_the_datanode_starts_again_with_all_its_blocks(
     cluster: MiniCluster, victim: str
 ) -> None:
     data = os.urandom(3 * BLOCK + 17)
     write(cluster, "/file", data)
-    keeper = keeper_of(cluster)
-    (child,) = children_of(keeper)
-    os.kill(keeper if victim == "keeper" else child, signal.SIGKILL)
-    wait_until(lambda: not is_running(keeper) and not is_running(child), what="both end")
+    control = control_process_of(cluster)
+    (child,) = children_of(control)
+    os.kill(control if victim == "control process" else child, signal.SIGKILL)
+    wait_until(lambda: not is_running(control) and not is_running(child), what="both end")
     cluster.restart("datanode0")
     assert read(cluster, "/file") == data
 
 
 def test_an_orderly_stop_ends_both_and_says_why(cluster: MiniCluster) -> None:
-    keeper = keeper_of(cluster)
-    (data,) = children_of(keeper)
-    os.kill(keeper, signal.SIGTERM)
-    wait_until(lambda: not is_running(keeper) and not is_running(data), what="both end")
+    control = control_process_of(cluster)
+    (data,) = children_of(control)
+    os.kill(control, signal.SIGTERM)
+    wait_until(lambda: not is_running(control) and not is_running(data), what="both end")
     log = cluster.log("datanode0")
     assert "the datanode stops: got SIGTERM" in log
     assert "ERROR" not in log
 
 
-def test_signals_of_a_terminal_are_the_keepers(cluster: MiniCluster) -> None:
-    (data,) = children_of(keeper_of(cluster))
+def test_signals_of_a_terminal_go_to_the_control_process(cluster: MiniCluster) -> None:
+    (data,) = children_of(control_process_of(cluster))
     os.kill(data, signal.SIGINT)
     os.kill(data, signal.SIGTERM)
     write(cluster, "/file", b"served on")

@@ -81,8 +81,8 @@ class FileGateway:
         dial: Callable[[], socket.socket],
         has_read: Callable[[int], None],
     ) -> FileGateway:
-        """The keeper's of this datanode: `dial` makes a connection to its data process, and
-        `has_read` hears how many bytes of a replica were read from its file."""
+        """The control process's of this datanode: `dial` makes a connection to its data process,
+        and `has_read` hears how many bytes of a replica were read from its file."""
         return cls(conf, OwnDatanode(uuid, dial, has_read))
 
     def answer(self, request: Request) -> Exchange:
@@ -121,7 +121,7 @@ def _replicas_of(own: OwnDatanode, conf: Configuration) -> ShortCircuitCache:
         mmap=False,
     )
     timeout_s = conf.get(keys.DFS_CLIENT_SOCKET_TIMEOUT)
-    return ShortCircuitCache(settings, lambda: "the keeper", timeout_s, own)
+    return ShortCircuitCache(settings, lambda: "the control process", timeout_s, own)
 
 
 def _known_namenodes(conf: Configuration) -> frozenset[str]:

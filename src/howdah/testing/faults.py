@@ -37,7 +37,7 @@ class Action(enum.StrEnum):
     """What befalls a datanode."""
 
     KILL = "kill"
-    """`kill -9`, keeper and data process at once."""
+    """`kill -9`, control process and data process at once."""
     PAUSE = "pause"
     """SIGSTOP: connections stay open, nothing is said."""
     DISK_FULL = "disk-full"
@@ -179,22 +179,23 @@ def _cutting(directory: Path) -> Iterator[None]:
 
 
 def _cut(marker: Path) -> Callable[[], None] | None:
-    """Stop the keeper, which leads the group and is the one that sends heartbeats. Most points are
-    reached in its child. One that is reached in the keeper itself has it stopped by what is
-    returned, to be called without the lock: a stopped process would hold it until it is healed.
+    """Stop the control process, which leads the group and is the one that sends heartbeats. Most
+    points are reached in its child. One that is reached in the control process itself has it
+    stopped by what is returned, to be called without the lock: a stopped process would hold it
+    until it is healed.
     """
     marker.touch()
-    keeper = os.getpgrp()
-    if keeper != os.getpid():
-        os.kill(keeper, signal.SIGSTOP)
+    control = os.getpgrp()
+    if control != os.getpid():
+        os.kill(control, signal.SIGSTOP)
         return None
-    # A child has the lock, too, and lets go of it when it has stopped the keeper.
+    # A child has the lock, too, and lets go of it when it has stopped the control process.
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(tell)
         os.read(told, 1)
-        os.kill(keeper, signal.SIGSTOP)
+        os.kill(control, signal.SIGSTOP)
         os._exit(0)
     os.close(told)
 

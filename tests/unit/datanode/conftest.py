@@ -57,7 +57,7 @@ def sums_of(data: bytes, spec: ChecksumSpec = SPEC) -> bytes:
 
 
 class Node:
-    """A datanode without a keeper: volumes, a store and a server in this process."""
+    """A datanode without a control process: volumes, a store and a server in this process."""
 
     def __init__(
         self,

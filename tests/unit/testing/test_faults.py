@@ -1,4 +1,5 @@
-"""A network that is cut while it is healed: its keeper is stopped and goes on, or never stops."""
+"""A network that is cut while it is healed: its control process is stopped and goes on, or never
+stops."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from howdah.testing.faults import Action, Faults
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
-    """What the keeper, which is made up, gets sent."""
+    """What the control process, which is made up, gets sent."""
     found: list[signal.Signals] = []
     monkeypatch.setattr(os, "getpgrp", lambda: -1)
     monkeypatch.setattr(os, "kill", lambda pid, number: found.append(number))

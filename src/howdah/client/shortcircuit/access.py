@@ -1,7 +1,7 @@
 """How a client gets to the datanode whose replicas it reads from their files.
 
-`UnixSockets` is for everybody on the machine, `OwnDatanode` for the datanode's own keeper, which
-needs no socket with a name: its data process was forked from it.
+`UnixSockets` is for everybody on the machine, `OwnDatanode` for the datanode's own control
+process, which needs no socket with a name: its data process was forked from it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replicas that the namenode wants in memory: mapped, locked, and verified once.
 
 `block_cache` is FsDatasetCache in Hadoop, `block_cache` its MappableBlock. What the namenode
-orders comes from the keeper; the room is `memory.tracker`'s, together with that of replicas on
-volumes in memory. Arrow: `block_cache -> locked_memory`.
+orders comes from the control process; the room is `memory.tracker`'s, together with that of
+replicas on volumes in memory. Arrow: `block_cache -> locked_memory`.
 """

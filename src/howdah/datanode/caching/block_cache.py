@@ -368,8 +368,8 @@ class BlockCache:
                 self._changed.notify()
 
     def _notify(self, news: CacheChanged) -> None:
-        """With the lock held, so in order: a thread tells the keeper and gives memory back, never
-        whoever changes a replica."""
+        """With the lock held, so in order: a thread tells the control process and gives memory
+        back, never whoever changes a replica."""
         self._news.append(news)
         if self._janitor is None:
             janitor = threading.Thread(target=self._run, name="uncaching", daemon=True)

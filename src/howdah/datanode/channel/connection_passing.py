@@ -1,7 +1,7 @@
-"""Connections from the keeper to the data process: a socket pair, by which ends of others pass.
+"""Pass connections from the control process to the data process, over a socket pair.
 
-The keeper reads replicas for those who ask over HTTP. It asks for their files as short-circuit
-readers do, over a connection that nobody else can make: it has no name anywhere.
+The control process reads replicas for those who ask over HTTP. It asks for their files as
+short-circuit readers do, over a connection that nobody else can make: it has no name anywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIAL_TIMEOUT_S: Final = 10.0
 
 
 class Dialer:
-    """The keeper's end. Thread-safe."""
+    """The control process's end. Thread-safe."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -47,8 +47,8 @@ class Dialed:
         self._over = threading.Event()
 
     def accept(self) -> tuple[socket.socket, str]:
-        """The next connection, and who made it; waits for ever when the keeper is gone, until
-        `shutdown`. Raises OSError."""
+        """The next connection, and who made it; waits for ever when the control process is gone,
+        until `shutdown`. Raises OSError."""
         data, descriptors, _, _ = socket.recv_fds(self._sock, 1, 1)
         if not data:
             # The end of the link, which has the same far end, ends this process.
@@ -56,12 +56,12 @@ class Dialed:
             raise OSError(errno.EINVAL, "nobody dials any more")
         if not descriptors:
             raise OSError(errno.EMFILE, "this process may open no more files")
-        return socket.socket(fileno=descriptors[0]), "the keeper"
+        return socket.socket(fileno=descriptors[0]), "the control process"
 
     def shutdown(self, how: int) -> None:
         """Wakes up who accepts."""
         self._over.set()
-        with contextlib.suppress(OSError):  # the keeper has gone first
+        with contextlib.suppress(OSError):  # the control process has gone first
             self._sock.shutdown(how)
 
     def close(self) -> None:
@@ -71,5 +71,5 @@ class Dialed:
 
 def pair() -> tuple[Dialer, Dialed]:
     """Both ends; each message between them is one connection."""
-    keeper, data = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    return Dialer(keeper), Dialed(data)
+    control, data = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    return Dialer(control), Dialed(data)

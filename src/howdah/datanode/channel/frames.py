@@ -1,4 +1,4 @@
-"""The channel between keeper and data process: a socket pair and its frames.
+"""The channel between control process and data process: a socket pair and its frames.
 
 Whoever dies closes its end, and the other one notices at once: the end of the
 channel is the end of both.

@@ -23,14 +23,16 @@ TIMEOUT_S: Final = 10.0
 
 
 def serve(link: Link, report: Callable[[Subject], str]) -> None:
-    """In the data process: answer questions on a thread until the keeper is gone."""
+    """In the data process: answer questions on a thread until the control process is gone."""
 
     def text_of(subject: Subject) -> str:
         try:
             return report(subject)
         except Exception as error:
             # No other thread answers questions, and the next one may have an answer.
-            log.exception("answering the keeper about %s failed on a defect", subject.value)
+            log.exception(
+                "answering the control process about %s failed on a defect", subject.value
+            )
             return f"it cannot say: {error!r}\n"
 
     def run() -> None:
@@ -40,13 +42,13 @@ def serve(link: Link, report: Callable[[Subject], str]) -> None:
                     if isinstance(message, Question):
                         link.send(Answer(message.number, text_of(message.subject)))
         except LinkClosed:
-            log.debug("the keeper has closed the link for questions")
+            log.debug("the control process has closed the link for questions")
 
-    threading.Thread(target=run, name="questions of the keeper", daemon=True).start()
+    threading.Thread(target=run, name="questions of the control process", daemon=True).start()
 
 
 class IntrospectionClient:
-    """In the keeper: asks one question at a time. Thread-safe."""
+    """In the control process: asks one question at a time. Thread-safe."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

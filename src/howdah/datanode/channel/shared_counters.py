@@ -1,4 +1,4 @@
-"""What the data process is doing now, as numbers in memory that the keeper sees too.
+"""What the data process is doing now, as numbers in memory that the control process sees too.
 
 A heartbeat carries how many connections and copies there are and how much room
 replicas being written will still take. Asking for them by message would give the
@@ -28,7 +28,7 @@ SPARE = 256
 
 
 class Gauges:
-    """Made by the keeper; set by the data process."""
+    """Made by the control process; set by the data process."""
 
     def __init__(self, volumes: int) -> None:
         """`volumes` there are at the start; so many may come while it runs as `SPARE` says."""

@@ -1,4 +1,4 @@
-"""The keeper: the first process of a datanode, which talks to namenodes.
+"""The control process: the first process of a datanode, which talks to namenodes.
 
 `control_process` starts and watches the data process; `nameservices` (BlockPoolManager,
 BPOfferService in Hadoop) has a `block_pool` and actors for each nameservice, as configured in
@@ -6,5 +6,5 @@ BPOfferService in Hadoop) has a `block_pool` and actors for each nameservice, as
 thread a namenode (BPServiceActor), with `incremental_reports`, `reports` and `report_schedule`;
 `replica_index` is its own list of replicas, `reconfiguration` what changes while it runs;
 `directories` and `pool_upgrade` come before serving.
-Arrows: `keeper -> process`; nothing imports the keeper but `datanode.server`.
+Arrows: `control -> process`; nothing imports the control process but `datanode.server`.
 """

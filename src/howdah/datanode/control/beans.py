@@ -36,7 +36,7 @@ _NANOSECONDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the keeper knows beside what is counted."""
+    """What the control process knows beside what is counted."""
 
     uuid: str
     name: str

@@ -1,4 +1,4 @@
-"""The keeper: the datanode's first process, which talks to namenodes.
+"""The control process: the datanode's first process, which talks to namenodes.
 
 DataNode in Hadoop.
 
@@ -8,7 +8,7 @@ DataNode in Hadoop.
 
 Everything that computes belongs here and not into the data process (reports, scanners,
 later web pages): one busy Python thread beside the data path costs it nearly
-all of its speed. When the data process dies, the keeper ends: a datanode that can't
+all of its speed. When the data process dies, the control process ends: a datanode that can't
 serve must not say that it lives.
 """
 
@@ -310,7 +310,7 @@ class ControlProcess:
             os.close(self._wake_writer)
             DataProcess(inheritance, link).run()
         except BaseException:
-            # It must never go on as a second keeper.
+            # It must never go on as a second control process.
             log.exception("the data process ends on a defect")
             os._exit(1)
 
@@ -380,8 +380,8 @@ class ControlProcess:
         return make(self._uuid, self._dialer.dial, self._has_read)
 
     def _has_read(self, length_bytes: int) -> None:
-        self._activity.count(Count.KeeperBytesRead, length_bytes)
-        self._activity.count(Count.KeeperBlocksRead)
+        self._activity.count(Count.ControlBytesRead, length_bytes)
+        self._activity.count(Count.ControlBlocksRead)
 
     # --- serving ---
 

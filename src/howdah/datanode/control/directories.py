@@ -62,7 +62,7 @@ class _Directory:
 
 
 class DataDirectories:
-    """All data directories, locked for as long as the keeper lives."""
+    """All data directories, locked for as long as the control process lives."""
 
     def __init__(
         self,

@@ -295,7 +295,7 @@ class Nameservices:
             names = tuple(each.name for each in self.all if each.pool.pool_id is None)
             self._command(NameservicesAwaited(names))
 
-    # --- from the keeper ---
+    # --- from the control process ---
 
     def start(self) -> None:
         self._tell_awaited()

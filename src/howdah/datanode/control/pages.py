@@ -1,7 +1,7 @@
 """What a datanode answers over HTTP: WebHDFS, `/jmx` and `/conf` (shell).
 
-DatanodeHttpServer in Hadoop; its beans are made by `beans`. On threads of the keeper: no page
-costs the data process its time.
+DatanodeHttpServer in Hadoop; its beans are made by `beans`. On threads of the control process: no
+page costs the data process its time.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ read anew, and what has changed of `RECONFIGURABLE` takes effect. What cannot ke
 and the administrator is told why.
 
 A volume is added in this order: its directory is found, locked and formatted, and joins the
-namespaces that are served; its replicas are found, and the keeper counts them; then the data
-process uses it, whose news of it the keeper can place by now; and a full report names it. One
-that goes leaves the data process first. A directory that changes its storage type is refused.
+namespaces that are served; its replicas are found, and the control process counts them; then the
+data process uses it, whose news of it the control process can place by now; and a full report
+names it. One that goes leaves the data process first. A directory that changes its storage type is
+refused.
 
 A directory that has failed is not in effect any more, so it is added again though the files
 name it as before: that is how an administrator says that its disk works again.

@@ -1,4 +1,4 @@
-"""The keeper's own list of replicas, from which reports are made.
+"""The control process's own list of replicas, from which reports are made.
 
 A replica whose deletion is ordered is in no full report from then on, though it may take
 its disk long to delete it. The report may be for a namenode that has become active since
@@ -6,7 +6,7 @@ and knows nothing of the order. That one must not rely on the replica, and order
 deletion of another one. The rule of FsDatasetImpl.invalidate in Hadoop, which takes the
 replica from its map at once.
 
-Scanned by the keeper before it forks, so both processes start with the same list,
+Scanned by the control process before it forks, so both processes start with the same list,
 and kept up by the data process's events. A full report of a million replicas is
 encoded from it without the data process noticing.
 """
@@ -71,7 +71,7 @@ class VolumeState:
 
 
 class ReplicaIndex:
-    """Replicas and volumes as the keeper knows them. Any thread may ask."""
+    """Replicas and volumes as the control process knows them. Any thread may ask."""
 
     def __init__(
         self,

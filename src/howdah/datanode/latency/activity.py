@@ -1,8 +1,8 @@
 """What a datanode has done since its start, and how long it took (shell: it reads a clock).
 
 DataNodeMetrics in Hadoop. Each figure is a word of memory that both processes see, and that one
-of them writes: the data process, or for what namenodes are told the keeper, which shows them. A
-write adds to numbers of its own and passes them on once a second, so
+of them writes: the data process, or for what namenodes are told the control process, which shows
+them. A write adds to numbers of its own and passes them on once a second, so
 that a packet costs two looks at the clock and no lock.
 """
 
@@ -50,9 +50,9 @@ class Count(enum.IntEnum):
     BlocksWritten = 3
     BlocksReplicated = 4
     BlocksRemoved = 5
-    KeeperBytesRead = 6
-    """Of replicas that the keeper reads from their files, for those who ask over HTTP."""
-    KeeperBlocksRead = 7
+    ControlBytesRead = 6
+    """Of replicas that the control process reads from their files, for those who ask over HTTP."""
+    ControlBlocksRead = 7
     ReadsFromLocalClient = 8
     """Of clients on this machine, and of others; what is told to be remote is of others."""
     ReadsFromRemoteClient = 9
@@ -71,11 +71,11 @@ class Count(enum.IntEnum):
 
 _FIRST_COUNT: Final = FIRST + 2 * len(Work)
 WORDS: Final = _FIRST_COUNT + len(Count)
-_OF_KEEPER: Final = {
-    Count.BytesRead: Count.KeeperBytesRead,
-    Count.BlocksRead: Count.KeeperBlocksRead,
+_OF_CONTROL: Final = {
+    Count.BytesRead: Count.ControlBytesRead,
+    Count.BlocksRead: Count.ControlBlocksRead,
 }
-SHOWN: Final = tuple(each for each in Count if each not in _OF_KEEPER.values())
+SHOWN: Final = tuple(each for each in Count if each not in _OF_CONTROL.values())
 """What both processes have done, by the name that users know."""
 
 
@@ -171,6 +171,6 @@ def read_work(figure: Callable[[int], int], work: Work) -> tuple[int, int]:
 
 
 def read_count(figure: Callable[[int], int], what: Count) -> int:
-    """Of both processes together, where the keeper has a word of its own."""
+    """Of both processes together, where the control process has a word of its own."""
     own = figure(_FIRST_COUNT + what)
-    return own + figure(_FIRST_COUNT + _OF_KEEPER[what]) if what in _OF_KEEPER else own
+    return own + figure(_FIRST_COUNT + _OF_CONTROL[what]) if what in _OF_CONTROL else own

@@ -158,7 +158,7 @@ def slow_disks(
 
 
 class OutlierReports:
-    """Looks at the meters at intervals, and tells the keeper what is slow."""
+    """Looks at the meters at intervals, and tells the control process what is slow."""
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ FsDatasetImpl.evictLazyPersistBlocks and removeOldReplica in Hadoop. The steps:
 2. Rename the copy from `lazypersist` to `finalized`, the meta file first; from here on the
    replica is the one on the disk. Local readers are told to drop its files, or its memory would
    not be free; readers over a connection go on with them.
-3. Sync the directories. Tell the keeper of the new place before the old files go: a report in
-   between must not name neither.
+3. Sync the directories. Tell the control process of the new place before the old files go: a
+   report in between must not name neither.
 4. Delete the files in memory, and free it.
 
 A crash between the renames of 2 leaves the copy apart, which the next start joins again.
@@ -101,7 +101,7 @@ def _evict(store: BlockStore, record: Record, turn: int, replica: Replica) -> No
     except OSError as error:
         unsynced = error
     reach(Point.EVICT_PLACED, block_id)
-    # The keeper counts it as a replica from now on.
+    # The control process counts it as a replica from now on.
     store.in_memory.on_copy_bytes(pool_id, target, -size_bytes)
     store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
     store.in_memory.left(record.key, turn)
@@ -163,7 +163,7 @@ def rescue(store: BlockStore, records: list[Record]) -> None:
         store.notify(ReplicaReceived(moved.as_block(pool_id), target.storage_id))
         log.info("%r of %s is on %s now: its memory was lost", moved, pool_id, target)
         if unsynced is not None:
-            # Only now: the keeper hears of the replica before it hears of a failed volume.
+            # Only now: the control process hears of the replica before it hears of a failed volume.
             store.disk_failed(target, unsynced)
 
 

@@ -1,8 +1,8 @@
-"""The data process: serves the data port and the IPC port, obeys the keeper.
+"""The data process: serves the data port and the IPC port, obeys the control process.
 
-Forked by the keeper before either has a thread, with the listening sockets, the
-volumes and the scanned replicas. Ends with the keeper: when the channel closes,
-the keeper is gone, and a data process without one would serve blocks that nobody
+Forked by the control process before either has a thread, with the listening sockets, the
+volumes and the scanned replicas. Ends with the control process: when the channel closes,
+the control process is gone, and a data process without one would serve blocks that nobody
 answers for.
 """
 
@@ -82,16 +82,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Inheritance:
-    """What the keeper has ready when it forks."""
+    """What the control process has ready when it forks."""
 
     data_listener: socket.socket
     local_listener: socket.socket | None
     """The Unix domain socket for readers on this machine, where it is configured."""
     dialed: Dialed
-    """How the keeper reaches this process, to read replicas for those who ask over HTTP."""
+    """How the control process reaches this process, to read replicas for those who ask over
+    HTTP."""
     ipc_listener: socket.socket
     questions: Link
-    """On which the keeper asks how this process is."""
+    """On which the control process asks how this process is."""
     volumes: VolumeSet
     replicas: ReplicaMap
     gauges: Gauges
@@ -140,7 +141,7 @@ class DataProcess:
                 self._server.balancing,
             )
         # Its reads are short, and map no file: what is cut need not be copied for it.
-        self._keepers_server = DataServer(
+        self._control_server = DataServer(
             inheritance.dialed, self._store, inheritance.settings, self._server.balancing
         )
         self._disk_balancer = DiskBalancer(
@@ -195,8 +196,8 @@ class DataProcess:
             connect_gauge(volume, gauges)
 
     def run(self) -> NoReturn:
-        """Until the keeper says so, or is gone."""
-        # The keeper decides about signals that the terminal sends to both.
+        """Until the control process says so, or is gone."""
+        # The control process decides about signals that the terminal sends to both.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         # In this process and not before the fork: it has a thread that sends.
@@ -211,7 +212,7 @@ class DataProcess:
         self._server.start()
         if self._local_server is not None:
             self._local_server.start()
-        self._keepers_server.start()
+        self._control_server.start()
         self._ipc.start()
         self._outliers.start()
         self._lazy_writer.start()
@@ -230,7 +231,7 @@ class DataProcess:
         except Exception:
             # This is the only thread that obeys. A system that has no thread left for one order
             # is no reason to serve nothing any more, nor is one order's defect.
-            log.exception("the keeper's %s is not carried out", type(message).__name__)
+            log.exception("the control process's %s is not carried out", type(message).__name__)
 
     def _obey(self, message: Message) -> None:
         command: Command | Event = message
@@ -282,7 +283,9 @@ class DataProcess:
                 finally:
                     self._stop()
             case _:
-                log.error("the keeper sent %s, which is no command", type(command).__name__)
+                log.error(
+                    "the control process sent %s, which is no command", type(command).__name__
+                )
 
     def _begin(self, command: RecoverBlock | Transfer | CheckVolumes) -> None:
         """What has a thread of its own. Where there are no more, it is ordered again later."""
@@ -309,13 +312,13 @@ class DataProcess:
         self._server.close()
         if self._local_server is not None:
             self._local_server.close()
-        self._keepers_server.close()
+        self._control_server.close()
         self._ipc.close()
         spans.stop()
         _exit(0)
 
     def _orphaned(self) -> NoReturn:
-        log.error("the keeper of this datanode is gone; its data process ends")
+        log.error("the control process of this datanode is gone; its data process ends")
         _exit(1)
 
 

@@ -1,6 +1,6 @@
 """Volumes that come and go while the data process runs (`dfsadmin -reconfig`).
 
-FsDatasetImpl.addVolume and removeVolumes in Hadoop. The keeper has made a volume ready and
+FsDatasetImpl.addVolume and removeVolumes in Hadoop. The control process has made a volume ready and
 found its replicas; here it becomes one of those that are used. One that goes is left as a
 failed one is: who writes there loses the replica and goes on elsewhere.
 """
@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 
 
 def connect_gauge(volume: Volume, gauges: Gauges) -> None:
-    """The keeper sees from now on how much room is promised there."""
+    """The control process sees from now on how much room is promised there."""
     number = volume.number
     volume.on_promise = lambda count: gauges.set_promised_bytes(number, count)
 
 
 def measure(volume: Volume, sampled_percent: int, gauges: Gauges) -> None:
-    """How long its disk takes, from now on, for the keeper to see; 0: not at all."""
+    """How long its disk takes, from now on, for the control process to see; 0: not at all."""
     if sampled_percent > 0:
         count = partial(gauges.add_to_volume_figure, volume.number)
         volume.measure(DiskMeter(sampled_percent, count))
@@ -65,7 +65,7 @@ def add_volume(
 
 
 def remove_volume(store: BlockStore, workers: VolumeWorkers, storage_id: str, number: int) -> None:
-    """The keeper hears of the end, with the `number` of its order."""
+    """The control process hears of the end, with the `number` of its order."""
     volume = store.volumes[storage_id]
     store.trouble.remove_volume(volume, "it was taken out of the configuration", tell=False)
     store.volumes.remove(volume)

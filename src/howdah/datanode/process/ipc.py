@@ -1,7 +1,7 @@
 """ClientDatanodeProtocol: the few calls that clients and administrators make here.
 
 Served by the data process, which is the one that knows how much of a replica that
-is being written can be read. What is for the keeper is passed on to it.
+is being written can be read. What is for the control process is passed on to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What administrators are told of a new look at the configuration (ReconfigurableBase in Hadoop).
 
-The keeper takes the look and acts (`keeper.reconfiguration`); one look is taken at a time. So
-it is with the namenodes (`NamenodesRefresh`), but there the administrator waits.
+The control process takes the look and acts (`control.reconfiguration`); one look is taken at a
+time. So it is with the namenodes (`NamenodesRefresh`), but there the administrator waits.
 """
 
 from __future__ import annotations

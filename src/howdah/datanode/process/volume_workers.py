@@ -2,11 +2,11 @@
 
 FsDatasetAsyncDiskService and DatasetVolumeChecker in Hadoop. A hung disk delays no other.
 
-No thread of the keeper waits for the end of an order. The thread of a volume deletes one replica
-after the other, and between them verifies replicas that the keeper found damaged. One more thread
-takes the orders for replicas that no volume has. A check has a thread of its own, since the
-volume's worker may hang in a deletion. A volume that does not answer its check within the time-out
-is left.
+No thread of the control process waits for the end of an order. The thread of a volume deletes one
+replica after the other, and between them verifies replicas that the control process found damaged.
+One more thread takes the orders for replicas that no volume has. A check has a thread of its own,
+since the volume's worker may hang in a deletion. A volume that does not answer its check within
+the time-out is left.
 
 An order is about the replica that the block has when the order arrives:
 
@@ -35,7 +35,7 @@ from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.volumes.volumes import Volume
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
-# A second look at bytes that the keeper's scanners found damaged: they only read.
+# A second look at bytes that the control process's scanners found damaged: they only read.
 
 
 def verify_again(store: BlockStore, block: ExtendedBlock, start: int, stop: int) -> None:
@@ -81,7 +81,7 @@ class _Order:
     storage_id: str
     begun: bool = False
     ended: bool = False
-    """The keeper has been notified of the end."""
+    """The control process has been notified of the end."""
 
 
 class VolumeWorkers:
@@ -132,8 +132,8 @@ class VolumeWorkers:
     # --- deletions ---
 
     def invalidate(self, blocks: Iterable[ExtendedBlock]) -> None:
-        """Queue the deletion of these replicas. The keeper is notified of the end of each order; no
-        full report names the replica before."""
+        """Queue the deletion of these replicas. The control process is notified of the end of each
+        order; no full report names the replica before."""
         for block in blocks:
             try:
                 replica = self._store.find(block)
@@ -200,7 +200,7 @@ class VolumeWorkers:
         return True
 
     def _end(self, order: _Order) -> None:
-        """End an order; notify the keeper once."""
+        """End an order; notify the control process once."""
         if self._forget(order):
             self._store.notify(DeletionEnded(order.block))
 
@@ -241,7 +241,7 @@ class VolumeWorkers:
     # --- verification ---
 
     def verify_again(self, item: Recheck) -> None:
-        """Queue the verification of a replica; the keeper is notified of damage."""
+        """Queue the verification of a replica; the control process is notified of damage."""
         try:
             replica = self._store.find(item.block)
         except errors.ReplicaNotFound as error:

@@ -19,7 +19,7 @@ FsDatasetImpl.initReplicaRecovery and updateReplicaUnderRecovery in Hadoop.
 3. cut both files to the length that was agreed on. Other replicas may not have what is
    behind it, or it was to be cut off;
 4. rename the files to the new stamp, into `finalized`;
-5. tell the keeper.
+5. tell the control process.
 
 Or, where a truncate keeps the old block for a snapshot, as a copy: the new block's
 replica is made beside the old one and becomes final as any copy from a datanode does.

@@ -1,4 +1,4 @@
-"""The primary of block recoveries: asks, agrees, has it done, and tells the keeper.
+"""The primary of block recoveries: asks, agrees, has it done, and tells the control process.
 
 BlockRecoveryWorker in Hadoop.
 
@@ -8,7 +8,7 @@ asked at once, so one that is dead costs one time-out; several blocks are recove
 time, and one that fails is logged with its block and datanodes. Its namenode makes
 another attempt when it has waited long enough.
 
-The result goes to the keeper, whose actor tells the namenode behind the news of the
+The result goes to the control process, whose actor tells the namenode behind the news of the
 replicas, and again until it is there.
 """
 

@@ -6,7 +6,7 @@ Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 2. hold it against what the client knows of it (the rules are `replicas`');
 3. cut what was never acknowledged, if there is any;
 4. rename the files to the new generation stamp, then change the map;
-5. tell the keeper, whatever fails from here on.
+5. tell the control process, whatever fails from here on.
 
 `kill -9` between any two steps leaves a replica that the next start finds, with every
 acknowledged byte (`replica_files` says how a cut does it), and a rename is all or

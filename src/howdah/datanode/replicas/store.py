@@ -10,7 +10,7 @@ Locks, the outer one first:
 2. `_lock`, that of the map: held for looks at it and changes of it, never over a call to
    a disk. A replica changes in the map while both are held.
 
-A change goes to the files first and to the map when it is done, and is told to the keeper
+A change goes to the files first and to the map when it is done, and is told to the control process
 after that. Who finds a replica in the map and not its files came in between: it looks again
 while it has the volume's lock, and what is not there then is lost.
 
@@ -346,8 +346,8 @@ class BlockStore:
         after a power cut is stale, and what was synced in it is as good as lost. During a
         rolling upgrade a finalized replica is kept as it is, too.
 
-        Whoever calls tells the keeper. Where it fails when the replica is changed the keeper is
-        told here: full reports would name for ever what is not there.
+        Whoever calls tells the control process. Where it fails when the replica is changed the
+        control process is told here: full reports would name for ever what is not there.
         """
         volume = self.volumes[replica.volume_id]
         copy: Copy | None = None
@@ -400,7 +400,7 @@ class BlockStore:
     def finalize(
         self, writer: ReplicaWriter, *, durable: bool = False, delete_hint: str = ""
     ) -> ExtendedBlock:
-        """The replica is whole: close and rename its files, tell the keeper.
+        """The replica is whole: close and rename its files, tell the control process.
 
         Meta file first: a finalized block file always has its checksums. `durable`
         puts files and directory entries on the disk before (`synconclose`, hsync).
@@ -533,8 +533,8 @@ class BlockStore:
 
     def invalidate(self, block: ExtendedBlock) -> bool:
         """Delete the replica of `block` when its writer is gone; False if there is none of this
-        generation. If the block has no replica here at all, the keeper is told so: the namenode
-        believes in one, and waits for its end. Raises what `Writers.claim` does."""
+        generation. If the block has no replica here at all, the control process is told so: the
+        namenode believes in one, and waits for its end. Raises what `Writers.claim` does."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
         stamp = block.generation_stamp
@@ -612,12 +612,12 @@ class BlockStore:
     # --- trouble ---
 
     def notify(self, event: Event) -> None:
-        """Pass something on to the keeper."""
+        """Pass something on to the control process."""
         self._notify(event)
 
     def tell_as_it_is(self, pool_id: str, replica: Replica) -> None:
-        """Have the keeper know the replica's stamp, and what it is stored as; nothing if it is
-        not in the map any more."""
+        """Have the control process know the replica's stamp, and what it is stored as; nothing if
+        it is not in the map any more."""
         with self._lock:
             if self._replicas.find(pool_id, replica.block_id) is not replica:
                 return

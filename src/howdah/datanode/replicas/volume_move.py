@@ -9,8 +9,8 @@ FsDatasetImpl.moveBlockAcrossStorage and moveBlockAcrossVolumes in Hadoop. The s
 3. Rename the copies to where a finalized replica lies there, the meta file first; from here on
    the replica is the new one. Readers of the old files go on with them.
 4. Sync the new names, then delete the old files: at no time is there no replica on a disk.
-5. Tell the keeper that the replica is received on the new volume. The namenode knows that a node
-   has but one replica of a block.
+5. Tell the control process that the replica is received on the new volume. The namenode knows that
+   a node has but one replica of a block.
 
 A crash between 3 and 4 leaves two replicas, of which the next start keeps one.
 """
@@ -158,8 +158,8 @@ def _move(
         except OSError as error:
             # They are a second copy, which the next comparison of disk and memory finds.
             store.disk_failed(store.volumes[replica.volume_id], error)
-    # Whatever a disk does wrong now: this is where the replica is, and the keeper hears of that
-    # before it hears of a failed volume.
+    # Whatever a disk does wrong now: this is where the replica is, and the control process hears
+    # of that before it hears of a failed volume.
     store.notify(ReplicaReceived(moved.as_block(pool_id), new.storage_id))
     if unsynced is not None:
         store.disk_failed(new, unsynced)

@@ -1,6 +1,6 @@
 """Compares what is on the volumes with what is in memory, now and then (shell).
 
-DirectoryScanner in Hadoop. The keeper reads the directories, a volume after the other or
+DirectoryScanner in Hadoop. The control process reads the directories, a volume after the other or
 several at a time, and asks its inventory; what differs goes to the data process, which looks
 again and acts (`replicas.reconciler`). Only finalized replicas are compared: those that are
 being written or copied have owners. A volume that cannot be read has to prove itself.
@@ -41,7 +41,7 @@ BATCH: Final = 500
 
 
 class Memory(Protocol):
-    """What the keeper knows of replicas."""
+    """What the control process knows of replicas."""
 
     def finalized_by_directory(self, pool_id: str, storage_id: str) -> dict[str, array[int]]:
         """The ids of the finalized replicas on the volume, by the directory they belong in."""

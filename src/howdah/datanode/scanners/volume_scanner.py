@@ -1,7 +1,7 @@
 """Verifies the finalized replicas of the volumes, in the background, a thread a volume (shell).
 
 BlockScanner and VolumeScanner in Hadoop; `volume_schedule` decides. The threads live in the
-keeper: beside the data path one busy thread would cost nearly all of its speed.
+control process: beside the data path one busy thread would cost nearly all of its speed.
 
 A replica is read as it was when it was opened. If it does not fit its checksums, or cannot be
 read, the data process looks at that place again (`Recheck`), since the replica may have been

@@ -1,7 +1,7 @@
 """Orders of a namenode, as they ride home on a heartbeat's answer (pure).
 
 Those that move bytes become messages to the data process; the others are for the
-keeper. What isn't supported becomes `Unsupported`, which is logged by its name:
+control process. What isn't supported becomes `Unsupported`, which is logged by its name:
 an order that is silently dropped looks like a datanode that is slow.
 """
 

@@ -1,4 +1,4 @@
-"""What keeper and data process say to each other (pure).
+"""What control process and data process say to each other (pure).
 
 The two are one program, forked, and the channel is a socket pair that nobody
 else can open. So messages are pickled dataclasses with their length in front:
@@ -366,7 +366,7 @@ class Reconcile:
 
 @dataclass(frozen=True, slots=True)
 class LeaveVolume:
-    """The keeper could not use the volume: nobody is to."""
+    """The control process could not use the volume: nobody is to."""
 
     storage_id: str
     reason: str
@@ -520,6 +520,6 @@ def _decode(body: bytes) -> Message:
     message = pickle.loads(body)
     if not isinstance(message, Message):
         raise errors.ProtocolViolation(
-            f"keeper and data process do not say {type(message).__name__} to each other"
+            f"control process and data process do not say {type(message).__name__} to each other"
         )
     return message

@@ -213,7 +213,7 @@ class Volume:
         return self._promised_bytes
 
     def pool_used_bytes(self, pool_id: str) -> int:
-        """The keeper's estimates of what is deleted may be more than what was counted."""
+        """The control process's estimates of what is deleted may be more than what was counted."""
         return max(self._used_bytes.get(pool_id, 0), 0)
 
     def usage(self, promised_elsewhere_bytes: int = 0) -> Usage:

@@ -11,7 +11,7 @@ the rules of replicas, of where bytes of a packet go, and of what a recovery agr
 **Modelled** are the shells around them, step by step, with a gap for others wherever a
 thread, a process or a machine could stop in between: the streamer and the ack reader
 (`writing`), the datanode's receiver and responder, its store, reopened and recovered
-replicas, its keeper, and disks that forget in a power cut what was not synced
+replicas, its control process, and disks that forget in a power cut what was not synced
 (`datanodes`), the namenode's journal (`namenode`), readers (`reading`), sockets and calls
 (`network`).
 

@@ -63,7 +63,7 @@ class _Holder:
 
 
 class LocalNode:
-    """A store with a data port and a Unix domain socket, and no keeper."""
+    """A store with a data port and a Unix domain socket, and no control process."""
 
     def __init__(self, root: Path, socket: str = "socket") -> None:
         volume = Volume(str(root / "data"), "DS-0", StorageType.DISK)
@@ -77,7 +77,7 @@ class LocalNode:
         self.start()
 
     def _notify(self, event: Event) -> None:
-        """There is no keeper to tell."""
+        """There is no control process to tell."""
 
     def start(self) -> None:
         data = listen(("127.0.0.1", 0))

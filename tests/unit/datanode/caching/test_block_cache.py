@@ -85,7 +85,9 @@ def cached(lab: Any) -> Lab:
     return found
 
 
-def test_a_replica_is_cached_and_uncached_and_the_keeper_hears_of_both(cached: Lab) -> None:
+def test_a_replica_is_cached_and_uncached_and_the_control_process_hears_of_both(
+    cached: Lab,
+) -> None:
     assert cached.locked_bytes == 3 * PAGE
     cached.cache.uncache(POOL, [1])
     cached.wait_until_free()

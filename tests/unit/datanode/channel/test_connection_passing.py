@@ -1,4 +1,4 @@
-"""Connections from the keeper to the data process."""
+"""Connections from the control process to the data process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Holder:
 
 
 def _notify(event: Event) -> None:
-    """There is no keeper to tell."""
+    """There is no control process to tell."""
 
 
 class Node:
@@ -60,7 +60,7 @@ class Node:
         way = OwnDatanode("own", self.dialer.dial, self.has_read.append)
         self.cache = ShortCircuitCache(
             ShortCircuitSettings(cache_size=4, cache_expiry_s=60, disable_interval_s=0),
-            lambda: "a keeper",
+            lambda: "a control process",
             20.0,
             way,
         )
@@ -98,7 +98,9 @@ def node(tmp_path: Path) -> Iterator[Node]:
 
 
 @pytest.mark.req("FS-257")
-def test_files_of_its_own_replicas_come_to_the_keeper_and_are_taken_back(node: Node) -> None:
+def test_files_of_its_own_replicas_come_to_the_control_process_and_are_taken_back(
+    node: Node,
+) -> None:
     block = node.put(DATA)
     replica = node.cache.acquire(block, OWN)
     assert replica is not None
@@ -135,7 +137,7 @@ def test_a_server_that_is_closed_accepts_nobody_and_a_data_process_that_is_gone_
     assert node.cache.acquire(block, OWN) is None
 
 
-def test_a_keeper_that_is_gone_leaves_the_data_process_waiting_for_its_own_end() -> None:
+def test_a_control_process_that_is_gone_leaves_the_data_process_waiting_for_its_own_end() -> None:
     dialer, dialed = connection_passing.pair()
     dialer.close()
     raised: list[OSError] = []
@@ -157,12 +159,12 @@ def test_a_keeper_that_is_gone_leaves_the_data_process_waiting_for_its_own_end()
 
 
 def test_a_data_process_that_may_open_no_more_files_says_so() -> None:
-    keeper, data = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    control, data = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     dialed = connection_passing.Dialed(data)
-    keeper.send(b"\0")  # as where the kernel has dropped the descriptor
+    control.send(b"\0")  # as where the kernel has dropped the descriptor
     with pytest.raises(OSError, match="may open no more files") as raised:
         dialed.accept()
     assert raised.value.errno is not None
     assert os.strerror(raised.value.errno)
-    keeper.close()
+    control.close()
     dialed.close()

@@ -1,4 +1,4 @@
-"""What a keeper hears of its data process when it asks how that is."""
+"""What a control process hears of its data process when it asks how that is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ MOST_OF_SELECT = 1024
 
 @pytest.fixture(params=["low", "high"])
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[IntrospectionClient, Link]]:
-    """The keeper's end with a low descriptor, and as one that has a thousand others open."""
+    """The control process's end with a low descriptor, and as one that has a thousand others
+    open."""
     left, right = Link.pair()
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     if request.param == "high":

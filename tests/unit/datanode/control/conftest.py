@@ -1,4 +1,4 @@
-"""The keeper's side of a datanode, and namenodes of the test's own to which it reports."""
+"""The control process's side of a datanode, and namenodes of the test's own to which it reports."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class FakeNamenode:
 
 
 class Subject:
-    """The keeper's side of one datanode, and what it did."""
+    """The control process's side of one datanode, and what it did."""
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""What the data process awaits of the keeper comes, with its number, whatever goes wrong."""
+"""What the data process awaits of the control process comes, with its number, whatever goes
+wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def no_thread(thread: threading.Thread) -> None:
     raise RuntimeError("can't start new thread")
 
 
-def keeper(refresh: Any, sent: list[Command]) -> Any:
+def control(refresh: Any, sent: list[Command]) -> Any:
     """As much of one as a refresh needs."""
     made: Any = SimpleNamespace(
         _conf=Configuration({"dfs.namenode.rpc-address": "127.0.0.1:1"}),
@@ -50,7 +51,7 @@ def test_each_refresh_is_answered_by_its_number(raised: Exception | None, proble
             raise raised
 
     sent: list[Command] = []
-    ControlProcess._refresh(keeper(refresh, sent), 7)
+    ControlProcess._refresh(control(refresh, sent), 7)
     assert sent == [NamenodesRefreshed(problem, 7)]
 
 
@@ -59,7 +60,7 @@ def test_a_refresh_for_which_there_is_no_thread_is_answered(
 ) -> None:
     sent: list[Command] = []
     monkeypatch.setattr(threading.Thread, "start", no_thread)
-    ControlProcess._begin_refresh(keeper(pytest.fail, sent), 7)
+    ControlProcess._begin_refresh(control(pytest.fail, sent), 7)
     assert sent == [NamenodesRefreshed("can't start new thread", 7)]
 
 

@@ -41,7 +41,7 @@ def test_a_defect_in_an_operation_ends_that_connection_alone(
     assert node.content(1) == b"data"
 
 
-def test_a_data_process_never_goes_on_as_the_keeper_that_it_was_forked_from(
+def test_a_data_process_never_goes_on_as_the_control_process_that_it_was_forked_from(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended: list[int] = []
@@ -68,7 +68,7 @@ def high_descriptors() -> Iterator[Callable[[int], int]]:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def test_a_keeper_with_a_thousand_files_open_hears_its_data_process_and_signals(
+def test_a_control_process_with_a_thousand_files_open_hears_its_data_process_and_signals(
     high_descriptors: Callable[[int], int],
 ) -> None:
     ours, theirs = socket.socketpair()

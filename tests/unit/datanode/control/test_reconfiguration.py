@@ -1,4 +1,4 @@
-"""A volume that is added while the datanode runs, as the keeper follows it."""
+"""A volume that is added while the datanode runs, as the control process follows it."""
 
 from __future__ import annotations
 
@@ -62,8 +62,9 @@ def left_behind(path: Path, block_id: int) -> None:
     directories.close()
 
 
-def test_the_keeper_knows_a_volume_before_the_data_process_uses_it(tmp_path: Path) -> None:
-    """What is done there is told at once, and the keeper would end on what it cannot place."""
+def test_the_control_process_knows_a_volume_before_the_data_process_uses_it(tmp_path: Path) -> None:
+    """What is done there is told at once, and the control process would end on what it cannot
+    place."""
     first, second = tmp_path / "a", tmp_path / "b"
     conf = configured(tmp_path / "conf", first)
     directories = DataDirectories.open([("DISK", first)])

@@ -152,7 +152,7 @@ def test_names_reads_and_writes_of_a_volume_are_measured(lab: Lab) -> None:
 
 
 @pytest.mark.req("FS-260", "FS-264")
-def test_what_is_measured_of_a_volume_is_seen_by_the_keeper(lab: Lab) -> None:
+def test_what_is_measured_of_a_volume_is_seen_by_the_control_process(lab: Lab) -> None:
     node = lab.node()
     volume, gauges = node.volumes.all[0], Gauges(1)
     measure(volume, 0, gauges)

@@ -606,7 +606,7 @@ def test_the_memory_of_a_replica_that_left_is_free_though_its_old_files_stay(
     assert node.store.find_id(lab.POOL, 1).volume_id != node.ram.storage_id
 
 
-def test_the_keeper_hears_of_a_rescued_copy_whose_directories_cannot_be_synced(
+def test_the_control_process_hears_of_a_rescued_copy_whose_directories_cannot_be_synced(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(directories: object) -> None:

@@ -119,7 +119,7 @@ def test_an_administrator_sees_the_volumes(ipc: Ipc, node: Any, lab: Lab) -> Non
     ]
 
 
-def test_what_is_for_the_keeper_is_passed_on(ipc: Ipc) -> None:
+def test_what_is_for_the_control_process_is_passed_on(ipc: Ipc) -> None:
     ipc.client().call(
         "triggerBlockReport",
         pb.TriggerBlockReportRequestProto(incremental=True),
@@ -326,7 +326,7 @@ def refresh(ipc: Ipc, user: str = "owner") -> None:
 
 
 @pytest.mark.req("FS-046")
-def test_the_namenodes_are_refreshed_when_the_keeper_says_so(ipc: Ipc) -> None:
+def test_the_namenodes_are_refreshed_when_the_control_process_says_so(ipc: Ipc) -> None:
     asked = threading.Thread(target=refresh, args=(ipc,))
     asked.start()
     wait_until(lambda: NamenodesAsked() in ipc.told)

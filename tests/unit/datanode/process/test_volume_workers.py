@@ -275,7 +275,7 @@ def test_an_order_that_meets_a_defect_does_not_end_the_data_process(
 
     process: Any = SimpleNamespace(_obey=obey)
     DataProcess._try_to_obey(process, CheckVolumes())
-    assert "the keeper's CheckVolumes is not carried out" in caplog.text
+    assert "the control process's CheckVolumes is not carried out" in caplog.text
 
 
 def test_how_full_a_volume_is_is_asked_again_after_a_defect() -> None:

@@ -2,8 +2,8 @@
 
 A change is a row of calls to the disk. For every one of them the change is made on a replica
 of its own, and that call fails. Afterwards the files have at least what the map promises,
-every acknowledged byte is there, nobody holds anything, the keeper knows what there is, and a
-recovery sets the replica to what was acknowledged.
+every acknowledged byte is there, nobody holds anything, the control process knows what there is,
+and a recovery sets the replica to what was acknowledged.
 """
 
 from __future__ import annotations
@@ -152,14 +152,14 @@ def test_a_step_that_fails_leaves_what_the_map_says(
 
 
 def believed(node: Any) -> tuple[int, ReplicaState]:
-    """The stamp and the state of the replica that the keeper puts into full reports."""
+    """The stamp and the state of the replica that the control process puts into full reports."""
     match [each for each in node.events if isinstance(each, ReplicaOpened | ReplicaReceived)][-1]:
         case ReplicaReceived(block):
             return block.generation_stamp, ReplicaState.FINALIZED
         case ReplicaOpened(block, _, left_over):
             state = ReplicaState.RWR if left_over else ReplicaState.RBW
             return block.generation_stamp, state
-    raise AssertionError("the keeper was told of no replica")
+    raise AssertionError("the control process was told of no replica")
 
 
 def check(lab: Lab, node: Any, what: str) -> None:

@@ -146,7 +146,7 @@ def test_a_block_is_looked_at_once() -> None:
 
 
 class NodeMemory:
-    """What a node in this process has, as a keeper's inventory would say it."""
+    """What a node in this process has, as a control process's inventory would say it."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

@@ -1,4 +1,4 @@
-"""What keeper, data process and namenode say to each other, as bytes and back."""
+"""What control process, data process and namenode say to each other, as bytes and back."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def test_a_bad_block_is_reported_at_the_node_that_has_it(volumes: VolumeSet) -> 
     assert there.blocks[0].locs[0].id.datanodeUuid == "uuid-2"
 
 
-# --- the keeper's list ---
+# --- the control process's list ---
 
 
 @pytest.fixture

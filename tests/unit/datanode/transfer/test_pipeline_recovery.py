@@ -306,7 +306,7 @@ def test_room_is_held_for_the_rest_of_the_block(lab: Lab, node: Any, stage: Stag
     assert volume.promised_bytes == 0
 
 
-def test_the_keeper_hears_of_the_new_stamp(lab: Lab, node: Any) -> None:
+def test_the_control_process_hears_of_the_new_stamp(lab: Lab, node: Any) -> None:
     write_part(lab, node, DATA[:700]).close()
     lab.Writer(node, recovery(lab, STREAMING, 700)).close()
     assert node.events[-1] == ReplicaOpened(lab.block(1, NEW, 700), "DS-0")

@@ -64,7 +64,9 @@ def test_a_client_that_reads_five_bytes_before_it_looks_gets_its_answer(
 
 
 @pytest.mark.req("AP-032", "AP-039")
-def test_the_keeper_hears_of_the_block_when_it_is_opened_and_when_it_is_final(lab: Lab) -> None:
+def test_the_control_process_hears_of_the_block_when_it_is_opened_and_when_it_is_final(
+    lab: Lab,
+) -> None:
     node = lab.node()
     lab.write_block(node, lab.block(), DATA)
     assert node.events == [

@@ -229,7 +229,7 @@ def test_a_defect_in_a_deletion_leaves_the_next_one_its_turn(
     assert "failed on a defect" in caplog.text
 
 
-def test_the_keeper_hears_of_the_end_of_each_deletion_order(
+def test_the_control_process_hears_of_the_end_of_each_deletion_order(
     node: Any, lab: Lab, monkeypatch: Patch
 ) -> None:
     real = node.store.invalidate
@@ -334,13 +334,13 @@ def test_a_disk_that_reads_no_file_and_cannot_be_written_is_left(
 def test_a_volume_that_failed_at_the_start_counts_against_what_is_tolerated(
     node: Any, tolerated: int, stops: bool
 ) -> None:
-    keeper: Any = object.__new__(ControlProcess)
-    keeper._tolerated, keeper._failed_at_start = tolerated, 0
-    assert ControlProcess._too_many_failures(keeper, node.volumes) == ""
+    control: Any = object.__new__(ControlProcess)
+    control._tolerated, control._failed_at_start = tolerated, 0
+    assert ControlProcess._too_many_failures(control, node.volumes) == ""
     node.volumes.all[0].failure = "its scan failed"
-    assert ("its scan failed" in ControlProcess._too_many_failures(keeper, node.volumes)) is stops
+    assert ("its scan failed" in ControlProcess._too_many_failures(control, node.volumes)) is stops
     node.volumes.all[1].failure = "too"
-    assert ControlProcess._too_many_failures(keeper, node.volumes)
+    assert ControlProcess._too_many_failures(control, node.volumes)
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])

@@ -4,8 +4,8 @@ The process serves WRITE_BLOCK (`receiving`), copies, reads and recoveries, and 
 each namenode in an actor of its own (`actor`), and obeys the active. Requests and orders are
 the real ones, in their protobuf form.
 
-That a datanode is two processes is seen in one thing: what it reports is the keeper's list,
-which the data process's events reach one by one and later.
+That a datanode is two processes is seen in one thing: what it reports is the control process's
+list, which the data process's events reach one by one and later.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Datanode:
             )
             for replica in self.store.replicas.of_pool(POOL_ID)
         }
-        self.world.spawn(process, "keeper", self._collect_events())
+        self.world.spawn(process, "control process", self._collect_events())
         self.actors = [Actor(self, member) for member in self.namenode.members]
         for actor in self.actors:
             self.world.spawn(process, "actor", actor.live())
@@ -241,7 +241,7 @@ class Datanode:
     # --- recoveries, as their primary ---
 
     def recover(self, order: RecoverBlock) -> Steps[None]:
-        """`howdah.datanode.recovery.worker`: ask, agree, have it done, tell the keeper."""
+        """`howdah.datanode.recovery.worker`: ask, agree, have it done, tell the control process."""
         answers: Answers = yield from self._call_all(
             order.nodes, "initReplicaRecovery", lambda node: self._take_at(node, order)
         )
@@ -298,10 +298,10 @@ class Datanode:
         yield Wait(lambda: len(answers) == len(nodes))
         return {node: answers[node] for node in nodes}
 
-    # --- the keeper ---
+    # --- the control process ---
 
     def _collect_events(self) -> Steps[None]:
-        """Events of the data process reach the keeper's list, and the news."""
+        """Events of the data process reach the control process's list, and the news."""
         while True:
             yield Wait(lambda: bool(self._events))
             event = self._events.popleft()

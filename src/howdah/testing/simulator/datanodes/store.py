@@ -207,7 +207,7 @@ class Writer:
 
 
 class Store:
-    """Creates, finds, changes and deletes replicas. `tell` is the way to the keeper."""
+    """Creates, finds, changes and deletes replicas. `tell` is the way to the control process."""
 
     def __init__(
         self, world: World, disk: Disk, storage_id: str, tell: Callable[[Event], None]

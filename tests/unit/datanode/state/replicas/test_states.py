@@ -73,7 +73,7 @@ def test_an_event_leads_where_the_table_says_and_fails_elsewhere(
 
 
 def replica_at(lab: Lab, state: ReplicaState, stored: ReplicaState) -> Any:
-    """A datanode without a keeper that has block 1 in that state."""
+    """A datanode without a control process that has block 1 in that state."""
     node = lab.node()
     if stored is ReplicaState.FINALIZED:
         lab.write_block(node, lab.block(), DATA)
