@@ -24,6 +24,7 @@ from typing import Final
 
 from howdah import errors
 from howdah.formats.malformed import MalformedRecord
+from howdah.protocol.varint import MAX_VARINT32_BYTES, read_varint
 
 MAX_STRING_BYTES: Final = 0xFFFF
 MAX_TEXT_BYTES: Final = 1 << 20
@@ -99,17 +100,6 @@ def pack_vlong(value: int) -> bytes:
     if width > 8 or value > 0x7FFF_FFFF_FFFF_FFFF:
         raise errors.IllegalArgument(f"{value} does not fit into 64 bits")
     return _BYTES[(base - width) & 0xFF] + value.to_bytes(width, "big")
-
-
-def pack_delimited(message: bytes) -> bytes:
-    """A protobuf message with its varint length."""
-    length = len(message)
-    prefix = bytearray()
-    while length > 0x7F:
-        prefix.append(length & 0x7F | 0x80)
-        length >>= 7
-    prefix.append(length)
-    return bytes(prefix) + message
 
 
 class Cursor:
@@ -213,12 +203,8 @@ class Cursor:
         return value
 
     def delimited(self) -> bytes:
-        length = shift = 0
-        while True:
-            byte = self.u8()
-            length |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return self.raw(length, "message")
-            shift += 7
-            if shift > 28:
-                raise self.fail("message length does not fit into 32 bits")
+        try:
+            length = read_varint(self.u8, MAX_VARINT32_BYTES)
+        except errors.ProtocolViolation as error:
+            raise self.fail("message length does not fit into 32 bits") from error
+        return self.raw(length, "message")

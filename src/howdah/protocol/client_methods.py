@@ -71,9 +71,9 @@ class Method(NamedTuple):
 
     category: Category | None
     """None where it depends on the request (`howdah.namenode.service.ha.categories`)."""
-    path: str = ""
+    path: str
     """The field of the request with the path that the call is about; empty if it is about none."""
-    route: Route = Route.OWN
+    route: Route
     observer: Observer = Observer.NO
     audit: str = ""
     """The command in its line of the audit log; empty where it has none, or where the line depends
@@ -152,16 +152,16 @@ METHODS: Final[Mapping[str, Method]] = {
     "append": Method(WRITE, "src", OWN, NO, "append", "", GROWS | ONCE),
     "truncate": Method(WRITE, "src", ONE, NO, "truncate", "TRUNCATE", GROWS | ONCE | SHOWS_OWNER),
     "concat": Method(WRITE, "trg", OWN, NO, "", "CONCAT", ONCE),
-    "fsync": Method(WRITE, "src"),
-    "complete": Method(WRITE, "src"),
-    "renewLease": Method(WRITE),
+    "fsync": Method(WRITE, "src", OWN),
+    "complete": Method(WRITE, "src", OWN),
+    "renewLease": Method(WRITE, "", OWN),
     "recoverLease": Method(WRITE, "src", ONE),
     "addBlock": Method(WRITE, "src", OWN, NO, "", "", GROWS),
-    "abandonBlock": Method(WRITE, "src"),
-    "getAdditionalDatanode": Method(WRITE, "src"),
-    "updateBlockForPipeline": Method(WRITE),
+    "abandonBlock": Method(WRITE, "src", OWN),
+    "getAdditionalDatanode": Method(WRITE, "src", OWN),
+    "updateBlockForPipeline": Method(WRITE, "", OWN),
     "updatePipeline": Method(WRITE, "", OWN, NO, "", "", ONCE),
-    "reportBadBlocks": Method(WRITE),
+    "reportBadBlocks": Method(WRITE, "", OWN),
     # Snapshots.
     "getSnapshottableDirListing": Method(
         READ, "", OWN, COORDINATED, "listSnapshottableDirectory", "GETSNAPSHOTTABLEDIRECTORYLIST"
@@ -191,22 +191,22 @@ METHODS: Final[Mapping[str, Method]] = {
         UNCHECKED, "", OWN, UNCOORDINATED, "getDatanodeStorageReport"
     ),
     "getSlowDatanodeReport": Method(UNCHECKED, "", OWN, UNCOORDINATED, "slowDataNodesReport"),
-    "setSafeMode": Method(None),
+    "setSafeMode": Method(None, "", OWN),
     "saveNamespace": Method(UNCHECKED, "", OWN, NO, "saveNamespace"),
-    "restoreFailedStorage": Method(UNCHECKED),
+    "restoreFailedStorage": Method(UNCHECKED, "", OWN),
     "refreshNodes": Method(UNCHECKED, "", OWN, NO, "refreshNodes"),
     "finalizeUpgrade": Method(UNCHECKED, "", OWN, NO, "finalizeUpgrade"),
-    "upgradeStatus": Method(UNCHECKED),
-    "rollingUpgrade": Method(None),
+    "upgradeStatus": Method(UNCHECKED, "", OWN),
+    "rollingUpgrade": Method(None, "", OWN),
     "setBalancerBandwidth": Method(WRITE, "", OWN, NO, "setBalancerBandwidth"),
     "getHAServiceState": Method(UNCHECKED, "", OWN, UNCOORDINATED),
-    "msync": Method(WRITE),
+    "msync": Method(WRITE, "", OWN),
     # The log.
     "rollEdits": Method(JOURNAL, "", OWN, NO, "rollEditLog"),
     "getCurrentEditLogTxid": Method(READ, "", OWN, COORDINATED),
     "getEditsFromTxid": Method(READ, "", REFUSED, COORDINATED),
     # Tokens, encryption, erasure coding, caching.
-    "getDelegationToken": Method(WRITE),
+    "getDelegationToken": Method(WRITE, "", OWN),
     "renewDelegationToken": Method(WRITE, "", REFUSED),
     "cancelDelegationToken": Method(WRITE, "", REFUSED),
     "getDataEncryptionKey": Method(UNCHECKED, "", OWN, COORDINATED),

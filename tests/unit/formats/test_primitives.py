@@ -10,11 +10,11 @@ from howdah.formats.primitives import (
     Cursor,
     decode_modified_utf8,
     encode_modified_utf8,
-    pack_delimited,
     pack_string,
     pack_text,
     pack_vlong,
 )
+from howdah.protocol.varint import encode_varint
 
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 
@@ -100,7 +100,7 @@ def test_a_group_of_over_a_mebibyte_is_refused() -> None:
 
 @given(st.binary(max_size=300))
 def test_a_delimited_message_comes_back(message: bytes) -> None:
-    cursor = Cursor(pack_delimited(message) + b"tail")
+    cursor = Cursor(encode_varint(len(message)) + message + b"tail")
     assert cursor.delimited() == message
     assert cursor.remaining == 4
 

@@ -46,6 +46,7 @@ def test_every_operation_of_webhdfs_is_in_the_table() -> None:
 def test_a_method_is_asked_for_by_its_operation(method: str) -> None:
     request = REQUEST_TYPES[method]()
     if method == "mkdirs":
+        assert isinstance(request, pb.MkdirsRequestProto)
         request.createParent = True
     assert make_request(method, request).operation == METHODS[method].webhdfs
 

@@ -20,7 +20,7 @@ from howdah.native.loader import kernel
 from howdah.native.socket_io import Ended, Outcome, deadline_ns, receive_some, send_whole
 from howdah.protocol.data_transfer.checksum import ChecksumSpec, ChecksumType, verify_chunks
 from howdah.protocol.data_transfer.packets import HEADER_BYTES, LENGTHS_BYTES
-from howdah.protocol.data_transfer.varint import decode_varint
+from howdah.protocol.varint import decode_varint
 from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent, comes_before
 
 MOST_ROOM: Final = 1 << 20

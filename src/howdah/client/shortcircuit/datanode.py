@@ -35,7 +35,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestDescriptors,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime import sockets
 
 _log = logging.getLogger(__name__)

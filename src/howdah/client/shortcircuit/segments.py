@@ -32,7 +32,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     check_segment_length,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection
 
 TRUST_S = 0.005

@@ -13,7 +13,7 @@ import threading
 from howdah import errors
 from howdah.client.writing.machine import Machine
 from howdah.protocol.data_transfer.packets import decode_ack
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection
 from howdah.runtime.tracing.span import Span
 

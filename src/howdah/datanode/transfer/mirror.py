@@ -21,7 +21,7 @@ from howdah.protocol.data_transfer.op_requests import WriteBlock, encode_request
 from howdah.protocol.data_transfer.packets import PipelineAck, decode_ack
 from howdah.protocol.data_transfer.responses import BlockOpResponse, read_response
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, Dialing, connect
 
 _LOOKS = 16

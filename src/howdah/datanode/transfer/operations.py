@@ -59,7 +59,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestSegment,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, PeerClosed, PeerSilent
 from howdah.runtime.tracing import spans
 from howdah.runtime.tracing.span import NOTHING, Span

@@ -2,7 +2,7 @@
 
 Mirrors the operations of Hadoop's edit log, one frozen dataclass an operation,
 under the names that `hdfs oev` prints: OP_MKDIR is `MkdirOp`. A field is here
-if, and only if, the record on disk has it; `edit_codec` maps the two one to
+if, and only if, the record on disk has it; `codec` maps the two one to
 one, so replaying a log gives back equal edits. Three consequences worth
 knowing before `apply` is written:
 

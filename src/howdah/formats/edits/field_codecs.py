@@ -2,7 +2,7 @@
 
 Mirrors the shared serialisations of Hadoop's `FSEditLogOp`: blocks in their full
 and their compact form, permission, ACL, extended attributes, RPC ids. A `Part`
-is a run of bytes and the fields of an edit that it holds; `edit_codec` has the
+is a run of bytes and the fields of an edit that it holds; `codec` has the
 table of which record consists of which parts.
 """
 
@@ -17,10 +17,11 @@ from google.protobuf.message import DecodeError
 
 from howdah import errors
 from howdah.formats.edits import edits as ed
-from howdah.formats.primitives import Cursor, pack_delimited, pack_string, pack_text, pack_vlong
+from howdah.formats.primitives import Cursor, pack_string, pack_text, pack_vlong
 from howdah.proto import edits_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES, NO_CALL_ID, NO_CLIENT_ID
 from howdah.protocol.messages import parse
+from howdah.protocol.varint import delimited
 
 _BLOCK: Final = struct.Struct(">qqq")
 _MIN_COMPACT_BLOCK_BYTES: Final = 10
@@ -259,7 +260,7 @@ def acl_message(path: str, entries: str) -> Part:
             )
             if entry.name is not None:
                 added.name = entry.name
-        return pack_delimited(message.SerializeToString())
+        return delimited(message)
 
     def read(cursor: Cursor) -> tuple[str, tuple[ed.AclEntry, ...]]:
         raw = cursor.delimited()
@@ -289,7 +290,7 @@ def _pack_xattrs(path: str | None, xattrs: tuple[ed.XAttr, ...]) -> bytes:
         added = message.xAttrs.add(namespace=int(xattr.namespace), name=xattr.name)
         if xattr.value is not None:
             added.value = xattr.value
-    return pack_delimited(message.SerializeToString())
+    return delimited(message)
 
 
 def _read_xattrs(cursor: Cursor) -> tuple[str, tuple[ed.XAttr, ...]]:

@@ -31,9 +31,9 @@ from typing import Final, NamedTuple, Protocol, overload
 
 from google.protobuf.message import DecodeError
 
-from howdah.formats.image.sections import varint
 from howdah.native.loader import kernel
 from howdah.proto import fsimage_pb2, image_columns_pb2
+from howdah.protocol.varint import encode_varint
 
 BATCH: Final = 4096
 """So many messages are parsed at a time."""
@@ -261,7 +261,7 @@ def _are_whole(columns: FileColumns) -> bool:
 
 _LONG: Final = (1 << 64) - 1
 _VARINT: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]", re.DOTALL)
-_SHORT: Final = [varint(number) for number in range(1 << 14)]
+_SHORT: Final = [encode_varint(number) for number in range(1 << 14)]
 """Lengths of nearly all that has a length here."""
 # Tags: a field's number << 3 | how its value is written.
 _INODE: Final = b"\x08\x01\x10"
@@ -336,16 +336,16 @@ class _Heads(dict[Look, tuple[bytes, bytes, bytes]]):
 
     def __missing__(self, look: Look) -> tuple[bytes, bytes, bytes]:
         found = self[look] = (
-            _REPLICATION + varint(look.replication) + _MTIME,
+            _REPLICATION + encode_varint(look.replication) + _MTIME,
             b"".join(
                 (
                     _BLOCK_SIZE,
-                    varint(look.block_size_bytes & _LONG),
+                    encode_varint(look.block_size_bytes & _LONG),
                     _PERMISSION,
                     look.permission.to_bytes(8, "little"),
                 )
             ),
-            _POLICY + varint(look.storage_policy_id) + _CONTIGUOUS,
+            _POLICY + encode_varint(look.storage_policy_id) + _CONTIGUOUS,
         )
         return found
 
@@ -389,4 +389,4 @@ def _payload_begin(data: bytes) -> int:
 
 def _length(data: bytes) -> bytes:
     count = len(data)
-    return _SHORT[count] if count < len(_SHORT) else varint(count)
+    return _SHORT[count] if count < len(_SHORT) else encode_varint(count)

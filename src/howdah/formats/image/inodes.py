@@ -5,7 +5,7 @@ the string table, which a reader needs first and a writer has last, says what th
 are. A permission is owner (24 bits), group (24 bits) and mode (16 bits).
 
 This is where an image of a million files spends its time, so the protobuf objects
-are made and read by hand here; see `image_records` for what the values are.
+are made and read by hand here; see `records` for what the values are.
 """
 
 from __future__ import annotations

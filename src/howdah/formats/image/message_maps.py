@@ -1,6 +1,6 @@
 """Rare messages of an image and their records, mapped field by field.
 
-A record's fields name the protobuf fields that hold them (`image_records`). What a
+A record's fields name the protobuf fields that hold them (`records`). What a
 message does not have is None, or an empty tuple of a repeated field. Integers get
 their sign back: Hadoop stores Java's signed numbers in unsigned fields.
 """

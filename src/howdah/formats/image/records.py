@@ -9,7 +9,7 @@ children) are not frozen: that would cost half a microsecond a field group, a
 second for a million files.
 
 A field of a rare message names the protobuf field that holds it, for
-`fsimage_shapes`.
+`message_maps`.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from howdah import errors
 from howdah.formats.edits.codec import LAYOUT_VERSION, OLDEST_READABLE_LAYOUT_VERSION
 from howdah.proto import fsimage_pb2 as pb
 from howdah.protocol.messages import parse
+from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint, encode_varint
 
 MAGIC: Final = b"HDFSIMG1"
 ON_DISK_VERSION: Final = 1
@@ -104,18 +105,6 @@ def check_codec(codec: str) -> None:
         )
 
 
-def varint(number: int) -> bytes:
-    """As the lengths of messages are written."""
-    if number < 0x80:
-        return bytes((number,))
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
 class SectionWriter:
     """Writes an image from front to back: messages, the ends of sections, the summary."""
 
@@ -141,7 +130,7 @@ class SectionWriter:
 
     def message(self, data: bytes) -> None:
         """One message of the section that is being written."""
-        self._pieces.append(varint(len(data)))
+        self._pieces.append(encode_varint(len(data)))
         self._pieces.append(data)
         self._piece_bytes += len(data) + 1
         if self._piece_bytes >= _CHUNK_BYTES:
@@ -172,7 +161,7 @@ class SectionWriter:
             # Hadoop has begun one more section by then; it is in no table.
             self._write(self._deflater.flush())
         data = self._summary.SerializeToString()
-        framed = varint(len(data)) + data
+        framed = encode_varint(len(data)) + data
         self._sink.write(framed + _LENGTH.pack(len(framed)))
 
     def _flush(self) -> None:
@@ -377,16 +366,10 @@ class SectionReader:
 
     def _long_length(self, place: Section, window: bytes, at: int) -> tuple[int, int]:
         """A length of several bytes, and where its message starts: 0 if not all is there."""
-        length = shift = 0
-        for start in range(at, len(window)):
-            byte = window[start]
-            length |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return length, start + 1
-            shift += 7
-            if shift > 28:
-                raise self.fail(f"section {place.name} has a length of over 32 bits")
-        return 0, 0
+        try:
+            return decode_varint(window, at, MAX_VARINT32_BYTES) or (0, 0)
+        except errors.ProtocolViolation as error:
+            raise self.fail(f"section {place.name} has a length of over 32 bits") from error
 
     def _refilled(
         self, place: Section, more: Callable[[int], bytes], rest: bytes, needed: int

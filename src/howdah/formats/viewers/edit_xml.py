@@ -354,6 +354,7 @@ _FILE: Final = (
     number("BLOCKSIZE", "block_size_bytes"),
 )
 _SNAPSHOT: Final = text("SNAPSHOTROOT", "path")
+# Hadoop's XML calls the path SRC in some operations and PATH in others.
 _SRC: Final = text("SRC", "path")
 _PATH: Final = text("PATH", "path")
 _TIMESTAMP: Final = number("TIMESTAMP", "timestamp_ms")

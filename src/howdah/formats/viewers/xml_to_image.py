@@ -1,6 +1,6 @@
 """A namespace image from the XML that shows one (pure).
 
-The inverse of `image_viewing_xml`. An image that this software wrote comes back byte
+The inverse of `xml`. An image that this software wrote comes back byte
 for byte if it was not compressed. One of Hadoop's means the same, but
 its table of strings may differ: it also has names that nobody uses any more.
 

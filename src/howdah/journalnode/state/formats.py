@@ -24,8 +24,8 @@ from google.protobuf.message import DecodeError
 from howdah import errors
 from howdah.journalnode.state.journal_state import MAX_NUMBER, Decision, SegmentState
 from howdah.proto import qjournal_pb2 as pb
-from howdah.protocol.data_transfer.varint import decode_varint, delimited
 from howdah.protocol.messages import parse
+from howdah.protocol.varint import decode_varint, delimited
 
 LAST_PROMISED: Final = "last-promised-epoch"
 LAST_WRITER: Final = "last-writer-epoch"

@@ -1,7 +1,7 @@
 """DataTransferProtocol v28: how blocks travel between clients and datanodes (pure).
 
-`packets`, `packet_stream`, `op_requests`, `op_request_decoder`, `responses`, `varint`, `status`
-and `blocks` turn bytes into values and back. `checksum` sums chunks. The sockets are
+`packets`, `packet_stream`, `op_requests`, `op_request_decoder`, `responses`, `status` and
+`blocks` turn bytes into values and back. `checksum` sums chunks. The sockets are
 `howdah.runtime.sockets`.
 """
 

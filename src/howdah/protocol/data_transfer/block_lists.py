@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from howdah import errors
+from howdah.protocol.varint import decode_varint, encode_varint, zigzag
 
 T = TypeVar("T")
 
 MAX_BUFFER_BYTES: Final = 64 * 1024
 """Size at which a buffer is ended and the next begun."""
+_UINT64: Final = (1 << 64) - 1
 
 
 class ListedReplica(NamedTuple):
@@ -38,10 +40,9 @@ def encode(replicas: Iterable[ListedReplica]) -> tuple[int, list[bytes]]:
     for replica in replicas:
         count += 1
         block_id = replica.block_id
-        _put(out, (block_id << 1) ^ (block_id >> 63))
-        _put(out, replica.length_bytes)
-        _put(out, replica.generation_stamp)
-        _put(out, replica.state)
+        out += encode_varint(zigzag(block_id))
+        for number in (replica.length_bytes, replica.generation_stamp, replica.state):
+            out += encode_varint(number & _UINT64)
         if len(out) >= MAX_BUFFER_BYTES:
             buffers.append(bytes(out))
             out.clear()
@@ -88,19 +89,19 @@ class ReplicaList(Generic[T]):
                 raw_id = buffer[position]
                 position += 1
                 if raw_id >= 0x80:
-                    raw_id, position = _get_rest(buffer, position, raw_id)
+                    raw_id, position = _long_varint(buffer, position - 1)
                 length = buffer[position]
                 position += 1
                 if length >= 0x80:
-                    length, position = _get_rest(buffer, position, length)
+                    length, position = _long_varint(buffer, position - 1)
                 stamp = buffer[position]
                 position += 1
                 if stamp >= 0x80:
-                    stamp, position = _get_rest(buffer, position, stamp)
+                    stamp, position = _long_varint(buffer, position - 1)
                 state = buffer[position]
                 position += 1
                 if state >= 0x80:
-                    state, position = _get_rest(buffer, position, state)
+                    state, position = _long_varint(buffer, position - 1)
                 self._seen += 1
                 self.position = position
                 yield make((raw_id >> 1) ^ -(raw_id & 1), length, stamp, state)
@@ -121,24 +122,10 @@ def decode(
     return ReplicaList(count, buffers, make)
 
 
-def _put(out: bytearray, value: int) -> None:
-    value &= 0xFFFFFFFFFFFFFFFF
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-
-
-def _get_rest(buffer: bytes, position: int, first: int) -> tuple[int, int]:
-    """A varint of which the first byte says that more follow."""
-    result = first & 0x7F
-    shift = 7
-    while True:
-        byte = buffer[position]
-        position += 1
-        if byte < 0x80:
-            return result | byte << shift, position
-        result |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > 63:
-            raise errors.ProtocolViolation("a block report has a varint of over 64 bits")
+def _long_varint(buffer: bytes, start: int) -> tuple[int, int]:
+    """The varint of several bytes at `start`, and the position after it. Raises IndexError where
+    the buffer ends."""
+    found = decode_varint(buffer, start)
+    if found is None:
+        raise IndexError
+    return found

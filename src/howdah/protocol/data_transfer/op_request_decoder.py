@@ -48,8 +48,8 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestDescriptors,
     RequestSegment,
 )
-from howdah.protocol.data_transfer.varint import Source, decode_varint, read_delimited
 from howdah.protocol.messages import parse
+from howdah.protocol.varint import Source, decode_varint, read_delimited
 
 _TAG_READ_OFFSET, _TAG_READ_LENGTH = 0x10, 0x18
 _MAX_KEPT_FRAME_BYTES = 512

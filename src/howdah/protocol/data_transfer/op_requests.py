@@ -37,7 +37,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     RequestDescriptors,
     RequestSegment,
 )
-from howdah.protocol.data_transfer.varint import delimited
+from howdah.protocol.varint import delimited
 from howdah.runtime.tracing.context import MAX_CONTEXT_BYTES, ids_of
 
 VERSION = 28

@@ -29,6 +29,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from google.protobuf.message import DecodeError
 
@@ -36,7 +37,7 @@ from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
 from howdah.protocol.data_transfer import MAX_PACKET_BYTES
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import decode_varint, encode_varint
+from howdah.protocol.varint import decode_varint, encode_varint, zigzag
 
 Buffer = bytes | bytearray | memoryview
 
@@ -234,6 +235,11 @@ class PipelineAck:
         return None
 
 
+_MOST_REPLIES: Final = 1024
+"""In an ack: twice as many as a file may have replicas."""
+_MOST_KEPT_REPLIES: Final = 16
+
+
 @lru_cache(maxsize=256)
 def _ack_tail(replies: tuple[Status, ...], downstream_ack_time_ns: int) -> bytes:
     message = pb.PipelineAckProto(
@@ -252,9 +258,9 @@ def ack_tail(replies: Sequence[Status]) -> bytes:
 def encode_ack(seqno: int, replies: Sequence[Status], downstream_ack_time_ns: int = 0) -> bytes:
     """A varint-delimited ack. Only the seqno differs from one to the next,
     so the rest is encoded once; the time is given for a few, not for each."""
-    zigzag = ((seqno << 1) ^ (seqno >> 63)) & 0xFFFFFFFFFFFFFFFF
-    tail = _ack_tail(tuple(replies), downstream_ack_time_ns)
-    number = encode_varint(zigzag)
+    make = _ack_tail if len(replies) <= _MOST_KEPT_REPLIES else _ack_tail.__wrapped__
+    tail = make(tuple(replies), downstream_ack_time_ns)
+    number = encode_varint(zigzag(seqno) & 0xFFFFFFFFFFFFFFFF)
     return encode_varint(1 + len(number) + len(tail)) + b"\x08" + number + tail
 
 
@@ -272,10 +278,10 @@ def decode_ack(body: Buffer) -> PipelineAck:
     found = decode_varint(whole, 1) if whole.startswith(b"\x08") else None
     if found is None:
         raise errors.ProtocolViolation("an ack that cannot be read: it begins with no seqno")
-    zigzag, end = found[0] & 0xFFFFFFFFFFFFFFFF, found[1]
+    number, end = found[0] & 0xFFFFFFFFFFFFFFFF, found[1]
     tail = whole[end:]
     parse = _parse_ack_tail if len(tail) <= _MAX_KEPT_TAIL_BYTES else _parse_ack_tail.__wrapped__
-    return PipelineAck((zigzag >> 1) ^ -(zigzag & 1), *parse(tail))
+    return PipelineAck((number >> 1) ^ -(number & 1), *parse(tail))
 
 
 @lru_cache(maxsize=256)
@@ -287,6 +293,8 @@ def _parse_ack_tail(tail: bytes) -> tuple[tuple[Status, ...], int, bool, tuple[i
             values = [flag & 0xF for flag in message.flag]
         else:
             values = list(message.reply)
+        if len(values) > _MOST_REPLIES:
+            raise errors.ProtocolViolation(f"an ack of {len(values)} datanodes")
         replies = tuple(Status(value) for value in values)
     except (DecodeError, ValueError) as error:
         raise errors.ProtocolViolation(f"an ack that cannot be read: {error}") from error

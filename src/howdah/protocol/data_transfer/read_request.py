@@ -12,7 +12,7 @@ from typing import Final
 
 from howdah.native.loader import kernel
 from howdah.protocol.data_transfer.blocks import UINT64
-from howdah.protocol.data_transfer.varint import encode_varint
+from howdah.protocol.varint import encode_varint
 
 _FIRST_FIELD: Final = b"\x0a"
 """Its tag, of a message: what is asked for lies four messages deep, always in the first one."""

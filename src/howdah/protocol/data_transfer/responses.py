@@ -31,14 +31,14 @@ from howdah.protocol.data_transfer.op_request_decoder import checksum_from_proto
 from howdah.protocol.data_transfer.op_requests import BlockChecksumType, checksum_to_proto
 from howdah.protocol.data_transfer.short_circuit import SegmentId
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import (
+from howdah.protocol.messages import parse
+from howdah.protocol.varint import (
     Source,
     decode_varint,
     delimited,
     encode_varint,
     read_delimited,
 )
-from howdah.protocol.messages import parse
 
 
 @dataclass(frozen=True, slots=True)

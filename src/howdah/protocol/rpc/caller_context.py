@@ -31,9 +31,17 @@ class Origin:
     call_id: int | None = None
 
 
-@lru_cache(4096)
+_MOST_KEPT_CHARACTERS: Final = 512
+
+
 def origin_in(context: str) -> Origin:
     """Invalid addresses and ids are ignored."""
+    is_usual = len(context) <= _MOST_KEPT_CHARACTERS
+    return _origin_in(context) if is_usual else _origin_in.__wrapped__(context)
+
+
+@lru_cache(4096)
+def _origin_in(context: str) -> Origin:
     return Origin(_address(_value(context, _IP)), *_ids(context))
 
 

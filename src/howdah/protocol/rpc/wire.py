@@ -23,6 +23,7 @@ from howdah import errors
 from howdah.native.loader import kernel
 from howdah.proto import rpc_pb2
 from howdah.protocol.call_ids import CLIENT_ID_BYTES
+from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint, delimited, encode_varint
 from howdah.runtime.tracing.context import ids_of
 
 MAGIC: Final = b"hrpc"
@@ -47,63 +48,21 @@ def preamble(auth: int = AUTH_NONE, service_class: int = 0) -> bytes:
     return MAGIC + bytes((VERSION, service_class, auth))
 
 
-_ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
-
-
-def varint(value: int) -> bytes:
-    """An unsigned base-128 varint."""
-    if value < 0x80:
-        return _ONE_BYTE[value]
-    if value < 0x4000:
-        return bytes((value & 0x7F | 0x80, value >> 7))
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The varint at `position`, and the position after it.
-
-    Raises ProtocolViolation if it runs off the end or past 32 bits.
-    """
-    result = 0
-    shift = 0
-    end = len(data)
-    while position < end:
-        byte = data[position]
-        position += 1
-        result |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if result > 0x7FFFFFFF:
-                raise errors.ProtocolViolation(f"a delimited message claims {result} bytes")
-            return result, position
-        shift += 7
-        if shift > 28:
-            raise errors.ProtocolViolation("a message's length is no varint of 32 bits")
-    raise errors.ProtocolViolation("a frame ends inside a message's length")
-
-
 def read_delimited(data: bytes, position: int) -> tuple[bytes, int]:
     """The bytes of the delimited message at `position`, and the position after it."""
     if position < len(data) and data[position] < 0x80:  # as nearly all are
         length, start = data[position], position + 1
     else:
-        length, start = read_varint(data, position)
+        found = decode_varint(data, position, MAX_VARINT32_BYTES)
+        if found is None:
+            raise errors.ProtocolViolation("a frame ends inside a message's length")
+        length, start = found
     end = start + length
     if end > len(data):
         raise errors.ProtocolViolation(
             f"a message claims {length} bytes, its frame has {len(data) - start} left"
         )
     return data[start:end], end
-
-
-def delimited(message: Message) -> bytes:
-    """A message with its length in front."""
-    body = message.SerializeToString()
-    return varint(len(body)) + body
 
 
 def frame(*parts: bytes) -> bytes:
@@ -151,10 +110,10 @@ def encode_call(
             call_id, client_id, retry_count, state_id, trace, federated_state
         ).SerializeToString()
     else:
-        header = _CALL_START + varint(call_id << 1) + _call_tail(client_id, retry_count)
+        header = _CALL_START + encode_varint(call_id << 1) + _call_tail(client_id, retry_count)
     body = request.SerializeToString()
     name = _method_header(protocol, method, protocol_version)
-    head_bytes, body_bytes = varint(len(header)), varint(len(body))
+    head_bytes, body_bytes = encode_varint(len(header)), encode_varint(len(body))
     total = len(head_bytes) + len(header) + len(name) + len(body_bytes) + len(body)
     return b"".join((_LENGTH.pack(total), head_bytes, header, name, body_bytes, body))
 
@@ -337,9 +296,9 @@ def encode_answer_bytes(
 
 def answer_states(state_id: int | None, federated_state: bytes = b"") -> bytes:
     """What the end of an answer's header says of states."""
-    states = b"" if state_id is None else _STATE_ID + varint(state_id)
+    states = b"" if state_id is None else _STATE_ID + encode_varint(state_id)
     if federated_state:
-        states += _FEDERATED_STATE + varint(len(federated_state)) + federated_state
+        states += _FEDERATED_STATE + encode_varint(len(federated_state)) + federated_state
     return states
 
 
@@ -354,9 +313,9 @@ def answer_tail(client_id: bytes, retry_count: int) -> bytes:
 def frame_answer(call_id: int, tail: bytes, payload: bytes) -> bytes:
     """A successful answer as a frame, from what is known of its header and its serialized
     message."""
-    number = varint(call_id & 0xFFFFFFFF)
+    number = encode_varint(call_id & 0xFFFFFFFF)
     header_bytes = 1 + len(number) + len(tail)
-    before_header, before_payload = varint(header_bytes), varint(len(payload))
+    before_header, before_payload = encode_varint(header_bytes), encode_varint(len(payload))
     total = len(before_header) + header_bytes + len(before_payload) + len(payload)
     return b"".join(
         (total.to_bytes(4), before_header, b"\x08", number, tail, before_payload, payload)
@@ -443,8 +402,8 @@ def decode_answer(payload: bytes) -> tuple[rpc_pb2.RpcResponseHeaderProto, bytes
 def plain_answer(payload: bytes, call_id: int, client_id: bytes, retry_count: int) -> bytes | None:
     """The body of an answer frame, if it is a successful answer to this call, and says nothing
     else; None if it has to be decoded to tell."""
-    head = b"\x08" + varint(call_id & 0xFFFFFFFF) + answer_tail(client_id, retry_count)
-    start = varint(len(head)) + head
+    head = b"\x08" + encode_varint(call_id & 0xFFFFFFFF) + answer_tail(client_id, retry_count)
+    start = encode_varint(len(head)) + head
     at = len(start)
     if not payload.startswith(start):
         return None

@@ -23,6 +23,7 @@ from howdah import errors
 from howdah.config.value_types import Address
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
+from howdah.protocol.varint import delimited, encode_varint
 from howdah.router.state.namenodes.identity import Identity
 from howdah.rpc.connection import NotAccepted, NotConnected, Refused
 from howdah.runtime.users.names import real_user_of
@@ -56,13 +57,17 @@ def encode_call(
 ) -> bytes:
     """One call as a frame, with the context of the client; `state_id` is the last transaction
     that it has seen."""
-    call_id = wire.varint((identity.call_id << 1 ^ identity.call_id >> 31) & 0xFFFFFFFF)
-    rest = _header_behind_id(identity.client_id, identity.retry_count, identity.context)
+    call_id = encode_varint((identity.call_id << 1 ^ identity.call_id >> 31) & 0xFFFFFFFF)
+    context = identity.context
+    # A context that is long is a stranger's, and not kept.
+    is_usual = context is None or len(context[0]) + len(context[1]) <= _MOST_KEPT_BYTES
+    header_of = _header_behind_id if is_usual else _header_behind_id.__wrapped__
+    rest = header_of(identity.client_id, identity.retry_count, context)
     if state_id is not None:
-        rest += _STATE_ID + wire.varint(state_id)
-    length = wire.varint(len(_HEADER_START) + len(call_id) + len(rest))
+        rest += _STATE_ID + encode_varint(state_id)
+    length = encode_varint(len(_HEADER_START) + len(call_id) + len(rest))
     return wire.frame(
-        length, _HEADER_START, call_id, rest, _name(protocol, method), wire.delimited(request)
+        length, _HEADER_START, call_id, rest, _name(protocol, method), delimited(request)
     )
 
 
@@ -70,6 +75,9 @@ _HEADER_START: Final = b"\x08\x02\x10\x00\x18"
 """A call's header up to its id: protocol buffers, a whole packet, the tag of the id."""
 _STATE_ID: Final = b"\x40"
 """The tag of a state, which is written last: field 8, a varint."""
+
+
+_MOST_KEPT_BYTES: Final = 512
 
 
 @functools.lru_cache(4096)
@@ -95,7 +103,7 @@ def _header_behind_id(
 
 @functools.lru_cache(512)
 def _name(protocol: str, method: str) -> bytes:
-    return wire.delimited(
+    return delimited(
         rpc_pb2.RequestHeaderProto(
             methodName=method, declaringClassProtocolName=protocol, clientProtocolVersion=1
         )

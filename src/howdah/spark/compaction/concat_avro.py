@@ -21,6 +21,7 @@ from typing import Final, Protocol
 from howdah import errors
 from howdah.fs.api import FileSystem
 from howdah.fs.status import FileStatus
+from howdah.protocol.varint import encode_varint, zigzag
 from howdah.spark.compaction.concat_lines import Joined, NotJoinable
 
 MAGIC: Final = b"Obj\x01"
@@ -177,13 +178,7 @@ def encode_long(value: int) -> bytes:
     >>> encode_long(-1), encode_long(64)
     (b'\\x01', b'\\x80\\x01')
     """
-    rest = (value << 1) ^ (value >> 63)
-    written = bytearray()
-    while rest > 0x7F:
-        written.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    written.append(rest)
-    return bytes(written)
+    return encode_varint(zigzag(value))
 
 
 def encode_header(header: Header) -> bytes:

@@ -14,9 +14,9 @@ from howdah.formats.image import columns as image_columns
 from howdah.formats.image.columns import FileColumns, Look, frame_files, split_files
 from howdah.formats.image.inodes import InodeDecoder, InodeEncoder, LoadedStrings, StringTable
 from howdah.formats.image.records import DirectoryRecord, FileRecord, InodeRecord, SymlinkRecord
-from howdah.formats.image.sections import varint
 from howdah.native.loader import kernel
-from howdah.proto import fsimage_pb2
+from howdah.proto import fsimage_pb2, image_columns_pb2
+from howdah.protocol.varint import encode_varint
 
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 COUNTS = st.integers(0, (1 << 63) - 1)
@@ -135,7 +135,7 @@ def columns_of(records: list[FileRecord], codec: Codec) -> FileColumns:
 
 
 def framed(messages: list[bytes]) -> bytes:
-    return b"".join(varint(len(message)) + message for message in messages)
+    return b"".join(encode_varint(len(message)) + message for message in messages)
 
 
 @pytest.fixture(params=["kernel", "python"])
@@ -210,3 +210,30 @@ def test_a_file_without_a_time_does_not_get_its_neighbours() -> None:
     codec = Codec()
     whole = codec.encoder.encode(FileRecord(8, "g", "a", "b", 0o644, 1, 2, 3, 4))
     assert list(split_files([odd, whole])) == [odd, whole]
+
+
+def test_every_field_of_a_file_is_in_the_columns() -> None:
+    """What the columns don't know would be dropped without a word when files are read at once."""
+    fields = fsimage_pb2.INodeSection.INodeFile.DESCRIPTOR.fields_by_name
+    known = image_columns_pb2.FileColumns.DESCRIPTOR.fields_by_name
+    assert {name: field.number for name, field in fields.items() if name != "blockType"} == {
+        name: field.number for name, field in known.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["fileUC", "acl", "xAttrs", "erasureCodingPolicyID"])
+def test_files_with_what_few_have_are_read_one_by_one(name: str) -> None:
+    inode = fsimage_pb2.INodeSection.INode(type=fsimage_pb2.INodeSection.INode.FILE, id=16387)
+    inode.name = b"f"
+    inode.file.replication = 1
+    inode.file.modificationTime = inode.file.accessTime = inode.file.permission = 1
+    inode.file.preferredBlockSize = 1 << 20
+    inode.file.storagePolicyID = 7
+    block = inode.file.blocks.add()
+    block.blockId, block.genStamp, block.numBytes = 1 << 30, 1001, 5
+    assert image_columns._columns([inode.SerializeToString()]) is not None
+    if name == "erasureCodingPolicyID":
+        inode.file.erasureCodingPolicyID = 1
+    else:
+        getattr(inode.file, name).SetInParent()
+    assert image_columns._columns([inode.SerializeToString()]) is None

@@ -27,10 +27,11 @@ from howdah.formats.edits.edits import (
 from howdah.formats.image import records as rec
 from howdah.formats.image.fsimage import ImageReader, ImageWriter, copy_image
 from howdah.formats.image.inodes import OF_GROUP, LoadedStrings
-from howdah.formats.image.sections import MAGIC, SectionReader, SectionWriter, varint
+from howdah.formats.image.sections import MAGIC, SectionReader, SectionWriter
 from howdah.formats.viewers.xml import as_xml
 from howdah.formats.viewers.xml_to_image import image_from_xml
 from howdah.proto import fsimage_pb2 as pb
+from howdah.protocol.varint import encode_varint
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 GZIP = "org.apache.hadoop.io.compress.GzipCodec"
@@ -154,6 +155,7 @@ def test_image_names_no_datanode() -> None:
     section = pb.DESCRIPTOR.message_types_by_name["INodeSection"]
     file = section.nested_types_by_name["INodeFile"]
     block = file.fields_by_name["blocks"].message_type
+    assert block is not None
     assert set(block.fields_by_name) == {"blockId", "genStamp", "numBytes"}
 
 
@@ -246,6 +248,7 @@ def _showable(record: rec.InodeRecord) -> rec.InodeRecord:
         name: getattr(record, name).replace(":", "") for name in ("owner", "group")
     }
     if not isinstance(record, rec.SymlinkRecord):
+        assert isinstance(record, rec.FileRecord | rec.DirectoryRecord)
         changes["xattrs"] = tuple(
             XAttr(xattr.namespace, xattr.name, xattr.value or b"") for xattr in record.xattrs
         )
@@ -316,7 +319,7 @@ def test_any_bytes_for_a_section_never_cause_another_error(content: bytes) -> No
     summary = pb.FileSummary(ondiskVersion=1, layoutVersion=-67 & 0xFFFFFFFF)
     for name in ("STRING_TABLE", "NS_INFO", "INODE", "INODE_DIR", "SNAPSHOT"):
         summary.sections.add(name=name, offset=8, length=len(content))
-    framed = varint(summary.ByteSize()) + summary.SerializeToString()
+    framed = encode_varint(summary.ByteSize()) + summary.SerializeToString()
     data = MAGIC + content + framed + struct.pack(">i", len(framed))
     with contextlib.suppress(*REFUSED):
         everything(opened(data))
@@ -332,7 +335,7 @@ def test_a_message_longer_than_its_section_is_refused_before_it_is_read() -> Non
 def test_a_compressed_section_cannot_announce_a_gigantic_message() -> None:
     class Lying(SectionWriter):
         def message(self, data: bytes) -> None:
-            self._pieces.append(varint(1 << 31) + data)
+            self._pieces.append(encode_varint(1 << 31) + data)
 
     out = io.BytesIO()
     writer = Lying(out, codec=GZIP)
@@ -380,7 +383,7 @@ def test_a_codec_that_is_not_there_is_refused_by_name_when_writing() -> None:
 
 def test_a_codec_that_is_not_there_is_refused_by_name_when_reading() -> None:
     summary = pb.FileSummary(ondiskVersion=1, layoutVersion=-67 & 0xFFFFFFFF, codec=SNAPPY)
-    framed = varint(summary.ByteSize()) + summary.SerializeToString()
+    framed = encode_varint(summary.ByteSize()) + summary.SerializeToString()
     data = MAGIC + framed + struct.pack(">i", len(framed))
     with pytest.raises(errors.UnsupportedOperation, match="SnappyCodec"):
         SectionReader(io.BytesIO(data), "fsimage")

@@ -40,7 +40,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     SlotId,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import BytesSource, encode_varint, read_delimited
+from howdah.protocol.varint import BytesSource, encode_varint, read_delimited
 
 names = st.text(max_size=12)
 uint63 = st.integers(0, (1 << 63) - 1)

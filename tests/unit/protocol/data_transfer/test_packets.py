@@ -13,7 +13,7 @@ from howdah.proto import data_transfer_pb2 as pb
 from howdah.protocol.data_transfer import MAX_PACKET_BYTES, packets
 from howdah.protocol.data_transfer.packets import PacketHeader, PipelineAck
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import decode_varint
+from howdah.protocol.varint import decode_varint
 
 int64 = st.integers(-(1 << 63), (1 << 63) - 1)
 headers = st.builds(
@@ -186,3 +186,9 @@ def test_a_garbage_ack_is_a_violation_or_an_ack(body: bytes) -> None:
         packets.decode_ack(body)
     except errors.ProtocolViolation:
         pass
+
+
+def test_an_ack_of_more_datanodes_than_there_can_be_is_refused() -> None:
+    body = pb.PipelineAckProto(seqno=1, flag=[0] * 2000).SerializePartialToString()
+    with pytest.raises(errors.ProtocolViolation, match="an ack of 2000 datanodes"):
+        packets.decode_ack(body)

@@ -25,6 +25,7 @@ from howdah.protocol.rpc.service import (
     snake_case,
 )
 from howdah.protocol.rpc.session import Call
+from howdah.protocol.varint import encode_varint
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 DESCRIPTOR = pb.DESCRIPTOR.services_by_name["ClientNamenodeProtocol"]
@@ -179,7 +180,7 @@ def test_request_that_cannot_be_parsed_is_an_rpc_error(body: bytes) -> None:
 
 @pytest.mark.parametrize("text", [b"\xff", b"\xed\xa0\x80", b"/a\xc3"])
 def test_text_that_is_no_utf8_is_refused_by_the_fields_name(text: bytes) -> None:
-    body = b"\x0a" + wire.varint(len(text)) + text
+    body = b"\x0a" + encode_varint(len(text)) + text
     with pytest.raises(errors.RpcServerError, match=r"GetFileInfoRequestProto\.src .* not UTF-8"):
         dispatch("getFileInfo", body)
 
@@ -204,6 +205,7 @@ def bytes_for_text(message: Message) -> list[object]:
             found += [text for text in values if not isinstance(text, str)]
         elif field.message_type is not None:
             for part in values:
+                assert isinstance(part, Message)
                 found += bytes_for_text(part)
     return found
 

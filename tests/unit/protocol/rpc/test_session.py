@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.session import ActsFor, Call, Close, Event, Reply, ServerSession, State
+from howdah.protocol.varint import delimited, encode_varint
 from howdah.runtime.users.names import not_allowed
 
 PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
@@ -39,13 +41,14 @@ def ready() -> ServerSession:
 
 
 def request_frame(call_id: int, *parts: bytes, **fields: int) -> bytes:
+    kind, operation = fields.get("kind", rpc_pb2.RPC_PROTOCOL_BUFFER), fields.get("operation", 0)
     header = rpc_pb2.RpcRequestHeaderProto(
-        rpcKind=fields.get("kind", rpc_pb2.RPC_PROTOCOL_BUFFER),
-        rpcOp=fields.get("operation", 0),
+        rpcKind=cast(rpc_pb2.RpcKindProto, kind),
+        rpcOp=cast(rpc_pb2.RpcRequestHeaderProto.OperationProto, operation),
         callId=call_id,
         clientId=CLIENT_ID,
     )
-    return wire.frame(wire.delimited(header), *parts)
+    return wire.frame(delimited(header), *parts)
 
 
 def refusal(events: list[Event]) -> Header:
@@ -94,9 +97,7 @@ def test_call_says_in_which_context_it_is_made(context: bytes, told: tuple[str, 
             methodName="getFileInfo", declaringClassProtocolName=PROTOCOL, clientProtocolVersion=1
         )
         body = pb.GetFileInfoRequestProto(src="/x")
-        frame = wire.frame(
-            bytes([len(header)]) + header, wire.delimited(name), wire.delimited(body)
-        )
+        frame = wire.frame(bytes([len(header)]) + header, delimited(name), delimited(body))
         (event,) = session.receive(frame)
         assert isinstance(event, Call)
         assert event.context == told
@@ -218,12 +219,12 @@ def test_context_without_a_user_is_refused() -> None:
 
 def context_of(user: bytes, real: bytes = b"") -> bytes:
     """A context made by hand, as the names may be no UTF-8."""
-    info = b"\x0a" + wire.varint(len(user)) + user
+    info = b"\x0a" + encode_varint(len(user)) + user
     if real:
-        info += b"\x12" + wire.varint(len(real)) + real
-    message = b"\x12" + wire.varint(len(info)) + info
+        info += b"\x12" + encode_varint(len(real)) + real
+    message = b"\x12" + encode_varint(len(info)) + info
     return wire.preamble() + request_frame(
-        wire.CALL_ID_CONTEXT, wire.varint(len(message)) + message
+        wire.CALL_ID_CONTEXT, encode_varint(len(message)) + message
     )
 
 
@@ -277,7 +278,7 @@ def test_impersonation_is_refused_as_hadoop_words_it() -> None:
 
 def sasl(state: rpc_pb2.RpcSaslProto.SaslState) -> bytes:
     message = rpc_pb2.RpcSaslProto(state=state)
-    return request_frame(wire.CALL_ID_SASL, wire.delimited(message))
+    return request_frame(wire.CALL_ID_SASL, delimited(message))
 
 
 def test_client_that_negotiates_is_told_that_simple_will_do() -> None:
@@ -331,12 +332,12 @@ def test_methods_that_a_client_invents_are_not_kept_without_bound() -> None:
         name = rpc_pb2.RequestHeaderProto(
             methodName=f"m{number}", declaringClassProtocolName="p", clientProtocolVersion=1
         )
-        session.receive(request_frame(number, wire.delimited(name), b"\0"))
+        session.receive(request_frame(number, delimited(name), b"\0"))
     long = rpc_pb2.RequestHeaderProto(
         methodName="m" * 100_000, declaringClassProtocolName="p", clientProtocolVersion=1
     )
     other = ready()
-    other.receive(request_frame(1, wire.delimited(long), b"\0"))
+    other.receive(request_frame(1, delimited(long), b"\0"))
     assert len(session._methods) == 512
     assert not other._methods
 
@@ -345,7 +346,7 @@ def call_with_header(header: rpc_pb2.RpcRequestHeaderProto) -> bytes:
     name = rpc_pb2.RequestHeaderProto(
         methodName="m", declaringClassProtocolName="p", clientProtocolVersion=1
     )
-    return wire.frame(wire.delimited(header), wire.delimited(name), b"\0")
+    return wire.frame(delimited(header), delimited(name), b"\0")
 
 
 def header_of(call_id: int, client_id: bytes, retry_count: int) -> rpc_pb2.RpcRequestHeaderProto:
@@ -458,8 +459,6 @@ def test_headers_with_a_state_are_not_kept() -> None:
         method = rpc_pb2.RequestHeaderProto(
             methodName="m", declaringClassProtocolName="p", clientProtocolVersion=1
         )
-        (event,) = session.receive(
-            wire.frame(wire.delimited(header), wire.delimited(method), b"\0")
-        )
+        (event,) = session.receive(wire.frame(delimited(header), delimited(method), b"\0"))
         assert isinstance(event, Call)
     assert session._headers == {}

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from howdah import errors
 from howdah.cli.dfs.decoding.source import Damaged, Source
+from howdah.protocol.varint import MAX_VARINT32_BYTES, decode_varint
 
 
 def in_blocks(source: Source, decompress: Callable[[bytes], bytes]) -> Iterator[bytes]:
@@ -70,12 +72,13 @@ def snappy(data: bytes) -> bytes:
 
 
 def _length(data: bytes) -> tuple[int, int]:
-    value = 0
-    for at, byte in enumerate(data[:5]):
-        value |= (byte & 0x7F) << (7 * at)
-        if not byte & 0x80:
-            return value, at + 1
-    raise Damaged("its length is none")
+    try:
+        found = decode_varint(data, 0, MAX_VARINT32_BYTES)
+    except errors.ProtocolViolation:
+        found = None
+    if found is None:
+        raise Damaged("its length is none")
+    return found
 
 
 def lz4(data: bytes) -> bytes:

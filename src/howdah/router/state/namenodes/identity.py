@@ -50,8 +50,14 @@ def identity_of(caller: Caller, part: str = "") -> Identity:
         seed = client_id + part.encode("utf-8", "surrogateescape")
         client_id = hashlib.md5(seed, usedforsecurity=False).digest()
     own, signature = caller.context or ("", b"")
-    context = _context(own, signature, caller.address, caller.port)
+    # What is long is a stranger's, and not kept.
+    is_usual = len(own) + len(signature) <= _MOST_KEPT_CHARACTERS
+    make = _context if is_usual else _context.__wrapped__
+    context = make(own, signature, caller.address, caller.port)
     return Identity(user_of(caller), client_id, caller.call_id, caller.retry_count, context)
+
+
+_MOST_KEPT_CHARACTERS: Final = 512
 
 
 @lru_cache(4096)

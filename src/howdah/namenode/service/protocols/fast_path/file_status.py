@@ -21,7 +21,7 @@ from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT
 from howdah.namenode.state.tree.path_cache import Way
 from howdah.native.loader import kernel
-from howdah.protocol.rpc.wire import varint
+from howdah.protocol.varint import encode_varint
 
 _LONG_MASK: Final = (1 << 64) - 1
 _MAX_NAMES_BYTES: Final = 160
@@ -198,25 +198,25 @@ def _answer(
     owner, group = traits.owner.encode(), traits.group.encode()
     if len(owner) + len(group) > _MAX_NAMES_BYTES:
         return None
-    mode = b"\x08" + varint(traits.mode)
+    mode = b"\x08" + encode_varint(traits.mode)
     status = b"".join(
         (
-            b"\x08" + varint(kind),
+            b"\x08" + encode_varint(kind),
             b"\x12\x00\x18",  # its name empty, its length
-            varint(length_bytes & _LONG_MASK),
-            b"\x22" + varint(len(mode)) + mode,
-            b"\x2a" + varint(len(owner)) + owner,
-            b"\x32" + varint(len(group)) + group,
-            b"\x38" + varint(mtime_ms & _LONG_MASK),
-            b"\x40" + varint(atime_ms & _LONG_MASK),
-            b"\x50" + varint(traits.replication),
-            b"\x58" + varint(traits.block_size_bytes),
-            b"\x68" + varint(inode_id),
-            b"\x70" + varint(children),
+            encode_varint(length_bytes & _LONG_MASK),
+            b"\x22" + encode_varint(len(mode)) + mode,
+            b"\x2a" + encode_varint(len(owner)) + owner,
+            b"\x32" + encode_varint(len(group)) + group,
+            b"\x38" + encode_varint(mtime_ms & _LONG_MASK),
+            b"\x40" + encode_varint(atime_ms & _LONG_MASK),
+            b"\x50" + encode_varint(traits.replication),
+            b"\x58" + encode_varint(traits.block_size_bytes),
+            b"\x68" + encode_varint(inode_id),
+            b"\x70" + encode_varint(children),
             b"\x80\x01\x00\x90\x01\x00",  # no policy, no flags
         )
     )
-    return b"\x0a" + varint(len(status)) + status
+    return b"\x0a" + encode_varint(len(status)) + status
 
 
 def file_status_here(inode_id: int, tables: Tables) -> bytes | None:

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from howdah.namenode.state.blocks.datanodes import Storage
-from howdah.protocol.rpc.wire import varint
+from howdah.protocol.varint import encode_varint
 
 _NO_TOKEN: Final = b"\x2a\x08\x0a\x00\x12\x00\x1a\x00\x22\x00"
 
 
 def field(tag: bytes, content: bytes) -> bytes:
     """A field of bytes, a text or a message; `tag` has its number and type."""
-    return tag + varint(len(content)) + content
+    return tag + encode_varint(len(content)) + content
 
 
 def located_block(
@@ -32,20 +32,20 @@ def located_block(
     named = (
         field(b"\x0a", pool_id.encode())
         + b"\x10"
-        + varint(block_id)
+        + encode_varint(block_id)
         + b"\x18"
-        + varint(generation_stamp)
+        + encode_varint(generation_stamp)
         + b"\x20"
-        + varint(length_bytes)
+        + encode_varint(length_bytes)
     )
     return b"".join(
         (
             field(b"\x0a", named),
-            b"\x10" + varint(offset_bytes),
+            b"\x10" + encode_varint(offset_bytes),
             *[field(b"\x1a", info) for info, _ in places],
             b"\x20\x00" + _NO_TOKEN,  # not corrupt
             field(b"\x32", bytes(len(places))),  # cached nowhere
-            *[b"\x38" + varint(storage.storage_type) for _, storage in places],
+            *[b"\x38" + encode_varint(storage.storage_type) for _, storage in places],
             *[field(b"\x42", storage.storage_id.encode()) for _, storage in places],
         )
     )

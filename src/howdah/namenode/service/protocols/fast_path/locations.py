@@ -32,7 +32,7 @@ from howdah.namenode.state.inodes.row_page import Page
 from howdah.namenode.state.inodes.row_table import MASK, SHIFT
 from howdah.namenode.state.tree.path_cache import Way
 from howdah.native.loader import kernel
-from howdah.protocol.rpc.wire import varint
+from howdah.protocol.varint import decode_varint, encode_varint
 
 _COMPLETE: Final = BlockState.COMPLETE << 1 | 1
 _STORAGE_MASK: Final = (1 << STORAGE_BITS) - 1
@@ -65,6 +65,10 @@ class View(NamedTuple):
     """Of a file that was read last before this the access time is to be set."""
 
 
+_LONG_BYTES: Final = 9
+"""A number that is not negative has no more, of 64 bits."""
+
+
 class _Lacking(Exception):
     """What has to be supplied; None where the handler has to look."""
 
@@ -79,16 +83,10 @@ def _range_of(request: bytes, at: int) -> tuple[int, int] | None:
         if at >= len(request) or request[at] != tag:
             return None
         at += 1
-        number = shift = 0
-        while True:
-            if at >= len(request) or shift >= 63:
-                return None  # Cut off, or below zero.
-            byte = request[at]
-            at += 1
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
+        found = decode_varint(request[: at + _LONG_BYTES], at)
+        if found is None:
+            return None  # Cut off, or below zero.
+        number, at = found
         numbers.append(number)
     return (numbers[0], sum(numbers)) if at == len(request) else None
 
@@ -133,7 +131,7 @@ def block_locations_here(
     except _Lacking as lacking:
         return lacking.what
     complete = b"\x28\x01" if block_ids else b"\x28\x00"
-    return field(b"\x0a", b"\x08" + varint(length) + blocks + complete)
+    return field(b"\x0a", b"\x08" + encode_varint(length) + blocks + complete)
 
 
 class _Answer:

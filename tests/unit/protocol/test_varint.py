@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from howdah import errors
 from howdah.proto import data_transfer_pb2 as pb
-from howdah.protocol.data_transfer.varint import (
+from howdah.protocol.varint import (
     BytesSource,
     decode_varint,
     delimited,

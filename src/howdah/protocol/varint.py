@@ -1,26 +1,27 @@
-"""Base-128 varints and the varint-delimited protobuf messages built on them.
+"""Base-128 varints, and protobuf messages with their length in front as one (pure).
 
-DataTransferProtocol prefixes every message but the packet header with its
-length as a varint. Lengths come from strangers, so each decoder takes a bound
-and refuses what exceeds it before anything is allocated.
+Lengths come from strangers, so each decoder has a bound and refuses what exceeds it before
+anything is allocated.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from google.protobuf.message import Message
 
 from howdah import errors
 
-MAX_VARINT_BYTES = 10
-"""A 64-bit varint has ten bytes at most."""
+MAX_VARINT_BYTES: Final = 10
+"""A varint of 64 bits has ten bytes at most."""
+MAX_VARINT32_BYTES: Final = 5
 
-MAX_MESSAGE_BYTES = 1 << 20
+MAX_MESSAGE_BYTES: Final = 1 << 20
 """No operation, response or ack is anywhere near this; a longer one is a lie."""
 
 
-_ONE_BYTE = [bytes((value,)) for value in range(0x80)]
+_ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
 
 
 def encode_varint(value: int) -> bytes:
@@ -39,17 +40,45 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def decode_varint(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[int, int] | None:
-    """(value, offset after it), or None when `data` ends inside the varint."""
+def decode_varint(
+    data: bytes | bytearray | memoryview, offset: int = 0, max_bytes: int = MAX_VARINT_BYTES
+) -> tuple[int, int] | None:
+    """(value, offset after it), or None when `data` ends inside the varint.
+
+    Raises ProtocolViolation for more than `max_bytes`.
+    """
     value = shift = 0
-    for byte in data[offset : offset + MAX_VARINT_BYTES]:
+    for byte in data[offset : offset + max_bytes]:
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
             return value, offset + shift // 7
-    if len(data) - offset < MAX_VARINT_BYTES:
+    if len(data) - offset < max_bytes:
         return None
-    raise errors.ProtocolViolation(f"a varint of more than {MAX_VARINT_BYTES} bytes")
+    raise errors.ProtocolViolation(f"a varint of more than {max_bytes} bytes")
+
+
+def read_varint(next_byte: Callable[[], int], max_bytes: int = MAX_VARINT_BYTES) -> int:
+    """The varint of which `next_byte` returns one byte after the other.
+
+    Raises ProtocolViolation for more than `max_bytes`, and what `next_byte` raises.
+    """
+    value = 0
+    for shift in range(0, 7 * max_bytes, 7):
+        byte = next_byte()
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+    raise errors.ProtocolViolation(f"a varint of more than {max_bytes} bytes")
+
+
+def zigzag(value: int) -> int:
+    """A signed number of 64 bits as an unsigned one; small ones stay small.
+
+    >>> zigzag(-1), zigzag(1)
+    (1, 2)
+    """
+    return (value << 1) ^ (value >> 63)
 
 
 def delimited(message: Message) -> bytes:
@@ -67,14 +96,7 @@ class Source(Protocol):
 
 def read_delimited(source: Source, limit_bytes: int = MAX_MESSAGE_BYTES) -> bytes:
     """The next length-prefixed message of `source`, without its length."""
-    length = 0
-    for index in range(MAX_VARINT_BYTES):
-        byte = source.recv_exactly(1)[0]
-        length |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            break
-    else:
-        raise errors.ProtocolViolation(f"a varint of more than {MAX_VARINT_BYTES} bytes")
+    length = read_varint(lambda: source.recv_exactly(1)[0])
     if length > limit_bytes:
         raise errors.ProtocolViolation(
             f"a message of {length} bytes was announced; the limit is {limit_bytes}"
