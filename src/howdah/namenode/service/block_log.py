@@ -113,5 +113,6 @@ class ClusterLog:
         if block is None:
             return ""
         nodes = ", ".join(storage.node.name for storage in (*block.replicas, *block.corrupt))
-        path = self._core.namespace.file_of(block).path
+        namespace = self._core.namespace
+        path = namespace.display_path(namespace.file_of(block))
         return f"; for example {block.name} of {path}" + (nodes and f" at {nodes}")

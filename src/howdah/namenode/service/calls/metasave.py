@@ -110,7 +110,8 @@ def _block_line(core: Core, block: Block) -> str:
     places += [f" {storage.node.name}(corrupt) : " for storage in block.corrupt]
     excess = max(counts.live - file.replication, 0)
     return (
-        f"{file.path}: {block.name}{'' if block.replica_count else ' MISSING'} (replicas: "
+        f"{core.namespace.display_path(file)}: "
+        f"{block.name}{'' if block.replica_count else ' MISSING'} (replicas: "
         f"live: {counts.live} decommissioning and decommissioned: {counts.decommission} "
         f"corrupt: {len(block.corrupt)} in excess: {excess} "
         f"maintenance mode: {counts.maintenance}) {''.join(places)}"

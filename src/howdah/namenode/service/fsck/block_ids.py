@@ -42,7 +42,8 @@ def _describe(
     now_ms = core.clock.monotonic_ms()
     stale = [s for s in block.replicas if core.datanodes.is_stale(s.node, now_ms) or not s.reported]
     yield f"\nBlock Id: {name}\n"
-    yield f"Block belongs to: {core.namespace.file_of(block).path}\n"
+    file = core.namespace.file_of(block)
+    yield f"Block belongs to: {core.namespace.display_path(file)}\n"
     yield f"No. of Expected Replica: {core.blocks.redundancy.expected_replication(block)}\n"
     yield f"No. of live Replica: {counts.live}\n"
     yield f"No. of excess Replica: {len(superfluous)}\n"

@@ -7,6 +7,7 @@ its deleted list died there: no snapshot shows the moment more precisely.
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from howdah.formats.image import records as rec
@@ -24,6 +25,8 @@ from howdah.namenode.state.snapshots.snapshots import (
     Version,
 )
 from howdah.namenode.state.tree.namespace import Namespace
+
+log = logging.getLogger(__name__)
 
 
 class RestoredSnapshots:
@@ -57,7 +60,15 @@ class RestoredSnapshots:
         if not 0 <= record.counter < NOW:
             raise Impossible(f"its next snapshot would have the id {record.counter}")
         snapshots.next_id = record.counter
+        having = {listed.root.inode_id for listed in record.snapshots}
         for inode_id in record.snapshottable_ids:
+            if inode_id not in having and not self._is_in_tree(inode_id):
+                log.warning(
+                    "the image lists inode %d as snapshottable, which was deleted and has no "
+                    "snapshots: it is left out",
+                    inode_id,
+                )
+                continue
             directory = self._directory(inode_id)
             snapshots.roots[inode_id] = Snapshottable(directory)
         roots = {}
@@ -84,6 +95,10 @@ class RestoredSnapshots:
             links.sort(key=lambda link: link.death)
             if links[-1].inode.parent is None:
                 links[-1].inode.name = links[-1].name
+
+    def _is_in_tree(self, inode_id: int) -> bool:
+        inode = self._namespace.inodes.get(inode_id)
+        return inode is not None and self._namespace.is_attached(inode)
 
     def _directory(self, inode_id: int) -> Directory:
         inode = self.inode(inode_id)

@@ -12,6 +12,7 @@ attribute of the `system` namespace, as Hadoop's image and clients' copies expec
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -109,14 +110,16 @@ def own_id(inode: INode) -> int:
     return UNSPECIFIED
 
 
-def effective_id(inode: INode) -> int:
-    """The inode's own policy or that of a directory above; 0 if none has one."""
+def effective_id(inode: INode, shown_in: Callable[[INode], INode | None] | None = None) -> int:
+    """The inode's own policy or that of a directory above; 0 if none has one. What is in no
+    directory any more has the policy of the one that it is `shown_in`."""
     node: INode | None = None if isinstance(inode, Symlink) else inode
     while node is not None:
         # Every listing asks this of every entry, and hardly anything has features.
         if node.features is not NO_FEATURES and (found := own_id(node)):
             return found
-        node = node.parent
+        above: INode | None = node.parent
+        node = shown_in(node) if above is None and shown_in is not None else above
     return UNSPECIFIED
 
 
@@ -145,10 +148,13 @@ def _kinds_on_create(policy_id: int, replication: int) -> tuple[tuple[int, ...],
     return tuple(wanted), tuple([ON_THE_WIRE[kind] for kind in policy.on_create])
 
 
-def kinds_on_repair(file: File, replicas: int) -> tuple[list[int], list[int]]:
+def kinds_on_repair(
+    file: File, replicas: int, shown_in: Callable[[INode], INode | None] | None = None
+) -> tuple[list[int], list[int]]:
     """On which types so many replicas of the file's blocks should be, by numbers on the wire,
-    and the types to take for a copy where there is none of those."""
-    policy = of(file)
+    and the types to take for a copy where there is none of those. A file that only a snapshot has
+    is `shown_in` a directory."""
+    policy = POLICIES.get(effective_id(file, shown_in), HOT)
     wanted = [ON_THE_WIRE[_on_disk(policy, kind)] for kind in policy.preferred_types(replicas)]
     return wanted, [ON_THE_WIRE[kind] for kind in policy.on_repair]
 

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
-from howdah.namenode.state.inodes.inodes import Directory, File, INode
+from howdah.namenode.state.inodes.inodes import ROOT_INODE_ID, Directory, File, INode
 from howdah.namenode.state.snapshots.snapshot_model import (
     MAX_SNAPSHOT_ID,
     NONE,
@@ -204,6 +204,11 @@ class Snapshots:
         links = self.dead_of.get(inode.inode_id)
         return links[-1].parent if links and not links[-1].moved else None
 
+    def shown_in(self, inode: INode) -> Directory | None:
+        """Of an inode that is in no directory: the one in which a snapshot showed it last."""
+        links = self.dead_of.get(inode.inode_id)
+        return links[-1].parent if links else None
+
     def names(self, directory: Directory, snapshot_id: int) -> list[str]:
         """The names in a directory that the snapshot shows, sorted. What a snapshot shows
         stays, and so the last answer is kept: listings come page by page."""
@@ -288,6 +293,9 @@ class Snapshots:
         if not links:
             return False
         inode.name = links[-1].name
+        # It may have been snapshottable, at another place than the one that is shown. Without
+        # snapshots of its own, or it could not have been deleted.
+        self.roots.pop(inode.inode_id, None)
         self._to_trim.append(inode)
         return True
 
@@ -482,7 +490,8 @@ class Snapshots:
         for inode in noted.values():
             with self.changing(inode):
                 self._hand_down_version(inode, snapshot.snapshot_id)
-            if inode.parent is None and inode.inode_id not in self.roots and not self.stays(inode):
+            is_cut_off = inode.parent is None and inode.inode_id != ROOT_INODE_ID
+            if is_cut_off and not self.stays(inode):
                 gone.append(inode)
         if not self.count:
             self.births.clear()

@@ -209,6 +209,13 @@ class Namespace:
         """Where the newest snapshot that shows the file has it; None if none does."""
         return path_in_snapshot(self.snapshots, file)
 
+    def display_path(self, file: File) -> str:
+        """Where an administrator finds the file: in the tree, or in the newest snapshot that shows
+        it. The path of what was deleted is one below the cut, and may be another file's."""
+        if self.is_attached(file):
+            return file.path
+        return self.path_in_snapshot(file) or file.path
+
     # Telling.
 
     def follow_blocks(self, tell: Callable[[BlockEvent], None]) -> None:

@@ -367,8 +367,9 @@ def image_of(
 
 def test_snapshots_that_cannot_be_are_refused() -> None:
     root = rec.DirectoryRecord(16385, "s1", "root", "staff", 0o755, 4)
+    gone = rec.DirectoryRecord(16386, "s1", "root", "staff", 0o755, 4)
     for record in (
-        rec.SnapshotsRecord(1, (16386,)),
+        rec.SnapshotsRecord(1, (16386,), (rec.SnapshotRecord(0, gone),)),
         rec.SnapshotsRecord(1, (), (rec.SnapshotRecord(0, root),)),
         rec.SnapshotsRecord(1, (16385,), (rec.SnapshotRecord(1, root),)),
         rec.SnapshotsRecord(2, (16385,), (rec.SnapshotRecord(1, root),) * 2),

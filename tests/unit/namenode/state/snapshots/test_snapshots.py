@@ -354,7 +354,7 @@ def test_snapshot_without_a_name_is_not_deleted(snap: Any, path: str) -> None:
 
 
 def test_repeated_creation_gets_the_same_answer(snap: Any) -> None:
-    how = {"client_id": b"0123456789abcdef", "call_id": 7}
+    how: dict[str, Any] = {"client_id": b"0123456789abcdef", "call_id": 7}
     assert create(snap, "/d", **how) == create(snap, "/d", **how)
     assert len(snap.names("/d/.snapshot")) == 1
 
@@ -371,7 +371,7 @@ def test_snapshot_gets_no_name_by_which_no_path_leads_to_it(snap: Any, name: str
 def test_repeated_creation_of_what_is_gone_gets_the_same_answer_after_a_start(
     snap: Any, after: str
 ) -> None:
-    how = {"client_id": b"0123456789abcdef", "call_id": 7}
+    how: dict[str, Any] = {"client_id": b"0123456789abcdef", "call_id": 7}
     first = create(snap, "/d", "s1", **how)
     remove(snap, "/d", "s1")
     if after != "removed":
