@@ -27,7 +27,7 @@ def beat(node: InMemoryDatanode) -> dn.HeartbeatRequestProto:
 def note(node: InMemoryDatanode, at_ms: int | None = None, address: str = "") -> None:
     core = node.namenode.core
     now_ms = core.clock.monotonic_ms() if at_ms is None else at_ms
-    core.lifelines.note(Lifeline(node.uuid, address or node.known.name, now_ms))
+    core.datanode_manager.lifelines.note(Lifeline(node.uuid, address or node.known.name, now_ms))
 
 
 @pytest.fixture
@@ -70,7 +70,9 @@ def test_a_lifeline_that_says_nothing_new_changes_nothing(
     if how == "another address":
         note(node, address="10.7.7.7:9866")
     elif how == "nobody":
-        namenode.core.lifelines.note(Lifeline("nobody", node.known.name, before_ms + 1000))
+        namenode.core.datanode_manager.lifelines.note(
+            Lifeline("nobody", node.known.name, before_ms + 1000)
+        )
     else:
         note(node, before_ms - 1)
     namenode.tick()

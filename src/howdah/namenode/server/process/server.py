@@ -5,8 +5,8 @@ durable: a read must not show what a crash could take back. Stop (SIGTERM, SIGIN
 role in order. A log that fails ends the process at once, with nothing acknowledged that is
 not on disk.
 
-The parts are made here and belong to others: what is served in which role to `ha`, answers
-over HTTP to `pages`, directories to `name_storage`.
+The parts are made in `assembly`, put together here, and belong to others: what is served in
+which role to `ha`, answers over HTTP to `pages`, directories to `name_directories`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -37,7 +36,7 @@ from howdah.namenode.journal.directories import (
     failed_directories,
 )
 from howdah.namenode.server.audit.factory import audit_log
-from howdah.namenode.server.ha.active import Active, ActiveParts
+from howdah.namenode.server.ha.active import Active
 from howdah.namenode.server.ha.log_writer import LogWriter
 from howdah.namenode.server.ha.transitions import boottime_ms
 from howdah.namenode.server.lifeline import LifelineServer
@@ -51,9 +50,18 @@ from howdah.namenode.server.nameservice.high_availability import (
 )
 from howdah.namenode.server.nameservice.identity import place_of, shared_log_of
 from howdah.namenode.server.nameservice.peers import Peers
-from howdah.namenode.server.process.admin_tasks import BackgroundFiles, read_hosts, reconfiguration
+from howdah.namenode.server.process.admin_tasks import BackgroundFiles
+from howdah.namenode.server.process.assembly import (
+    Protocols,
+    active_parts,
+    durable_barrier,
+    lease_watch,
+    make_core,
+    make_registry,
+    make_rpc_server,
+    make_users,
+)
 from howdah.namenode.server.process.fsck_pages import FsckPages
-from howdah.namenode.server.process.impersonation import ProxyUserRules
 from howdah.namenode.server.process.loading import Loaded, load
 from howdah.namenode.server.process.name_directories import NameDirectories
 from howdah.namenode.server.process.pages import Pages
@@ -61,24 +69,16 @@ from howdah.namenode.server.process.racks import rack_map
 from howdah.namenode.server.process.resources import Resources
 from howdah.namenode.server.process.settings import (
     checkpoints_from,
-    permissions_from,
     required_directories,
-    settings_from,
     transfers_from,
 )
 from howdah.namenode.server.webhdfs.pages import webhdfs_of
 from howdah.namenode.service.audit.line_format import Shown
-from howdah.namenode.service.block_log import ClusterLog
-from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.namespace_changes import TreeCalls
-from howdah.namenode.service.calls.trash import TrashEmptier
 from howdah.namenode.service.fsck.report import Fsck
-from howdah.namenode.service.ha.categories import CategoryGate
-from howdah.namenode.service.ha.durability_barrier import DurableBarrier
 from howdah.namenode.service.ha.observer_reads import ObserverReads
 from howdah.namenode.service.ha.periodic_tasks import PeriodicTask, PeriodicTasks
 from howdah.namenode.service.ha.roles import Role, Roles
-from howdah.namenode.service.ha.stall_detection import LeaseChange, LeaseWatch, StalledLog
+from howdah.namenode.service.ha.stall_detection import LeaseChange, StalledLog
 from howdah.namenode.service.ha.standby import Standby
 from howdah.namenode.service.ha.states import HAContext, HAState
 from howdah.namenode.service.incremental_tasks import Round
@@ -89,18 +89,11 @@ from howdah.namenode.service.protocols.cluster_identity import ClusterIdentity
 from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
 from howdah.namenode.service.protocols.ha_service import HAService
 from howdah.namenode.service.protocols.namenode import NamenodeProtocol
-from howdah.namenode.service.protocols.refresh import refresh_services
 from howdah.namenode.service.writing.block_recovery import BlockRecovery
 from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
-from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
-from howdah.namenode.state.edit_log.auto_roll import AutoRoll
 from howdah.protocol.client_methods import Category
-from howdah.protocol.rpc.service import Registry
-from howdah.rpc.server import RpcServer
 from howdah.runtime import background_threads, serve
 from howdah.runtime.process_identity import this_process
-from howdah.runtime.users.async_groups import Loop
-from howdah.runtime.users.groups import KnownGroups, groups_from
 from howdah.storage.image_files import WrittenImage
 from howdah.storage.layout import CURRENT_NAME, StorageDirectory
 from howdah.storage.retention import Retention
@@ -130,9 +123,6 @@ SWITCH_S = 0.0005
 a busy machine, a turn was 9.7 ms late with Python's 5 ms, and 3.3 ms with this."""
 YOUNG_ONLY = (700, 10, 1 << 30)
 """Never all objects: with a million missing blocks that stops all for 85 ms of a processor."""
-LEASES_OF_PATIENCE = 5
-"""For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
-and answers leave nevertheless."""
 
 
 class Namenode:
@@ -159,50 +149,14 @@ class Namenode:
         self._on_loop = on_loop(background_threads.poster(loop))
         clock = SystemClock()
         self.context = HAContext(clock.wall_ms)
-        outside = Loop(loop.call_soon_threadsafe, loop.call_later)
-        groups = groups_from(conf)
-        known_groups = KnownGroups(
-            groups,
-            groups.static.__contains__,
-            outside,
-            fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
-            changed=lambda user: self.core.forget_identity(user),
-        )
-        proxying = ProxyUserRules(conf, known_groups, outside)
-        self.core = core = Core(
-            loaded.namespace,
-            replace(
-                settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]
-            ),
-            permissions_from(conf, known_groups, known_groups.forget),
-            clock,
-            random.Random(),  # seeded by the system; of the system each throw is a call
-            rack_map(conf, outside),
-        )
-        core.retry_cache.rebuild(loaded.answered_calls, core.clock.monotonic_ms())
-        core.hosts = read_hosts(conf, at_start=True)
-        core.last_txid = loaded.last_txid
-        core.writable = False
+        users = make_users(conf, loop, lambda user: self.core.forget_identity(user))
+        self.core = core = make_core(conf, loaded, users, clock)
         core.when_broken = self._fail
 
         # The log, images and directories.
-        lease_ms = max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
         self._stalled = StalledLog()
-        # The whole time counts from the last confirmation on, and a lease of it is over then.
-        write_ms = round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000)
-        self._lease = LeaseWatch(
-            lease_ms=lease_ms,
-            patience_ms=LEASES_OF_PATIENCE * lease_ms,
-            limit_ms=max(lease_ms, write_ms - lease_ms),
-        )
-        barrier = DurableBarrier(
-            core,
-            loop.call_soon,
-            later=loop.call_later,
-            boottime_ms=boottime_ms,
-            patience_ms=LEASES_OF_PATIENCE * lease_ms,
-            early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
-        )
+        self._lease = lease_watch(conf)
+        barrier = durable_barrier(conf, core, loop)
         post, watch = background_threads.poster(loop), background_threads.watcher(loop)
         self._witnesses = Witnesses(
             StorageDirectory(current.parent)
@@ -267,7 +221,7 @@ class Namenode:
                 directories.edits,
                 lambda: self.log_writer.durable_txid,
                 None if loaded.shared is None else loaded.shared.source(),
-                lambda fresh: rack_map(fresh, outside),
+                lambda fresh: rack_map(fresh, users.outside),
             ),
             ha_state=lambda: self.context.state.name,
         )
@@ -285,40 +239,22 @@ class Namenode:
             ha_state=lambda: self.context.state.name,
         )
         self._audit = audit_log(conf, self.client.PROTOCOL, core.clock.wall_ms, self._audited_inode)
-        self.registry = Registry(
-            [
-                self.client.service(),
-                self.datanode.service(),
-                NamenodeProtocol(core, cluster, storage, random.Random()).service(),
-                HAService(
-                    core,
-                    lambda: self.context.state.name,
-                    self._health_problem,
-                    self.ha,
-                    ha_settings(conf),
-                    partial(serving_process, self.log_writer, this_process()),
-                ).service(),
-                reconfiguration(core, conf).service(),
-                *refresh_services(core, known_groups.once_known, proxying.read_again),
-            ],
-            CategoryGate(
-                self.context,
-                checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
+        protocols = Protocols(
+            self.client,
+            self.datanode,
+            NamenodeProtocol(core, cluster, storage, random.Random()),
+            HAService(
+                core,
+                lambda: self.context.state.name,
+                self._health_problem,
+                self.ha,
+                ha_settings(conf),
+                partial(serving_process, self.log_writer, this_process()),
             ),
-            self._audit,
-            is_open=lambda: self.context.is_open,
         )
-        ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
-        self._rpc = RpcServer(
-            self.registry,
-            barrier=barrier,
-            admission=known_groups,
-            alignment=None if self.ha is None else self._observer_reads,
-            impersonation=proxying,
-            ip_proxy_users=frozenset(ip_proxy_users),
-            max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
-            max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
-        )
+        self.registry = make_registry(conf, core, users, protocols, self.context, self._audit)
+        alignment = None if self.ha is None else self._observer_reads
+        self._rpc = make_rpc_server(conf, self.registry, barrier, users, alignment)
         self._watch = MetricsService(
             conf,
             core,
@@ -351,8 +287,8 @@ class Namenode:
                 Fsck(core, lambda: self.context.check(Category.READ)),
                 loop.call_soon,
                 barrier.when_durable,
-                known_groups.once_known,
-                proxying,
+                users.groups.once_known,
+                users.impersonation,
                 None if self._audit is None else self._audit.fsck_ended,
             ),
             storage.is_upgrade_finalized,
@@ -363,12 +299,12 @@ class Namenode:
                 conf,
                 core,
                 self.registry,
-                known_groups,
+                users.groups,
                 barrier,
                 background_threads.poster(loop),
                 loop.call_soon,
                 self._on_loop,
-                proxying,
+                users.impersonation,
                 port=lambda: self._pages.port,
             ),
             loop,
@@ -612,7 +548,10 @@ class Namenode:
         if lifeline is not None:
             bind = self._conf.get(keys.DFS_NAMENODE_LIFELINE_RPC_BIND_HOST) or lifeline[0]
             self._lifeline = LifelineServer(
-                (bind, lifeline[1]), self.core.lifelines, self.core.clock.monotonic_ms, backlog
+                (bind, lifeline[1]),
+                self.core.datanode_manager.lifelines,
+                self.core.clock.monotonic_ms,
+                backlog,
             )
             log.info("taking lifelines of datanodes at %s:%d", bind, self._lifeline.port)
         self.starting.listen()
@@ -621,40 +560,6 @@ class Namenode:
         web = self.starting.web
         log.info("serving hdfs://%s:%d at %s:%d, and %s", host, port, rpc_bind, port, web.urls)
         serve.write_ready_file(ready_file, "namenode", rpc=f"{host}:{port}", **web.addresses())
-
-
-def active_parts(
-    conf: Configuration,
-    core: Core,
-    leases: LeaseRecovery,
-    client: ClientProtocol,
-    checkpoints: Checkpoints,
-) -> ActiveParts:
-    """What the duties of an active namenode work with, as it is configured."""
-    return ActiveParts(
-        leases,
-        client,
-        checkpoints,
-        ClusterLog(core),
-        AutoRoll(
-            conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD)
-            * conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
-            round(1000 * conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS)),
-            core.clock.monotonic_ms(),
-        ),
-        TrashEmptier(
-            core,
-            TreeCalls(core),
-            interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
-            checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
-        ),
-        LazyPersistScrubber(
-            core,
-            TreeCalls(core),
-            interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
-        ),
-        round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
-    )
 
 
 def run(conf: Configuration, ready_file: Path | None = None) -> int:

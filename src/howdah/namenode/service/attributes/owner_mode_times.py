@@ -1,4 +1,4 @@
-"""setPermission, setOwner, setTimes: checks first, then an edit (pure).
+"""setPermission, setOwner, setTimes, setReplication: checks first, then an edit (pure).
 
 Hadoop's `FSDirAttrOp`.
 """

@@ -23,11 +23,11 @@ from howdah.formats.edits import edits
 from howdah.formats.edits.codec import encode_record
 from howdah.namenode.service.calls.caching import Caching
 from howdah.namenode.service.calls.checks import Checks
+from howdah.namenode.service.calls.datanode_manager import DatanodeManager
 from howdah.namenode.service.calls.permissions import Identity, Permissions
 from howdah.namenode.service.calls.resolved_path import Resolved
 from howdah.namenode.service.calls.retry_cache import RetryCache
 from howdah.namenode.service.calls.settings import Clock, Settings
-from howdah.namenode.service.lifelines import LifelineRegistry
 from howdah.namenode.state.blocks.block_map import BlockMap
 from howdah.namenode.state.blocks.datanodes import Datanode, DatanodeRegistry
 from howdah.namenode.state.blocks.decommission import DecommissionMonitor, MembershipSettings
@@ -43,7 +43,6 @@ from howdah.namenode.state.inodes import paths, storage_policies
 from howdah.namenode.state.inodes.block_events import EditDoesNotFit, NamespaceBroken
 from howdah.namenode.state.inodes.inodes import Block, Directory, INode
 from howdah.namenode.state.tree.namespace import Namespace
-from howdah.runtime.log_throttle import LogThrottleBySubject
 
 log = logging.getLogger(__name__)
 
@@ -91,9 +90,6 @@ class Core(Checks):
         )
         self.hosts = Hosts()
         self.slow_peers = SlowPeers(settings.max_slow_nodes, settings.slow_holds_ms)
-        self.lifelines = LifelineRegistry()
-        """Filled by threads; see `lifeline`."""
-        self._late_heartbeats = LogThrottleBySubject(60_000)
         self.reconstruction = Reconstruction(
             self.blocks,
             self.datanodes,
@@ -103,7 +99,7 @@ class Core(Checks):
             streams=Streams(settings.max_streams, max(settings.max_streams, settings.most_streams)),
             avoid=self.gets_blocks_last,
             kinds_of=lambda block, replicas: storage_policies.kinds_on_repair(
-                namespace.file_of(block), replicas
+                namespace.file_of(block), replicas, namespace.snapshots.shown_in
             ),
         )
         self.membership = DecommissionMonitor(
@@ -130,6 +126,9 @@ class Core(Checks):
             adaptive=Adaptive(settings.cache_half_life_ms, settings.cache_reads_per_replica)
             if settings.cache_adaptive
             else None,
+        )
+        self.datanode_manager = DatanodeManager(
+            self.datanodes, self.blocks, self.membership, self.caching, self.slow_peers, clock
         )
         self.retry_cache = RetryCache(settings.retry_cache_expiry_ms)
         namespace.follow_blocks(self.blocks.follow)
@@ -413,41 +412,8 @@ class Core(Checks):
 
     def tick(self) -> None:
         """Work that needs no call; the shell begins it every second or so."""
-        now_ms = self.clock.monotonic_ms()
-        self._take_lifelines(now_ms)
-        for node in self.datanodes.expire(now_ms):
-            consequence = (
-                "it is in maintenance, and nothing is copied"
-                if node.admin_state.is_maintenance
-                else f"its {node.block_count} replicas do not count until it registers again"
-            )
-            log.warning(
-                "datanode %s (%s) is lost: it said nothing for %d s; %s",
-                node.name,
-                node.identity.uuid,
-                (now_ms - node.last_heartbeat_ms) // 1000,
-                consequence,
-            )
-            self.membership.died(node)
-            self.caching.node_gone(node)
+        self.datanode_manager.expire()
         self.update_safe_mode()
-
-    def _take_lifelines(self, now_ms: int) -> None:
-        """Of datanodes that were heard of while their heartbeats were late."""
-        for line in self.lifelines.pop_all():
-            late_ms = self.datanodes.note_alive(line.uuid, line.address, line.at_ms)
-            if late_ms is None:
-                continue
-            kept_back = self._late_heartbeats.suppressed_count(line.uuid, now_ms)
-            if kept_back is not None:
-                log.warning(
-                    "datanode %s lives by a lifeline: its last heartbeat came %d s before it. "
-                    "Either the namenode is slow to serve, or the datanode to send (%d more since "
-                    "this line was last logged of it)",
-                    line.address,
-                    late_ms // 1000,
-                    kept_back,
-                )
 
     def update_safe_mode(self) -> None:
         if not self.safe_mode.on:

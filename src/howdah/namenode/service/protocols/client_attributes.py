@@ -8,8 +8,8 @@ from __future__ import annotations
 from howdah.namenode.service.attributes.owner_mode_times import AttributeCalls
 from howdah.namenode.service.attributes.policies import PolicyCalls
 from howdah.namenode.service.attributes.satisfaction import SatisfactionCalls
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.state.inodes.storage_policies import POLICIES
 from howdah.proto import client_namenode_pb2 as pb
@@ -24,7 +24,7 @@ class AttributeMethods:
         self._attributes = AttributeCalls(core)
         self._policies = PolicyCalls(core)
         self._satisfaction = SatisfactionCalls(core)
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
 
     def set_permission(
         self, request: pb.SetPermissionRequestProto, caller: Caller

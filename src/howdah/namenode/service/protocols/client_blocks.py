@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from howdah import errors
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.protocols import bad_blocks, encoders
 from howdah.namenode.service.protocols.fast_path import requests
 from howdah.namenode.service.protocols.fast_path.write_responses import WrittenAnswers
@@ -28,7 +28,7 @@ class BlockMethods:
 
     def __init__(self, core: Core, writing: Writing) -> None:
         self._core = core
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._answers = WrittenAnswers(core)
         self._writing = writing
         self._pipelines = PipelineCalls(core, writing)

@@ -4,6 +4,7 @@ serves.
 
 from __future__ import annotations
 
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.cache_calls import (
     CacheCalls,
     DirectiveInfo,
@@ -11,7 +12,6 @@ from howdah.namenode.service.calls.cache_calls import (
     PoolInfo,
 )
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.state.caching.planner import CacheFigures
 from howdah.namenode.state.caching.pools import CacheDirective, CachePool
 from howdah.proto import client_namenode_pb2 as pb
@@ -23,7 +23,7 @@ class CacheMethods:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._calls = CacheCalls(core)
 
     def add_cache_pool(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.calls.namespace_reads import Queries
 from howdah.namenode.service.protocols import encoders
 from howdah.namenode.service.protocols.fast_path import requests
@@ -45,7 +45,7 @@ class FileMethods:
         writing: Writing,
     ) -> None:
         self._core = core
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._queries = Queries(core)
         self._answers = WrittenAnswers(core)
         self._leases = leases

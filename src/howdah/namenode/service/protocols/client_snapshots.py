@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from google.protobuf.message import Message
 
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.calls.snapshots.changes import SnapshotCalls
 from howdah.namenode.service.calls.snapshots.diff import SnapshotDiffCalls
 from howdah.namenode.service.protocols import encoders
@@ -25,7 +25,7 @@ class SnapshotMethods:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._snapshots = SnapshotCalls(core)
         self._diffs = SnapshotDiffCalls(core)
 

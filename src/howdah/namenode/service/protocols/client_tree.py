@@ -6,8 +6,8 @@ FSDirSymlinkOp serve.
 
 from __future__ import annotations
 
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.namenode.service.calls.links import LinkCalls
 from howdah.namenode.service.calls.namespace_changes import TreeCalls
 from howdah.namenode.service.protocols.fast_path import requests
@@ -19,7 +19,7 @@ class TreeMethods:
     """Calls that change which names there are."""
 
     def __init__(self, core: Core) -> None:
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._tree = TreeCalls(core)
         self._links = LinkCalls(core)
 

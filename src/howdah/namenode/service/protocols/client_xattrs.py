@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from howdah.formats.edits.edits import XAttr, XAttrNamespace
 from howdah.namenode.service.attributes.xattrs import XAttrCalls
+from howdah.namenode.service.calls.at_most_once import AtMostOnce
 from howdah.namenode.service.calls.core import Core
-from howdah.namenode.service.calls.idempotence import IdempotentCalls
 from howdah.proto import types_pb2
 from howdah.protocol.rpc.service import Caller
 
@@ -14,7 +14,7 @@ class XAttrMethods:
     """Calls about extended attributes."""
 
     def __init__(self, core: Core) -> None:
-        self._once = IdempotentCalls(core)
+        self._once = AtMostOnce(core)
         self._xattrs = XAttrCalls(core)
 
     def set_xattr(

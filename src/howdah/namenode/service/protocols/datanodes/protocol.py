@@ -36,7 +36,6 @@ from howdah.namenode.service.writing.block_recovery import BlockRecovery, Recove
 from howdah.namenode.state.blocks.datanodes import Datanode
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
 from howdah.namenode.state.blocks.report_leases import NO_LEASE, ReportLeases
-from howdah.namenode.state.blocks.slow_nodes import Latency
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer import block_lists
@@ -136,52 +135,14 @@ class DatanodeProtocol:
             answer.fullBlockReportLeaseId = self._report_leases.request(
                 node.identity.uuid, self._is_alive, core.clock.monotonic_ms()
             )
-        now_ms = core.clock.monotonic_ms()
-        if request.slowPeers:
-            core.slow_peers.reported(node, self._slow_peers(request), now_ms)
-        if request.slowDisks:
-            core.slow_peers.disks_reported(node, report_decoder.slow_disks(request), now_ms)
-        answer.isSlownode = node in core.slow_peers.slow(now_ms)
-        node.transfers_running = request.xmitsInProgress
-        node.cache_capacity_bytes = request.cacheCapacity
-        node.cache_used_bytes = request.cacheUsed
-        core.caching.heard_of(node)
-        node.volume_failures = report_decoder.volume_failures(request)
-        gone = core.datanodes.heartbeat(
-            node,
-            [report_decoder.storage_report(report) for report in request.reports],
-            request.xceiverCount,
-            core.clock.monotonic_ms(),
-        )
-        for storage in gone:
-            if storage.reported or storage.block_ids:
-                log.warning(
-                    "volume %s of datanode %s %s: its %d replicas do not count any more",
-                    storage.storage_id,
-                    node.name,
-                    "has failed" if storage.failed else "is gone",
-                    len(storage.block_ids),
-                )
-            core.blocks.storage_gone(storage)
+        core.datanode_manager.heartbeat(node, report_decoder.heartbeat(request, core.datanodes))
+        answer.isSlownode = core.datanode_manager.is_slow(node)
         if not request.requestFullBlockReportLease and self._wants_report(node):
             answer.cmds.append(register_command())
         elif gives_orders:
             answer.cmds.extend(self._orders.pop_commands(node))
         core.update_safe_mode()
         return answer
-
-    def _slow_peers(self, request: pb.HeartbeatRequestProto) -> dict[Datanode, Latency]:
-        found = {}
-        for report in request.slowPeers:
-            peer = self._core.datanodes.at(report.dataNodeId)
-            if peer is not None:
-                found[peer] = Latency(
-                    report_decoder.figure(report.aggregateLatency),
-                    report_decoder.figure(report.median),
-                    report_decoder.figure(report.mad),
-                    report_decoder.figure(report.upperLimitLatency),
-                )
-        return found
 
     def _tell_rolling_upgrade(self, answer: pb.HeartbeatResponseProto) -> None:
         """Under way: datanodes keep what they delete. Finalized: they give it up. With no word
@@ -404,7 +365,5 @@ class DatanodeProtocol:
         """A datanode's trouble. A bad disk is taken out by the heartbeats that follow."""
         node = self._registrations.known(request.registartion, caller)
         if request.errorCode == pb.ErrorReportRequestProto.FATAL_DISK_ERROR:
-            self._core.datanodes.lose(node)
-            self._core.blocks.node_gone(node)
-            self._core.caching.node_gone(node)
+            self._core.datanode_manager.lose(node)
         return pb.ErrorReportResponseProto()

@@ -10,9 +10,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from howdah import errors
+from howdah.namenode.service.calls.datanode_manager import Heartbeat
 from howdah.namenode.service.protocols import encoders
-from howdah.namenode.state.blocks.datanodes import StorageReport, VolumeFailures
+from howdah.namenode.state.blocks.datanodes import (
+    Datanode,
+    DatanodeRegistry,
+    StorageReport,
+    VolumeFailures,
+)
 from howdah.namenode.state.blocks.pending_reports import ReplicaState, ReportedReplica
+from howdah.namenode.state.blocks.slow_nodes import Latency
 from howdah.proto import datanode_namenode_pb2 as pb
 from howdah.proto import types_pb2
 
@@ -24,7 +31,36 @@ _MOST_MS: Final = (1 << 63) - 1
 MAX_VOLUME_BYTES: Final = 1 << 50
 
 
-def volume_failures(request: pb.HeartbeatRequestProto) -> VolumeFailures:
+def heartbeat(request: pb.HeartbeatRequestProto, datanodes: DatanodeRegistry) -> Heartbeat:
+    """Datanodes that are not known are left out of what others say of them."""
+    return Heartbeat(
+        [_storage_report(report) for report in request.reports],
+        request.xceiverCount,
+        request.xmitsInProgress,
+        request.cacheCapacity,
+        request.cacheUsed,
+        _volume_failures(request),
+        dict(_slow_peers(request, datanodes)),
+        list(_slow_disks(request)),
+    )
+
+
+def _slow_peers(
+    request: pb.HeartbeatRequestProto, datanodes: DatanodeRegistry
+) -> Iterator[tuple[Datanode, Latency]]:
+    for report in request.slowPeers:
+        peer = datanodes.at(report.dataNodeId)
+        if peer is not None:
+            latency = Latency(
+                _figure(report.aggregateLatency),
+                _figure(report.median),
+                _figure(report.mad),
+                _figure(report.upperLimitLatency),
+            )
+            yield peer, latency
+
+
+def _volume_failures(request: pb.HeartbeatRequestProto) -> VolumeFailures:
     if not request.HasField("volumeFailureSummary"):
         return _NO_FAILURES
     proto = request.volumeFailureSummary
@@ -35,21 +71,21 @@ def volume_failures(request: pb.HeartbeatRequestProto) -> VolumeFailures:
     )
 
 
-def slow_disks(request: pb.HeartbeatRequestProto) -> Iterator[tuple[str, dict[str, float]]]:
+def _slow_disks(request: pb.HeartbeatRequestProto) -> Iterator[tuple[str, dict[str, float]]]:
     for report in request.slowDisks:
         latencies = {
-            "METADATA": figure(report.meanMetadataOpLatency),
-            "READ": figure(report.meanReadIoLatency),
-            "WRITE": figure(report.meanWriteIoLatency),
+            "METADATA": _figure(report.meanMetadataOpLatency),
+            "READ": _figure(report.meanReadIoLatency),
+            "WRITE": _figure(report.meanWriteIoLatency),
         }
         yield report.basePath, {name: mean for name, mean in latencies.items() if mean > 0}
 
 
-def figure(told: float) -> float:
+def _figure(told: float) -> float:
     return told if math.isfinite(told) else 0.0
 
 
-def storage_report(report: types_pb2.StorageReportProto) -> StorageReport:
+def _storage_report(report: types_pb2.StorageReportProto) -> StorageReport:
     return StorageReport(
         storage_id=report.storage.storageUuid or report.storageUuid,
         storage_type=report.storage.storageType,

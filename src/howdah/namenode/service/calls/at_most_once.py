@@ -1,4 +1,4 @@
-"""Calls that may not run twice (pure): Hadoop's RetryCache.waitForCompletion, around a call.
+"""Calls that may not run twice (pure): Hadoop's annotation AtMostOnce and its RetryCache.
 
 A client that lost an answer repeats the call with the same identity, and gets the first
 answer again.
@@ -18,7 +18,7 @@ from howdah.protocol.rpc.service import Caller, Encoded
 M = TypeVar("M", bound=Message | Encoded)
 
 
-class IdempotentCalls:
+class AtMostOnce:
     """Runs a call, or repeats its answer."""
 
     def __init__(self, core: Core) -> None:

@@ -1,0 +1,211 @@
+"""Parts of a namenode's process, each made from the configuration and the parts below it (shell).
+
+`howdah.namenode.server.process.server` puts them together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from howdah.config import Configuration, keys, namenode_address
+from howdah.namenode.journal.checkpoints.checkpoint import Checkpoints
+from howdah.namenode.server.ha.active import ActiveParts
+from howdah.namenode.server.ha.transitions import boottime_ms
+from howdah.namenode.server.process.admin_tasks import read_hosts, reconfiguration
+from howdah.namenode.server.process.impersonation import ProxyUserRules
+from howdah.namenode.server.process.loading import Loaded
+from howdah.namenode.server.process.racks import rack_map
+from howdah.namenode.server.process.settings import permissions_from, settings_from
+from howdah.namenode.service.block_log import ClusterLog
+from howdah.namenode.service.calls.core import Core
+from howdah.namenode.service.calls.namespace_changes import TreeCalls
+from howdah.namenode.service.calls.settings import Clock
+from howdah.namenode.service.calls.trash import TrashEmptier
+from howdah.namenode.service.ha.categories import CategoryGate
+from howdah.namenode.service.ha.durability_barrier import DurableBarrier
+from howdah.namenode.service.ha.observer_reads import ObserverReads
+from howdah.namenode.service.ha.stall_detection import LeaseWatch
+from howdah.namenode.service.ha.states import HAContext
+from howdah.namenode.service.protocols.client import ClientProtocol
+from howdah.namenode.service.protocols.datanodes.protocol import DatanodeProtocol
+from howdah.namenode.service.protocols.ha_service import HAService
+from howdah.namenode.service.protocols.namenode import NamenodeProtocol
+from howdah.namenode.service.protocols.refresh import refresh_services
+from howdah.namenode.service.writing.lease_recovery import LeaseRecovery
+from howdah.namenode.service.writing.lost_lazy_files import LazyPersistScrubber
+from howdah.namenode.state.edit_log.auto_roll import AutoRoll
+from howdah.protocol.rpc.service import Observer, Registry
+from howdah.rpc.server import RpcServer
+from howdah.runtime.users.async_groups import Loop
+from howdah.runtime.users.groups import KnownGroups, groups_from
+
+LEASES_OF_PATIENCE = 5
+"""For so many lengths of a lease answers wait for one. Each call to a slow log may take two,
+and answers leave nevertheless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """What is known of those who call."""
+
+    outside: Loop
+    groups: KnownGroups
+    impersonation: ProxyUserRules
+
+
+def make_users(
+    conf: Configuration, loop: asyncio.AbstractEventLoop, changed: Callable[[str], None]
+) -> Users:
+    """`changed` is called with a user whose groups are others now."""
+    outside = Loop(loop.call_soon_threadsafe, loop.call_later)
+    groups = groups_from(conf)
+    known_groups = KnownGroups(
+        groups,
+        groups.static.__contains__,
+        outside,
+        fresh_s=conf.get(keys.HADOOP_SECURITY_GROUPS_CACHE_SECS),
+        changed=changed,
+    )
+    return Users(outside, known_groups, ProxyUserRules(conf, known_groups, outside))
+
+
+def make_core(conf: Configuration, loaded: Loaded, users: Users, clock: Clock) -> Core:
+    """The state of a namenode that has loaded, and has no role yet."""
+    core = Core(
+        loaded.namespace,
+        replace(settings_from(conf, loaded.version.block_pool_id), host=namenode_address(conf)[0]),
+        permissions_from(conf, users.groups, users.groups.forget),
+        clock,
+        random.Random(),  # seeded by the system; of the system each throw is a call
+        rack_map(conf, users.outside),
+    )
+    core.retry_cache.rebuild(loaded.answered_calls, clock.monotonic_ms())
+    core.hosts = read_hosts(conf, at_start=True)
+    core.last_txid = loaded.last_txid
+    core.writable = False
+    return core
+
+
+def _lease_ms(conf: Configuration) -> int:
+    return max(1, round(conf.get(keys.HOWDAH_HA_LEASE_MS) * 1000))
+
+
+def lease_watch(conf: Configuration) -> LeaseWatch:
+    """For a namenode that shares its log."""
+    lease_ms = _lease_ms(conf)
+    # The whole time counts from the last confirmation on, and a lease of it is over then.
+    write_ms = round(conf.get(keys.DFS_QJOURNAL_WRITE_TXNS_TIMEOUT_MS) * 1000)
+    return LeaseWatch(
+        lease_ms=lease_ms,
+        patience_ms=LEASES_OF_PATIENCE * lease_ms,
+        limit_ms=max(lease_ms, write_ms - lease_ms),
+    )
+
+
+def durable_barrier(
+    conf: Configuration, core: Core, loop: asyncio.AbstractEventLoop
+) -> DurableBarrier:
+    """Between the core, its log and the answers."""
+    return DurableBarrier(
+        core,
+        loop.call_soon,
+        later=loop.call_later,
+        boottime_ms=boottime_ms,
+        patience_ms=LEASES_OF_PATIENCE * _lease_ms(conf),
+        early_delay_s=conf.get(keys.HOWDAH_NAMENODE_VISIBLE_LENGTH_DELAY),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Protocols:
+    """What answers calls, a protocol each."""
+
+    client: ClientProtocol
+    datanode: DatanodeProtocol
+    namenode: NamenodeProtocol
+    ha: HAService
+
+
+def make_registry(
+    conf: Configuration,
+    core: Core,
+    users: Users,
+    protocols: Protocols,
+    context: HAContext,
+    observer: Observer | None,
+) -> Registry:
+    """All protocols of a namenode, behind the gate of its role."""
+    return Registry(
+        [
+            protocols.client.service(),
+            protocols.datanode.service(),
+            protocols.namenode.service(),
+            protocols.ha.service(),
+            reconfiguration(core, conf).service(),
+            *refresh_services(core, users.groups.once_known, users.impersonation.read_again),
+        ],
+        CategoryGate(
+            context,
+            checks_get_blocks=conf.get(keys.DFS_NAMENODE_GET_BLOCKS_CHECK_OPERATION),
+        ),
+        observer,
+        is_open=lambda: context.is_open,
+    )
+
+
+def make_rpc_server(
+    conf: Configuration,
+    registry: Registry,
+    barrier: DurableBarrier,
+    users: Users,
+    alignment: ObserverReads | None,
+) -> RpcServer:
+    """`alignment` is None where no log is shared."""
+    ip_proxy_users = conf.get(keys.DFS_NAMENODE_IP_PROXY_USERS)
+    return RpcServer(
+        registry,
+        barrier=barrier,
+        admission=users.groups,
+        alignment=alignment,
+        impersonation=users.impersonation,
+        ip_proxy_users=frozenset(ip_proxy_users),
+        max_frame_bytes=conf.get(keys.IPC_MAXIMUM_DATA_LENGTH),
+        max_connections=conf.get(keys.IPC_SERVER_MAX_CONNECTIONS),
+    )
+
+
+def active_parts(
+    conf: Configuration,
+    core: Core,
+    leases: LeaseRecovery,
+    client: ClientProtocol,
+    checkpoints: Checkpoints,
+) -> ActiveParts:
+    """What the duties of an active namenode work with, as it is configured."""
+    return ActiveParts(
+        leases,
+        client,
+        checkpoints,
+        ClusterLog(core),
+        AutoRoll(
+            conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_MULTIPLIER_THRESHOLD)
+            * conf.get(keys.DFS_NAMENODE_CHECKPOINT_TXNS),
+            round(1000 * conf.get(keys.DFS_NAMENODE_EDIT_LOG_AUTOROLL_CHECK_INTERVAL_MS)),
+            core.clock.monotonic_ms(),
+        ),
+        TrashEmptier(
+            core,
+            TreeCalls(core),
+            interval_ms=round(conf.get(keys.FS_TRASH_INTERVAL) * 1000),
+            checkpoint_interval_ms=round(conf.get(keys.FS_TRASH_CHECKPOINT_INTERVAL) * 1000),
+        ),
+        LazyPersistScrubber(
+            core,
+            TreeCalls(core),
+            interval_ms=1000 * conf.get(keys.DFS_NAMENODE_LAZYPERSIST_FILE_SCRUB_INTERVAL_SEC),
+        ),
+        round(1000 * conf.get(keys.DFS_NAMENODE_REDUNDANCY_INTERVAL_SECONDS)),
+    )
