@@ -43,7 +43,7 @@ from howdah.protocol.data_transfer.responses import (
     read_response,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, connect
 
 POOL = "BP-7-127.0.0.1-1"

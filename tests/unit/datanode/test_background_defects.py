@@ -25,6 +25,7 @@ from howdah.datanode.lazy_persist.lazy_writer import LazyWriter
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.transfer.copies import Copies
 from howdah.datanode.transfer.data_server import DataServer
+from howdah.storage import transitions
 from howdah.storage.layout import PREVIOUS_NAME, StorageDirectory
 from howdah.testing.waiting import wait_until
 
@@ -104,7 +105,7 @@ def test_deleting_what_an_upgrade_kept(
 ) -> None:
     (tmp_path / PREVIOUS_NAME).mkdir()
     finalize = Turns(defect(), None)
-    monkeypatch.setattr(pool_upgrade.transitions, "finalize", finalize)
+    monkeypatch.setattr(transitions, "finalize", finalize)
     pool_upgrade.finalize(StorageDirectory(tmp_path))
     wait_until(lambda: tmp_path not in pool_upgrade._deleting)
     assert f"deleting {tmp_path / PREVIOUS_NAME} failed on a defect" in caplog.text

@@ -2,5 +2,5 @@
 
 `block_cache` is FsDatasetCache in Hadoop, `block_cache` its MappableBlock. What the namenode
 orders comes from the control process; the room is `memory.tracker`'s, together with that of
-replicas on volumes in memory. Arrow: `block_cache -> locked_memory`.
+replicas on volumes in memory.
 """

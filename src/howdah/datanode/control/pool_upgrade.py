@@ -11,7 +11,7 @@ pool has to follow, before any of its replicas is looked at:
                 from here on is kept in `previous`
     older       the namenode was rolled back, and so is the slice, if that is asked for
 
-A replica that is written again gets files of its own first (`replica_files.open_files`).
+A replica that is written again gets files of its own first (`files.open_files`).
 When the namenode says that the upgrade is final, `previous` is deleted.
 """
 

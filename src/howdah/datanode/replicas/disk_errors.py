@@ -145,7 +145,7 @@ class DiskErrors:
             for pool_id, replica in lost:
                 self._replicas.remove(pool_id, replica.block_id)
                 self._short_circuit.revoke(pool_id, replica.block_id)
-                self._writers.lost(pool_id, replica.block_id)
+                self._writers.lost(pool_id, replica.block_id, f"volume {volume} is left: {reason}")
         level = logging.ERROR if tell else logging.INFO
         log.log(level, "volume %s is left with %d replicas: %s", volume, len(lost), reason)
         try:

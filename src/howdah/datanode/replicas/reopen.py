@@ -9,7 +9,7 @@ Each function stands for a stage of WRITE_BLOCK. The steps are the same:
 5. tell the control process, whatever fails from here on.
 
 `kill -9` between any two steps leaves a replica that the next start finds, with every
-acknowledged byte (`replica_files` says how a cut does it), and a rename is all or
+acknowledged byte (`files` says how a cut does it), and a rename is all or
 nothing. A power cut does the same to what was synced.
 """
 

@@ -15,7 +15,7 @@ again. So whatever changes or deletes the replica first revokes the slots (see
 
 Readers may also have mapped a block file into their memory, for as long as they like.
 Its bytes stay as they are under them: an append only adds to it, a deleted file lives as
-long as it is mapped, and a replica that is cut gets another file (`replica_files`).
+long as it is mapped, and a replica that is cut gets another file (`files`).
 
 A replica that is locked in memory (`datanode.caching`) was verified: its slots say that they may
 be anchored, and a reader that anchors one need not verify what it reads until it lets go.

@@ -241,8 +241,8 @@ class BlockStore:
         """
         assert block.length_bytes >= 0, f"{block} has {block.length_bytes} bytes"
         self._check_pool(block.pool_id)
-        self._give_way(block, holder)
         try:
+            self._give_way(block, holder)
             volume = self.in_memory.choose(
                 block, storage_type, self.disk_failed, lazy_persist=lazy_persist
             )
@@ -255,8 +255,6 @@ class BlockStore:
                     with self._lock:
                         self._check_used(volume, block)
                         self._replicas.add(block.pool_id, replica)
-                        if holder is not None:
-                            self.writers.hold(block, holder)
                     try:
                         block_fd, meta_fd = create_files(volume, block.pool_id, replica, checksum)
                     except BaseException:
@@ -293,20 +291,24 @@ class BlockStore:
                 self._replicas.remove(pool_id, replica.block_id)
 
     def _give_way(self, block: ExtendedBlock, holder: Stoppable | None) -> None:
-        """An older replica of the block is deleted: one that this datanode was left with when
-        it fell out of a pipeline, or a copy that has been overtaken. Its writer goes first."""
+        """`holder` writes the block from now on. An older replica is deleted: one that this
+        datanode was left with when it fell out of a pipeline, or a copy that has been overtaken.
+        Its writer goes first; so does whoever tells that there is no replica, or that would be
+        heard after the new one."""
         with self._lock:
             replica = self._replicas.find(block.pool_id, block.block_id)
-        if replica is None or replica.generation_stamp >= block.generation_stamp:
-            return
-        log.info("%r gives way to %s", replica, block)
+        if replica is not None and replica.generation_stamp >= block.generation_stamp:
+            return  # It is in the way, as the map says when the new one is added.
+        if replica is not None:
+            log.info("%r gives way to %s", replica, block)
         if holder is None:
-            self.invalidate(replica.as_block(block.pool_id))
+            if replica is not None:
+                self.invalidate(replica.as_block(block.pool_id))
             return
         self.writers.claim(
             block, holder, block.generation_stamp, why=f"{block} takes the place of its replica"
         )
-        if replica.generation_stamp < block.generation_stamp:
+        if replica is not None and replica.generation_stamp < block.generation_stamp:
             self._delete(block.pool_id, replica, tell=replica.state is not ReplicaState.TEMPORARY)
 
     # --- writing again ---

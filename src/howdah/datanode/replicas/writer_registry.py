@@ -76,11 +76,6 @@ class Writers:
         with self._changed:
             return self._changed.wait_for(lambda: not self._holders, timeout_s)
 
-    def hold(self, block: ExtendedBlock, holder: Stoppable) -> None:
-        """`holder` writes this replica, which is new."""
-        with self._changed:
-            self._holders[block.pool_id, block.block_id] = holder, block.generation_stamp
-
     def try_hold(self, block: ExtendedBlock, holder: Stoppable, stamp: int) -> bool:
         """`holder` has the replica from now on, unless somebody else has: that one goes on."""
         key = block.pool_id, block.block_id
@@ -124,11 +119,14 @@ class Writers:
                 self._changed.wait(min(left_s, _STOP_AGAIN_S))
             self._holders[key] = holder, stamp
 
-    def lost(self, pool_id: str, block_id: int) -> None:
-        """The replica went with its volume. Whoever writes it may hang there, and the next replica
-        of the block is another one, on another volume."""
+    def lost(self, pool_id: str, block_id: int, why: str) -> None:
+        """The replica went with its volume. Whoever writes it is told `why`, or would go on
+        acknowledging what nobody finds any more. It may hang there, so nobody waits for it: the
+        next replica of the block is another one, on another volume."""
         with self._changed:
-            if self._holders.pop((pool_id, block_id), None) is not None:
+            present = self._holders.pop((pool_id, block_id), None)
+            if present is not None:
+                present[0].stop(why)
                 self._changed.notify_all()
 
     def release(self, block: ExtendedBlock, holder: Stoppable | None) -> None:

@@ -45,7 +45,7 @@ def checksum_of_block(opened: OpenReplica, request: BlockChecksum) -> BlockCheck
         value,
         spec.bytes_per_checksum,
         spec.chunks(length) if spec.sum_bytes else 0,
-        None if spec.type is ChecksumType.NULL else spec.type,
+        spec.type,
         request.checksum_type,
     )
 

@@ -5,7 +5,7 @@ BlockReceiver in Hadoop.
 The steps of a write at one datanode:
 
 1. open the replica (new, a finalized one for append, or, where a pipeline is built
-   anew, the one that its last pipeline left: see `reopening`);
+   anew, the one that its last pipeline left: see `reopen`);
 2. open the mirror, if targets are left, and wait for its answer;
 3. answer: SUCCESS, or ERROR with the first bad link;
 4. ordinary packets, as far as they go, pass through the kernel (`relay`);
@@ -28,6 +28,7 @@ that comes back to build its pipeline anew stops whoever still serves the old on
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -95,6 +96,7 @@ class BlockReceiver:
         self._to_mirror: Connection | Dialing | None = None
         self._is_copy = request.is_datanode or request.stage.is_transfer
         self._stopped = ""
+        self._thread_id = 0
         self._first = True
         self._forwarded_bytes = 0
         """What the mirror has already of the packets that are passed on next."""
@@ -104,7 +106,12 @@ class BlockReceiver:
         self._passing = Tally(store.activity, Work.MirrorSend)
 
     def stop(self, why: str) -> None:
-        """End this write from another thread, whatever it waits for."""
+        """End this write from another thread, whatever it waits for. One of its own has met what
+        it is stopped for, and says so to the client."""
+        responder = self._responder_in_use
+        own = threading.get_ident()
+        if own == self._thread_id or (responder is not None and responder.runs_on(own)):
+            return
         self._stopped = why
         self._connection.shutdown()
         if self._to_mirror is not None:
@@ -122,6 +129,7 @@ class BlockReceiver:
 
     def run(self) -> None:
         """Serve the operation. Raises what ends the connection; the caller logs it."""
+        self._thread_id = threading.get_ident()
         try:
             self._request.check_numbers()
         except errors.IllegalArgument as error:

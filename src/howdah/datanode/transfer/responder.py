@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 _SUCCESS = (Status.SUCCESS,)
 _MIRROR_FAILED = (Status.SUCCESS, Status.ERROR)
 _NO_HURRY_S = 60.0
+MOST_DUE = 1024
+"""So many packets may wait for their acks, as in the native relay."""
 _LISTEN_S = 0.5
 """How often a mirror is listened to that owes no ack. Most of the time it owes some."""
 
@@ -84,6 +86,9 @@ class Responder(Protocol):
 
     def send_status(self, status: Status, timeout_s: float) -> bool:
         """Say something that answers no packet; False if nobody could be told in time."""
+
+    def runs_on(self, thread_id: int) -> bool:
+        """Whether that thread is its own."""
 
 
 class AckSender:
@@ -152,6 +157,9 @@ class SilentResponder:
     def send_status(self, status: Status, timeout_s: float) -> bool:
         return False
 
+    def runs_on(self, thread_id: int) -> bool:
+        return False
+
 
 class LastResponder:
     """At the end of the pipeline: acks at once, from the receiving thread."""
@@ -193,6 +201,9 @@ class LastResponder:
     def send_status(self, status: Status, timeout_s: float) -> bool:
         return self._acks.send_replies((status,), timeout_s)
 
+    def runs_on(self, thread_id: int) -> bool:
+        return False
+
 
 class MirrorResponder:
     """Between client and mirror: a thread that joins the acks from behind with its own."""
@@ -213,6 +224,9 @@ class MirrorResponder:
         self._replica = replica
         self._finalize = finalize
         self._queue: SimpleQueue[tuple[Sequence[PacketHeader], Status] | None] = SimpleQueue()
+        self._room = threading.Condition()
+        self._due = 0
+        """Packets that are written and not acknowledged."""
         self._has_begun = False
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"acks of {name}", daemon=True)
@@ -223,12 +237,23 @@ class MirrorResponder:
 
     def begin(self, due: Sequence[PacketHeader]) -> None:
         self._has_begun = True
-        self._queue.put((due, Status.SUCCESS))
+        self._put(due, Status.SUCCESS)
 
     def written(self, headers: Sequence[PacketHeader], status: Status = Status.SUCCESS) -> None:
+        # A mirror that is slow slows down the client, as it does in the native relay.
+        with self._room:
+            self._room.wait_for(lambda: self._due < MOST_DUE or self.failure is not None)
         # What was written together is handed over together: each hand-over may wake the
         # other thread, and then both want the interpreter.
+        self._put(headers, status)
+
+    def _put(self, headers: Sequence[PacketHeader], status: Status) -> None:
+        with self._room:
+            self._due += len(headers)
         self._queue.put((headers, status))
+
+    def runs_on(self, thread_id: int) -> bool:
+        return self._thread.ident == thread_id
 
     def finish(self) -> None:
         self._queue.put(None)
@@ -263,6 +288,9 @@ class MirrorResponder:
                     if not self._mirror.has_ack_waiting or (not left and self._queue.empty()):
                         self._acks.send(pending)
                         pending.clear()
+                with self._room:
+                    self._due -= len(headers)
+                    self._room.notify_all()
         except (errors.HowdahError, OSError) as error:
             self._fail(error)
         except Exception as error:
@@ -298,7 +326,9 @@ class MirrorResponder:
         log.warning("the mirror %s of %r does not ack: %s", self._mirror.name, self._replica, error)
 
     def _fail(self, error: Exception) -> None:
-        self.failure = error
+        with self._room:
+            self.failure = error
+            self._room.notify_all()
         # The receiving thread waits for packets: this wakes it up.
         self._connection.shutdown()
 

@@ -7,6 +7,7 @@ import mmap
 import os
 import random
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -407,13 +408,14 @@ def opened(cached: Lab, monkeypatch: pytest.MonkeyPatch) -> Opened:
 def test_a_cached_replica_is_sent_from_memory(
     cached: Lab, opened: Opened, monkeypatch: pytest.MonkeyPatch, offset: int, length: int
 ) -> None:
-    calls = []
+    calls: list[int] = []
     really = Connection.send_buffers
-    monkeypatch.setattr(
-        Connection,
-        "send_buffers",
-        lambda self, buffers: [calls.append(len(buffers)), really(self, buffers)],
-    )
+
+    def counted(self: Connection, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
+        calls.append(len(buffers))
+        really(self, buffers)
+
+    monkeypatch.setattr(Connection, "send_buffers", counted)
     found = read(cached, offset, length)
     start, end = offset // 512 * 512, -(-(offset + length) // 512) * 512
     assert found.response.read_checksum.chunk_offset == start

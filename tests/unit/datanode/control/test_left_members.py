@@ -16,7 +16,7 @@ from howdah.datanode.control import block_pool, namenode_actor
 from howdah.datanode.control.block_pool import BlockPool, Member
 from howdah.datanode.control.lifeline import LifelineSender
 from howdah.datanode.control.namenode_actor import NamenodeActor
-from howdah.datanode.state.commands import Invalidate
+from howdah.datanode.state.messages import Invalidate
 from howdah.proto import types_pb2
 from howdah.protocol.data_transfer.blocks import ExtendedBlock
 
@@ -71,7 +71,7 @@ def test_neither_its_answer_nor_its_error_is_wanted(fails: bool) -> None:
 
     actor._client = SimpleNamespace(call=call)
     with pytest.raises(namenode_actor._Left):
-        NamenodeActor._call_unless_stopping(actor, "sendHeartbeat", None, None)  # type: ignore[arg-type,type-var]
+        NamenodeActor._call_unless_stopping(actor, "sendHeartbeat", None, None)  # type: ignore[arg-type]
 
 
 def test_its_refusal_is_nobodys() -> None:

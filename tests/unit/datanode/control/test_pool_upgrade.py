@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from howdah import errors
-from howdah.datanode.control import pool_upgrade
 from howdah.datanode.control.directories import DataDirectories
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.replicas.files import open_files
 from howdah.datanode.state.volumes import block_files
+from howdah.storage import transitions
 from howdah.storage.layout import StorageDirectory
 from howdah.testing.waiting import wait_until
 
@@ -191,9 +191,7 @@ def test_upgrade_that_is_broken_off_is_done_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        where = (
-            StorageDirectory if broken_off_before == "write_version" else pool_upgrade.transitions
-        )
+        where = StorageDirectory if broken_off_before == "write_version" else transitions
         patched.setattr(where, broken_off_before, stop)
         with pytest.raises(KeyboardInterrupt):
             start(tmp_path, NEW)

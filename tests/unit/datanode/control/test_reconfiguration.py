@@ -23,6 +23,7 @@ from howdah.datanode.settings import ScanSettings
 from howdah.datanode.state.messages import (
     AddVolume,
     Command,
+    PropertyChange,
     Reconfigured,
     RemoveVolume,
     ReplicaOpened,
@@ -70,7 +71,8 @@ def test_the_control_process_knows_a_volume_before_the_data_process_uses_it(tmp_
     directories = DataDirectories.open([("DISK", first)])
     directories.join(NAMESPACE)
     inventory = ReplicaIndex(directories.volumes, ReplicaMap(), Gauges(1))
-    ended, changes = threading.Event(), []
+    ended = threading.Event()
+    changes: list[PropertyChange] = []
 
     def data_process(command: Command) -> None:
         match command:
@@ -83,9 +85,7 @@ def test_the_control_process_knows_a_volume_before_the_data_process_uses_it(tmp_
 
     left_behind(second, 9)
     (second / "current" / "VERSION").write_text(
-        (second / "current" / "VERSION")
-        .read_text()
-        .replace(*(_uuid(path) for path in (second, first)))
+        (second / "current" / "VERSION").read_text().replace(_uuid(second), _uuid(first))
     )
     subject = Reconfiguration(
         conf,

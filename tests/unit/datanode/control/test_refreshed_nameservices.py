@@ -292,7 +292,8 @@ def test_a_nameservice_that_gets_no_thread_keeps_no_other_from_its_start(
     last = make_namenode(pool="BP-3-127.0.0.1-1", namespace_id=7)
     subject = start_with({"first": [first]})
     first.wait_for("report")
-    start, failed = NamenodeActor.start, []
+    start = NamenodeActor.start
+    failed: list[str] = []
 
     def start_all_but_one(actor: NamenodeActor) -> None:
         if not failed:

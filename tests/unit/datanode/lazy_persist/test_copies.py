@@ -249,7 +249,7 @@ def test_a_replica_is_not_evicted_while_somebody_has_it(lab: Lab, node: Node) ->
             raise AssertionError(f"nobody is to be stopped: {why}")
 
     holder = Holder()
-    node.store.writers.hold(lab.block(), holder)
+    node.store.writers.claim(lab.block(), holder, lab.block().generation_stamp)
     node.evict()
     assert (node.volume_of(), node.stage()) == (node.ram.storage_id, Stage.SAVED)
     node.store.writers.release(lab.block(), holder)

@@ -54,8 +54,12 @@ def process(tmp_path: Path) -> Iterator[Any]:
         links[1][1],
     )
     yield made
-    for each in (*listeners, dialer, dialed, *links[0], *links[1]):
-        each.close()
+    for listener in listeners:
+        listener.close()
+    dialer.close()
+    dialed.close()
+    for link in (*links[0], *links[1]):
+        link.close()
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: type(order).__name__)

@@ -279,7 +279,7 @@ def test_an_order_that_meets_a_defect_does_not_end_the_data_process(
 
 
 def test_how_full_a_volume_is_is_asked_again_after_a_defect() -> None:
-    answers: list[Any] = [Defect("a defect of this test"), Usage(1, 2, 3, 4)]
+    answers: list[Exception | Usage] = [Defect("a defect of this test"), Usage(1, 2, 3, 4)]
 
     def ask() -> Usage:
         answer = answers.pop(0)

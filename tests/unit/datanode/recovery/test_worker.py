@@ -18,8 +18,9 @@ from howdah.datanode.settings import DataSettings
 from howdah.datanode.state.messages import BlockSynchronized, RecoverBlock
 from howdah.datanode.state.replicas.states import ReplicaState
 from howdah.datanode.transfer.data_server import listen
+from howdah.proto import inter_datanode_pb2 as pb
 from howdah.protocol.data_transfer.blocks import DatanodeAddress, ExtendedBlock
-from howdah.protocol.rpc.service import Registry
+from howdah.protocol.rpc.service import Caller, Registry
 from howdah.rpc.threaded_server import ThreadedRpcServer
 
 Lab = Any
@@ -284,9 +285,9 @@ def test_an_erasure_coded_block_is_refused_by_name(lab: Lab, nodes: list[Datanod
     proto = inter_datanode.encode_order(order(lab, nodes[:1]))
     proto.ecPolicy.id = 1
     service = InterDatanodeProtocol(nodes[0].node.store)
-    request = inter_datanode.pb.InitReplicaRecoveryRequestProto(block=proto)
+    request = pb.InitReplicaRecoveryRequestProto(block=proto)
     with pytest.raises(errors.UnsupportedOperation, match="erasure"):
-        service.init_replica_recovery(request, None)
+        service.init_replica_recovery(request, Caller("test", b"", 0, -1, "127.0.0.1"))
 
 
 def test_a_block_of_a_pool_that_is_not_served_is_refused(nodes: list[Datanode]) -> None:

@@ -38,7 +38,7 @@ from howdah.protocol.data_transfer.short_circuit import (
     Slots,
 )
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import read_delimited
+from howdah.protocol.varint import read_delimited
 from howdah.runtime.sockets import Connection, PeerClosed, connect_local
 
 Lab = Any

@@ -12,6 +12,7 @@ import pytest
 from howdah import errors
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import startup_scan, store
+from howdah.datanode.replicas.files import delete_files
 from howdah.datanode.state.messages import ReplicaDeleted, VolumeFailed
 from howdah.datanode.state.volumes.reserve import Reserve
 from howdah.datanode.volumes.volumes import Volume, VolumeSet, is_about_the_disk
@@ -40,18 +41,24 @@ def test_a_deleted_replica_is_gone_from_map_and_disk_and_told(node: Any, lab: La
 
 
 class Stuck:
-    """A writer that hangs in its disk: it does not stop."""
+    """A writer that hangs in its disk: it is told to stop, and does not let go."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
 
     def stop(self, why: str) -> None:
-        raise AssertionError(f"nobody has to wait for it: {why}")
+        self.told.append(why)
 
 
 def test_the_writer_of_a_replica_that_went_with_its_volume_is_in_nobodys_way(lab: Lab) -> None:
     node = lab.node(types=(StorageType.DISK, StorageType.DISK))
     block = lab.block(length=0)
-    node.store.create(block, lab.SPEC, StorageType.DISK, holder=Stuck())
+    stuck = Stuck()
+    node.store.create(block, lab.SPEC, StorageType.DISK, holder=stuck)
     volume = node.volumes[node.replicas.find(lab.POOL, 1).volume_id]
     node.store.trouble.remove_volume(volume, "it hangs")
+    (why,) = stuck.told
+    assert why.endswith("is left: it hangs")
     later = lab.block(1, 1002, 0)
     node.store.create(later, lab.SPEC, StorageType.DISK)
     assert node.replicas.find(lab.POOL, 1).volume_id != volume.storage_id
@@ -193,7 +200,6 @@ def test_what_came_while_the_files_were_deleted_has_its_own_news(
     """Files may take their disk for long: whoever writes the block next need not wait. Of a copy
     under way nobody is told yet: then the namenode hears that the replica is gone."""
     lab.write_block(node, lab.block(), DATA[:700])
-    delete = store.delete_files
 
     def slowly(paths: Any) -> int:
         if state == "a replica":
@@ -204,8 +210,7 @@ def test_what_came_while_the_files_were_deleted_has_its_own_news(
             )
             copier.send(0, DATA[:700])
             lab.wait_until(lambda: node.files("tmp") != set())
-        freed: int = delete(paths)
-        return freed
+        return delete_files(paths)
 
     monkeypatch.setattr(store, "delete_files", slowly)
     assert node.store.invalidate(lab.block())

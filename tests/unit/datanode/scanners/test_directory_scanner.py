@@ -271,7 +271,7 @@ def test_a_defect_of_one_comparison_does_not_end_those_to_come(
         return []
 
     settings = ScanSettings(directory_interval_s=0.01)
-    scanner = DirectoryScanner(settings, volumes, Any, lambda command: None)
+    scanner = DirectoryScanner(settings, volumes, NodeMemory(None), lambda command: None)
     scanner.pool_served("BP-1")
     scanner.start()
     try:

@@ -264,7 +264,8 @@ def test_a_defect_at_one_replica_does_not_end_the_verification_of_the_volume(
     for block_id in (1, 2, 3):
         lab.write_block(node, lab.block(block_id), DATA)
     monkeypatch.setattr(volume_scanner, "_LONGEST_WAIT_S", 0.01)
-    real, failed = Scanned._lookup, []
+    real = Scanned._lookup
+    failed: list[int] = []
 
     def lookup(self: Scanned, pool_id: str, block_id: int, storage_id: str) -> Replica | None:
         if not failed:

@@ -99,10 +99,12 @@ def test_what_is_no_message_is_refused() -> None:
 
 def test_a_link_carries_messages_of_many_threads() -> None:
     here, there = Link.pair()
-    threads = [
-        threading.Thread(target=lambda: [here.send(ServePool("BP-" * 200)) for _ in range(50)])
-        for _ in range(4)
-    ]
+
+    def send() -> None:
+        for _ in range(50):
+            here.send(ServePool("BP-" * 200))
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
     for thread in threads:
         thread.start()
     got: list[Message] = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import time
 from typing import Any
 
 import pytest
 
-from howdah.datanode.transfer import data_server
 from howdah.datanode.transfer.data_server import DataServer
 
 FAILURES = 150
@@ -49,7 +49,7 @@ def test_an_accept_that_fails_for_ever_takes_no_processor_and_fills_no_log(
     lab: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(data_server.time, "sleep", pauses.append)
+    monkeypatch.setattr(time, "sleep", pauses.append)
     listener = Refusing(error)
     node = lab.node()
     listener.server = server = DataServer(listener, node.store, node.settings)

@@ -15,7 +15,7 @@ from howdah.proto import client_namenode_pb2 as nn
 from howdah.protocol.data_transfer.op_requests import encode_request
 from howdah.protocol.data_transfer.packets import PacketHeader, encode_packet, encode_prelude
 from howdah.protocol.data_transfer.responses import read_response
-from howdah.protocol.data_transfer.varint import encode_varint
+from howdah.protocol.varint import encode_varint
 from howdah.rpc.client import RpcClient
 from howdah.rpc.http_detection import NotAnRpcServer
 from howdah.runtime.sockets import PeerClosed

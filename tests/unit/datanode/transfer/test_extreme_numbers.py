@@ -69,8 +69,8 @@ from howdah.protocol.data_transfer.short_circuit import (
     SegmentId,
     SlotId,
 )
-from howdah.protocol.data_transfer.varint import delimited
 from howdah.protocol.rpc.service import Registry
+from howdah.protocol.varint import delimited
 from howdah.rpc.client import RpcClient
 from howdah.rpc.threaded_server import ThreadedRpcServer
 from howdah.runtime.sockets import PeerClosed, connect_local

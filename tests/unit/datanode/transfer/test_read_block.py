@@ -24,7 +24,7 @@ from howdah.protocol.data_transfer.op_requests import (
 )
 from howdah.protocol.data_transfer.responses import encode_read_status, read_response
 from howdah.protocol.data_transfer.status import Status
-from howdah.protocol.data_transfer.varint import encode_varint
+from howdah.protocol.varint import encode_varint
 from howdah.runtime.sockets import Connection, PeerClosed
 
 Lab = Any

@@ -115,3 +115,39 @@ def test_a_defect_ends_the_write_and_is_told_to_who_finishes_it(
     assert front.is_shut, "or the receiving thread would wait for packets"
     assert front.heard == b""
     assert "failed on a defect" in caplog.text
+
+
+class Slow(Behind):
+    """A mirror that acknowledges nothing until it is shut down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_over = threading.Event()
+
+    def read_ack(self) -> PipelineAck:
+        self.is_over.wait(60)
+        raise ConnectionError("it is over")
+
+    def shutdown(self) -> None:
+        self.is_over.set()
+
+
+def test_no_more_packets_wait_for_their_acks_than_in_the_relay() -> None:
+    mirror = Slow()
+    acks = responder_between(Front(), mirror, Block())
+    written = []
+
+    def receive() -> None:
+        for seqno in range(responder.MOST_DUE + 10):
+            acks.written([PacketHeader(0, seqno, False, 0, False)])
+            written.append(seqno)
+
+    receiving = threading.Thread(target=receive)
+    receiving.start()
+    wait_until(lambda: len(written) == responder.MOST_DUE)
+    receiving.join(0.2)
+    assert len(written) == responder.MOST_DUE, "the client has to wait"
+    mirror.shutdown()
+    receiving.join(60)
+    assert len(written) == responder.MOST_DUE + 10
+    acks.abort()

@@ -63,12 +63,13 @@ def going_on(lab: Lab, *mirrors: Any, acked: int = 700) -> WriteBlock:
     request = lab.write_request(
         lab.block(length=1 << 20), *mirrors, stage=Stage.PIPELINE_SETUP_STREAMING_RECOVERY
     )
-    return replace(
+    found: WriteBlock = replace(
         request,
         min_bytes_received=acked,
         max_bytes_received=len(DATA),
         latest_generation_stamp=1002,
     )
+    return found
 
 
 def test_a_client_is_told_between_the_acks_and_hangs_up(

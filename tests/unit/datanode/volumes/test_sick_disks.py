@@ -6,13 +6,14 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from howdah import errors
 from howdah.datanode.channel.shared_counters import Gauges
 from howdah.datanode.control.control_process import ControlProcess
 from howdah.datanode.control.directories import DataDirectories
@@ -20,6 +21,7 @@ from howdah.datanode.control.replica_index import ReplicaIndex
 from howdah.datanode.control.reports import Namespace
 from howdah.datanode.process.volume_workers import VolumeWorkers
 from howdah.datanode.replicas import store
+from howdah.datanode.replicas.files import delete_files
 from howdah.datanode.replicas.startup_scan import scan_all
 from howdah.datanode.state.messages import (
     CorruptFound,
@@ -36,6 +38,7 @@ from howdah.datanode.volumes.volumes import Volume
 from howdah.protocol.data_transfer.blocks import StorageType
 from howdah.protocol.data_transfer.op_requests import BlockChecksum, encode_request
 from howdah.protocol.data_transfer.responses import read_response
+from howdah.protocol.data_transfer.status import Status
 from howdah.runtime.sockets import Connection
 from howdah.testing.waiting import wait_until
 
@@ -455,12 +458,12 @@ def test_a_copy_of_a_block_that_is_just_deleted_keeps_its_files(
     node, source = lab.node(), lab.node()
     for one in (node, source):
         lab.write_block(one, lab.block(1), DATA)
-    real, entered, go = store.delete_files, threading.Event(), threading.Event()
+    entered, go = threading.Event(), threading.Event()
 
     def slowly(paths: tuple[str, ...]) -> int:
         entered.set()
         assert go.wait(30)
-        return real(paths)
+        return delete_files(paths)
 
     monkeypatch.setattr(store, "delete_files", slowly)
     deleting = threads.submit(node.store.invalidate, lab.block(1))
@@ -474,3 +477,49 @@ def test_a_copy_of_a_block_that_is_just_deleted_keeps_its_files(
     assert node.content(1) == DATA
     assert lab.read_block(node, lab.read_request(lab.block(1), 0, 3000)).data == DATA
     assert node.files("tmp") == set()
+
+
+@pytest.mark.parametrize("with_mirror", [False, True])
+def test_who_writes_to_a_volume_that_is_left_is_stopped(lab: Lab, with_mirror: bool) -> None:
+    """Or it would acknowledge bytes of a replica that nobody finds any more."""
+    node = lab.node()
+    mirrors = [lab.node()] if with_mirror else []
+    writer = lab.Writer(node, lab.write_request(lab.block(7), *mirrors))
+    writer.send(0, DATA[:700])
+    assert writer.ack().replies[0] is Status.SUCCESS
+    volume = node.volumes.all[0]
+    node.store.trouble.remove_volume(volume, "it was taken out", tell=False)
+    assert node.store.find_id(lab.POOL, 7) is None
+    with pytest.raises((errors.HowdahError, OSError)):  # noqa: PT012 - the first may still leave
+        for start in (700, 1000, 1300):
+            writer.send(start, DATA[start : start + 300], sync=True)
+            writer.ack()
+    writer.close()
+    node.wait_idle()
+
+
+def test_a_new_replica_is_told_behind_the_absence_of_the_old_one(lab: Lab) -> None:
+    node = lab.node(types=(StorageType.DISK, StorageType.DISK))
+    target = lab.block(7)
+    is_telling, may_go_on = threading.Event(), threading.Event()
+    told, plain = [], node.store._notify
+
+    def notify(event: Any) -> None:
+        if isinstance(event, ReplicaDeleted) and not is_telling.is_set():
+            is_telling.set()
+            assert may_go_on.wait(60)
+        told.append(type(event).__name__)
+        plain(event)
+
+    node.store._notify = notify
+    with ThreadPoolExecutor(2) as pool:
+        deletion = pool.submit(node.store.invalidate, target)
+        assert is_telling.wait(60)
+        writing = pool.submit(lab.write_block, node, target, DATA)
+        assert not wait([writing], 0.2).done, "it waits for who tells"
+        may_go_on.set()
+        assert deletion.result(60) is False
+        writing.result(60)
+    assert told[:2] == ["ReplicaDeleted"] * 2
+    assert "ReplicaDeleted" not in told[2:]
+    assert node.store.find_id(lab.POOL, 7) is not None

@@ -31,7 +31,7 @@ def step(count: int = 100, source: str = "a", destination: str = "b", **more: in
 
 
 def work(count: int = 100, **more: int) -> BalancerWork:
-    return BalancerWork("a", "b", step(count, **more))
+    return BalancerWork("a", "b", step(count, "a", "b", **more))
 
 
 # --- limits ---

@@ -29,7 +29,12 @@ from howdah.datanode.state.replicas.page_cache import (
     WriteCache,
 )
 from howdah.datanode.transfer import copies
-from howdah.protocol.data_transfer.op_requests import NO_HINTS, CachingHints, WriteBlock
+from howdah.protocol.data_transfer.op_requests import (
+    NO_HINTS,
+    CachingHints,
+    WriteBlock,
+    encode_request,
+)
 
 MIB = 1 << 20
 PACKET = 256 * 1024
@@ -307,11 +312,10 @@ def test_a_copy_to_another_datanode_asks_it_to_drop_behind(lab: Lab) -> None:
     asked: list[WriteBlock] = []
     order = Transfer(lab.block().with_length(3), (target.address,), (), ())
     with pytest.MonkeyPatch.context() as patch:
-        original = copies.encode_request
 
         def recorded(request: WriteBlock) -> bytes:
             asked.append(request)
-            return original(request)
+            return encode_request(request)
 
         patch.setattr(copies, "encode_request", recorded)
         copies.Copies(source.store, source.settings).start(order).join(10)

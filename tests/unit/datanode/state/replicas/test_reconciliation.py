@@ -60,7 +60,7 @@ def test_every_file_is_kept_or_set_aside_and_the_map_fits_what_is_left(
     if memory is Memory.CHANGING:
         assert outcome == NOTHING
         return
-    paths = {each.path for each in (*block_files, *meta_files)}
+    paths = {each.path for each in block_files} | {each.path for each in meta_files}
     kept = paths - set(outcome.aside)
     assert set(outcome.aside) <= paths, "nothing is invented"
     is_in_map = (memory is Memory.HERE and not outcome.forget) or outcome.take
