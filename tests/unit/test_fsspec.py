@@ -435,12 +435,13 @@ def test_pyarrow_takes_no_name_for_a_pattern_even_when_it_is_missing() -> None:
     fs = _view_of_two()
     fs.pipe({"/a/r1": b"another's", "/a/run1/part": b"another's"})
     theirs = arrow.PyFileSystem(arrow.FSSpecHandler(fs))
-    for call in (
+    calls: list[Callable[[], object]] = [
         lambda: theirs.delete_dir("/a/run[1]"),
         lambda: theirs.delete_file("/a/r[1]"),
         lambda: theirs.move("/a/run[1]", "/a/elsewhere"),
         lambda: theirs.copy_file("/a/r[1]", "/a/copy"),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(FileNotFoundError):
             call()
     assert fs.find("/a") == ["/a/d/e/g", "/a/d/f", "/a/r1", "/a/run1/part"]
@@ -488,7 +489,8 @@ def test_rm_by_a_thread_of_a_pool_takes_paths_from_anywhere() -> None:
     fs = _view_of_two()
     fs.pipe({"/a/x1": b"", "/a/x2": b""})
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(fs.rm, (f"/a/x{number}" for number in (1, 2))).result()
+        paths = (f"/a/x{number}" for number in (1, 2))
+        pool.submit(fs.rm, paths).result()  # type: ignore[arg-type]
     assert fs.find("/a") == ["/a/d/e/g", "/a/d/f"]
 
 
@@ -529,3 +531,11 @@ def test_mv_of_what_is_not_there_leaves_nothing(target: str) -> None:
     with pytest.raises(FileNotFoundError):
         fs.mv("/not-there", target, recursive=True)
     assert fs.hdfs.list_status("/") == []
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_rm_of_names_below_each_other_removes_them_all(as_list: bool) -> None:
+    fs = _view_of_two()
+    fs.pipe(dict.fromkeys(("/a/t/a/b/f", "/a/t/a/g", "/a/t/c/h", "/a/t/i"), b"x"))
+    fs.rm(fs.find("/a/t", withdirs=True) if as_list else "/a/t/*/**", recursive=True)
+    assert fs.find("/a/t") == ([] if as_list else ["/a/t/i"])

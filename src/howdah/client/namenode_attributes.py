@@ -1,4 +1,4 @@
-"""ClientProtocol's calls about ACLs, extended attributes and storage policies, typed."""
+"""ClientProtocol's calls about ACLs, extended attributes, storage policies and quotas, typed."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class DeleteTask:
         if not self.to_trash:
             return fs.delete(path, recursive=True)
         try:
-            return trash.move(path) is not None or fs.delete(path, recursive=True)
+            return trash.move(path) is not None  # What is in the trash already stays there.
         except errors.PathNotFound:
             return False  # deleted already, by another attempt or another user
 

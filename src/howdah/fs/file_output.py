@@ -128,6 +128,12 @@ class PlainOutput:
         result: AbortableResult = abort()
         return result
 
+    def dropped(self) -> None:
+        """Nobody has the stream around this one any more; the stream below hears of it."""
+        dropped = getattr(self._stream, "_dropped", None) or getattr(self._stream, "dropped", None)
+        if dropped is not None:
+            dropped()
+
     def close(self) -> None:
         """Close the stream below; a second call does nothing."""
         with self._lock:

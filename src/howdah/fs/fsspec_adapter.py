@@ -319,11 +319,15 @@ class ForeignInput(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
+    # A `pread` moves the one stream, and back: nobody is to see it elsewhere meanwhile.
+
     def tell(self) -> int:
-        return int(self._stream.tell())
+        with self._lock:
+            return int(self._stream.tell())
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._stream.seek(offset, whence))
+        with self._lock:
+            return int(self._stream.seek(offset, whence))
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         view = memoryview(buffer).cast("B")
@@ -334,6 +338,8 @@ class ForeignInput(io.RawIOBase):
 
     def pread(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset`, fewer only at the end of the file."""
+        if offset < 0 or length < 0:
+            raise ValueError(f"cannot read {length} bytes from offset {offset}")
         with self._lock, _translated(self._path):
             here = self._stream.tell()
             try:

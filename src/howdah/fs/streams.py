@@ -240,10 +240,18 @@ class FSDataOutputStream(io.BufferedIOBase, DataOutput):
     def __del__(self) -> None:
         """`io` would close the stream; a file that is there from its close on must not be made
         of what an interrupted writer left."""
+        self._dropped()
+        super().__del__()
+
+    def _dropped(self) -> None:
+        """Nobody has the stream any more."""
         dropped = getattr(getattr(self, "_inner", None), "dropped", None)
         if dropped is not None:
             dropped()
-        super().__del__()
+
+    def _dealloc_warn(self, source: object) -> None:
+        """What a `TextIOWrapper` around the stream calls before its finalizer closes it."""
+        self._dropped()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' closed' if self.closed else ''}>"

@@ -17,7 +17,7 @@ import contextlib
 import io
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -264,9 +264,13 @@ class HowdahFileSystem(MovingFileSystem):
             for each in reversed(found):
                 self.rm_file(each)
             return
+        removed: set[str] = set()
         for each in self.expand_path(several, assume_literal=gives_names):
+            if _has_parent_in(each, removed):
+                continue
             if not self._hdfs.delete(each, recursive=True):
                 raise errors.PathNotFound(f"{each} does not exist").about(each)
+            removed.add(each)
 
     def touch(self, path: str, truncate: bool = True, **kwargs: Any) -> None:
         stripped = self._strip_protocol(path)
@@ -512,6 +516,13 @@ class HowdahSWebHdfsFileSystem(HowdahWebHdfsFileSystem):
 def _depth(top: str, path: str) -> int:
     """How many directories a path is below another one."""
     return path.rstrip("/").count("/") - top.rstrip("/").count("/")
+
+
+def _has_parent_in(path: str, removed: Container[str]) -> bool:
+    parent = paths.parent_of(path)
+    while parent is not None and parent not in removed:
+        parent = paths.parent_of(parent)
+    return parent is not None
 
 
 def _raise(error: errors.HowdahError) -> None:

@@ -101,7 +101,9 @@ def test_direct_copy_has_its_name_from_the_start(fs: MemoryFileSystem) -> None:
 
 
 @pytest.mark.req("OS-061", "OS-065")
-def test_failing_close_fails_the_copy(fs: MemoryFileSystem) -> None:
+def test_failing_close_fails_the_copy(
+    fs: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write(fs, "/src", b"content")
 
     def create(path: str, **options: Any) -> Any:
@@ -112,7 +114,7 @@ def test_failing_close_fails_the_copy(fs: MemoryFileSystem) -> None:
             whole_close()
             raise errors.PipelineFailed("the disks are full")
 
-        out.close = close
+        monkeypatch.setattr(out, "close", close)
         return out
 
     with pytest.raises(CopyFailed, match=r"File copy failed: .*/src --> .*/dst: .*disks are full"):

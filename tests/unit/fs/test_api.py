@@ -56,7 +56,7 @@ class Tree(FileSystem):
             if each != "/" and paths.parent_of(each) == resolved:
                 yield self.get_file_status(each)
 
-    def create(self, path: Any, **options: Any) -> Any:
+    def create(self, *arguments: Any, **options: Any) -> Any:
         raise NotImplementedError
 
     _open_input = mkdirs = mkdir = rename = delete = create

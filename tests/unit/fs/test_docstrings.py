@@ -29,7 +29,10 @@ def kinds() -> Iterator[type]:
                 yield each
 
 
-@pytest.mark.parametrize("kind", sorted(set(kinds()), key=lambda kind: kind.__name__))
+KINDS: list[type] = sorted(set(kinds()), key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_public_members_have_docstrings(kind: type) -> None:
     members = (name for name in dir(kind) if not name.startswith("_"))
     found = {name: inspect.getattr_static(kind, name) for name in members}

@@ -5,11 +5,16 @@ from __future__ import annotations
 import io
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from howdah import errors
-from howdah.fs.streams import AbortableResult, FSDataOutputStream, SyncFlag
+from howdah.fs.file_output import BinaryWriter
+from howdah.fs.streams import AbortableResult, FSDataOutputStream, InnerOutput, SyncFlag
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class Plain:
@@ -49,7 +54,7 @@ class Boaster(Plain):
         return True
 
 
-def wrapped(inner: object, depth: int) -> FSDataOutputStream:
+def wrapped(inner: InnerOutput | BinaryWriter, depth: int) -> FSDataOutputStream:
     out = inner
     for _ in range(depth):
         out = FSDataOutputStream(out, "/f")
@@ -211,7 +216,7 @@ def test_a_raw_file_that_takes_little_at_a_time_gets_all() -> None:
         def writable(self) -> bool:
             return True
 
-        def write(self, data: object) -> int:
+        def write(self, data: Buffer) -> int:
             self.content += memoryview(data)[:3]
             return min(len(memoryview(data)), 3)
 
@@ -224,7 +229,7 @@ def test_a_raw_file_that_takes_little_at_a_time_gets_all() -> None:
 
 def test_a_raw_file_that_takes_nothing_now_is_an_error() -> None:
     class Full(io.RawIOBase):
-        def write(self, data: object) -> None:
+        def write(self, data: Buffer) -> None:
             return None
 
     with pytest.raises(BlockingIOError, match="/f does not take more"):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.fs.fsspec_adapter import ForeignFileSystem, ForeignInput
 from howdah.fs.registry import connect
+from howdah.fs.streams import FSDataInputStream
 
 pytest.importorskip("fsspec", reason="fsspec is not installed")
 
@@ -193,6 +198,7 @@ def test_filesystem_that_takes_names_for_patterns_only_removes_nothing(
     def rm_file(path: str) -> None:
         raise NotImplementedError
 
+    assert isinstance(fs, ForeignFileSystem)
     for name in ("r[1]", "r1"):
         fs.write_bytes(f"{root}/{name}", b"")
     monkeypatch.setattr(fs._fs, "rm_file", rm_file, raising=False)
@@ -217,6 +223,49 @@ def test_file_without_its_parent_is_refused_where_that_is_wanted(fs: FileSystem,
 def test_object_stores_have_a_parent_once_a_file_is_in_it(
     fs: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert isinstance(fs, ForeignFileSystem)
     monkeypatch.setattr(fs, "scheme", "oss")
     monkeypatch.setattr(fs, "_full", lambda path: (str(path), str(path)))
     fs._check_parent("/bucket/none/f")
+
+
+class Slow(io.BytesIO):
+    """A read waits until it may go on, as one over a network may take its time."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+        self.is_slow = False
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.is_slow:
+            self.is_slow = False
+            self.has_begun.set()
+            assert self.may_end.wait(60)
+        return super().read(size)
+
+
+@pytest.mark.parametrize("position", [None, 50])
+def test_a_positioned_read_on_another_thread_moves_nothing(position: int | None) -> None:
+    data = bytes(range(100))
+    inner = Slow(data)
+    stream = FSDataInputStream(ForeignInput("/f", inner, len(data)), 4)
+    assert stream.read(10) == data[:10]
+    inner.is_slow = True
+    with ThreadPoolExecutor(2) as pool:
+        reading = pool.submit(stream.pread, 20, 5)
+        assert inner.has_begun.wait(60)
+        moving = pool.submit(stream.tell if position is None else lambda: stream.seek(position))
+        assert not wait([moving], 0.2).done, "it waits for the read"
+        inner.may_end.set()
+        assert reading.result(60) == data[20:25]
+        assert moving.result(60) == (10 if position is None else position)
+    at = position or 10
+    assert stream.read(5) == data[at : at + 5]
+
+
+@pytest.mark.parametrize(("offset", "length"), [(-1, 1), (0, -1)])
+def test_a_positioned_read_of_a_range_that_cannot_be_is_refused(offset: int, length: int) -> None:
+    stream = FSDataInputStream(ForeignInput("/f", io.BytesIO(b"abc"), 3), 4)
+    with pytest.raises(ValueError, match="cannot read"):
+        stream.pread(offset, length)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from howdah.client.namenode import NamenodeProxy
 from howdah.fs.inotify import InotifyStream, MissingEvents, UnlinkEvent
 from howdah.proto import client_namenode_pb2 as pb
 
@@ -36,7 +37,7 @@ class Namenode:
 
 
 def stream(namenode: Namenode, last_txid: int | None = 0, **how: Any) -> InotifyStream:
-    return InotifyStream(namenode, last_txid, **how)
+    return InotifyStream(cast(NamenodeProxy, namenode), last_txid, **how)
 
 
 def paths(watched: InotifyStream) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 import howdah
 from howdah import errors
 from howdah.fs.api import FileSystem
+from howdah.fs.local.filesystem import LocalFileSystem
 from howdah.fs.memory import filesystem as memory
 
 
@@ -20,6 +21,7 @@ def fs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FileSystem]:
     uri = {"mem": "mem://python/", "file": "file:///", "memory": "memory:///"}[request.param]
     with howdah.connect(uri) as found:
         if request.param == "file":
+            assert isinstance(found, LocalFileSystem)
             found.set_write_checksum(False)
         found.mkdirs(tmp_path / "top")
         yield found

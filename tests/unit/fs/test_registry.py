@@ -152,6 +152,7 @@ def test_a_filesystem_that_is_pickled_connects_anew_as_the_same_user() -> None:
     conf = CONF.with_values({"dfs.client.socket-timeout": "1234"})
     fs = howdah.connect("hdfs://nn:8020/", conf=conf, user="her")
     twin = pickle.loads(pickle.dumps(fs))
+    assert isinstance(fs, HdfsFileSystem)
     assert (twin.uri, twin.user) == (fs.uri, "her")
     assert twin.client.settings == fs.client.settings
     assert twin.client.client_name != fs.client.client_name

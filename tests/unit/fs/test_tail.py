@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -211,11 +211,11 @@ class Script:
         look = self.looks.pop(0)
         if isinstance(look, Exception):
             raise look
-        return look
+        return cast(FSDataInputStream, look)
 
 
 def script(*looks: Growing | Exception) -> FileSystem:
-    return Script(*looks)
+    return cast(FileSystem, Script(*looks))
 
 
 @pytest.mark.req("OS-159")
@@ -254,8 +254,8 @@ def test_a_last_block_that_is_being_recovered_is_waited_for() -> None:
 
 def test_a_file_that_stays_unreadable_is_an_error_in_the_end() -> None:
     error = errors.BlockMissing("gone")
-    fs = script(Growing(b"one"), *[error] * (tail.MAX_FAILED_LOOKS + 1))
-    following = follow(fs, PATH, poll_s=0)
+    fs = Script(Growing(b"one"), *[error] * (tail.MAX_FAILED_LOOKS + 1))
+    following = follow(cast(FileSystem, fs), PATH, poll_s=0)
     assert next(following) == b"one"
     with pytest.raises(errors.BlockMissing):
         next(following)

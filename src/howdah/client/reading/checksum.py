@@ -30,6 +30,7 @@ from howdah.protocol.data_transfer.op_requests import (
     encode_request,
 )
 from howdah.protocol.data_transfer.responses import BlockChecksumResult, read_response
+from howdah.protocol.data_transfer.status import Status
 from howdah.runtime import sockets
 
 MD5MD5CRC = "MD5MD5CRC"
@@ -53,7 +54,7 @@ def combine_md5(results: list[BlockChecksumResult]) -> CombinedChecksum:
     bytes_per_crc = first.bytes_per_crc if first else 0
     # With one block nobody can tell how many CRCs a full one has.
     crc_per_block = first.crc_per_block if first and len(results) > 1 else 0
-    kind = first.crc_type if first and first.crc_type is not None else ChecksumType.CRC32
+    kind = ChecksumType.CRC32 if first is None else _kind_of(first)
     joined = b"".join(result.checksum for result in results)
     size = _FIRST_BUFFER_BYTES
     while size < len(joined):
@@ -67,13 +68,18 @@ def combine_md5(results: list[BlockChecksumResult]) -> CombinedChecksum:
     )
 
 
+def _kind_of(result: BlockChecksumResult) -> ChecksumType:
+    """Datanodes that leave it out have a block without CRCs."""
+    return ChecksumType.NULL if result.crc_type is None else result.crc_type
+
+
 def combine_crc(
     path: str, results: list[BlockChecksumResult], lengths: list[int]
 ) -> CombinedChecksum:
     """COMPOSITE-CRC32C from the CRC and length of each block, in order (pure)."""
-    kinds = {result.crc_type for result in results}
+    kinds = {_kind_of(result) for result in results}
     kind = kinds.pop()
-    if kinds or kind is None or kind is ChecksumType.NULL:
+    if kinds or kind is ChecksumType.NULL:
         raise errors.RemoteError(f"The blocks of {path} have CRCs that cannot be combined")
     crc = 0
     for result, length in zip(results, lengths, strict=True):
@@ -105,9 +111,20 @@ class FileChecksumReader:
             if combine_mode == MD5MD5CRC
             else BlockChecksumType.COMPOSITE_CRC
         )
-        results = [self._block_checksum(path, block, kind) for block in blocks]
+        results: list[BlockChecksumResult] = []
+        for block in blocks:
+            try:
+                results.append(self._block_checksum(path, block, kind))
+            except errors.UnsupportedOperation:
+                result = self._block_checksum(path, block, BlockChecksumType.MD5CRC)
+                if _kind_of(result) is ChecksumType.NULL:
+                    return None
+                raise
         if not results:
             return combine_md5(results)
+        kinds = {_kind_of(result) for result in results}
+        if len(kinds) > 1 or kinds == {ChecksumType.NULL}:
+            return None
         if combine_mode == COMPOSITE_CRC:
             return combine_crc(path, results, [block.length_bytes for block in blocks])
         sizes = {result.bytes_per_crc for result in results}
@@ -116,9 +133,6 @@ class FileChecksumReader:
                 f"The blocks of {path} have checksums over {sorted(sizes)} bytes, "
                 f"which only {COMPOSITE_CRC} can combine"
             )
-        kinds = {result.crc_type for result in results}
-        if len(kinds) > 1 or kinds == {ChecksumType.NULL}:
-            return None
         return combine_md5(results)
 
     def _blocks(self, path: str, length: int) -> list[LocatedBlock]:
@@ -154,11 +168,17 @@ class FileChecksumReader:
         self, path: str, block: LocatedBlock, kind: BlockChecksumType
     ) -> BlockChecksumResult:
         reasons: list[str] = []
+        unsupported = 0
         for node in block.nodes:
             try:
                 return self._fetch_checksum(node, block, kind)
             except (errors.HowdahError, OSError) as error:
+                unsupported += isinstance(error, errors.UnsupportedOperation)
                 reasons.append(f"{node}: {error}")
+        if unsupported == len(reasons) > 0:
+            raise errors.UnsupportedOperation(
+                f"{kind.name} of block {block.block.name} of {path}: {'; '.join(reasons)}"
+            ).about(path)
         raise errors.BlockMissing(
             f"No datanode could sum block {block.block.name} of {path}: "
             f"{'; '.join(reasons) or 'no datanode has a live replica'}"
@@ -176,6 +196,8 @@ class FileChecksumReader:
         ) as connection:
             connection.send_all(encode_request(BlockChecksum(block.block, kind, token=block.token)))
             response = read_response(connection)
+        if response.status is Status.ERROR_UNSUPPORTED:
+            raise errors.UnsupportedOperation(response.message or "not supported there")
         if not response.is_success or response.block_checksum is None:
             raise errors.RemoteError(response.message or response.status.name)
         if response.block_checksum.checksum_type != kind:

@@ -1,8 +1,8 @@
 """HDFS as a FileSystem: its interface as calls of a DFS client.
 
-`filesystem` is the class; `namespace`, `attributes`, `links`, `snapshots`, `walk` and
-`administration` are its parts; `status` makes records of protocol messages; `renames` is for two
-that shall reach the namenode in one piece.
+`filesystem` is the class; `namespace`, `attributes`, `links`, `snapshots`, `caching`, `walk` and
+`administration` are its parts; `status` makes records of protocol messages, `operation_metrics`
+counts operations; `renames` is for two that shall reach the namenode in one piece.
 Arrows: `filesystem -> its parts -> status -> the client`.
 """
 

@@ -19,7 +19,7 @@ from howdah.fs.builders import HdfsCreateFileBuilder
 from howdah.fs.hdfs.caching import HdfsCaching
 from howdah.fs.hdfs.links import follow_links
 from howdah.fs.hdfs.operation_metrics import counts_operations
-from howdah.fs.hdfs.status import datanode_report, server_defaults
+from howdah.fs.hdfs.status import datanode_report, file_status, name_of, server_defaults
 from howdah.fs.path_handle import PathHandle, check_handle, make_handle
 from howdah.fs.paths import PathLike
 from howdah.fs.status import (
@@ -36,30 +36,20 @@ from howdah.runtime.fork_safety import made_once
 from howdah.runtime.users.current import current_user
 
 if TYPE_CHECKING:
+    from howdah.client.namenode import NamenodeProxy
     from howdah.client.state.writing.statistics import OutputStatistics
     from howdah.client.writing.output import DFSOutputStream
     from howdah.fs.hdfs.administration import Administration, OpenFileEntry
     from howdah.fs.hdfs.walk import BatchedWalk
     from howdah.fs.inotify import InotifyStream
-from typing import TYPE_CHECKING
-
-from howdah.fs.hdfs.status import file_status, name_of
-
-if TYPE_CHECKING:
-    from howdah.client.namenode import NamenodeProxy
-
-
-# Which files of a directory somebody is writing: said by a listing with locations.
-#
-# Names, lengths and times of a file don't change at the namenode while it is written to. That
-# it is open is told with the locations of its blocks, for a page of a directory in one call;
-# so everybody who may list the directory may know.
 
 
 def list_with_writers(namenode: NamenodeProxy, directory: str) -> Iterator[tuple[FileStatus, bool]]:
     """What is in a directory, and whether it is a file that is open for writing.
 
-    Raises `PathNotFound`.
+    Names, lengths and times of a file don't change at the namenode while it is written to. That
+    it is open comes with the locations of its blocks, so everybody who may list the directory
+    may know. Raises `PathNotFound`.
     """
     last = b""
     while page := namenode.get_listing(directory, last, need_location=True):

@@ -56,6 +56,7 @@ WRITES: Final = (
     "remove_xattr",
     "rename",
     "rename_snapshot",
+    "rename_to_trash",
     "satisfy_storage_policy",
     "set_acl",
     "set_owner",

@@ -66,6 +66,7 @@ class LocalOutput(ABC):
         self._buffer = bytearray()
         self._closed = False
         self._failure: errors.HowdahError | None = None
+        self._has_handed_on = False
         self._lock = threading.RLock()
 
     @abstractmethod
@@ -91,26 +92,42 @@ class LocalOutput(ABC):
         with self._lock:
             self._check()
             view = memoryview(data)
-            self._position += len(view)
-            if self._buffer:
-                room = self._buffer_bytes - len(self._buffer)
-                self._buffer += view[:room]
-                view = view[room:]
-                if len(self._buffer) < self._buffer_bytes:
-                    return
-                self._drain(whole=False)
-            if len(view) >= self._buffer_bytes:
-                whole = len(view) // self._unit_bytes * self._unit_bytes
-                self._hand_on(view[:whole])
-                view = view[whole:]
-            self._buffer += view
+            try:
+                self._accept(view)
+            except BaseException as error:
+                self._give_up(error)
+                raise
+            self._tell_progress()
+
+    def _accept(self, view: memoryview) -> None:
+        self._position += len(view)
+        if self._buffer:
+            room = self._buffer_bytes - len(self._buffer)
+            self._buffer += view[:room]
+            view = view[room:]
+            if len(self._buffer) < self._buffer_bytes:
+                return
+            self._drain(whole=False)
+        if len(view) >= self._buffer_bytes:
+            whole = len(view) // self._unit_bytes * self._unit_bytes
+            self._hand_on(view[:whole])
+            view = view[whole:]
+        self._buffer += view
+
+    def _give_up(self, cause: BaseException) -> None:
+        """How much of the write was taken is unknown: what is buffered may be in the file."""
+        if self._failure is None:
+            self._failure = errors.WriteInterrupted(
+                f"{self._path}: a write was interrupted half-way ({type(cause).__name__}); its "
+                "end is missing. Write it again"
+            ).about(self._path)
 
     def flush(self) -> None:
         """Hand on whole units; a closed stream has nothing left to flush."""
         with self._lock:
             if not self._closed:
                 self._check()
-                self._drain(whole=False)
+                self._drain_or_give_up(whole=False)
 
     def close(self) -> None:
         """Write what is left; only the first call does anything."""
@@ -121,7 +138,7 @@ class LocalOutput(ABC):
             try:
                 if self._failure is not None:
                     raise self._failure
-                self._drain(whole=True)
+                self._drain_or_give_up(whole=True)
             finally:
                 self._buffer = bytearray()
                 try:
@@ -134,6 +151,14 @@ class LocalOutput(ABC):
             raise errors.ClosedStream(f"{self._path} is closed").about(self._path)
         if self._failure is not None:
             raise self._failure
+
+    def _drain_or_give_up(self, *, whole: bool) -> None:
+        try:
+            self._drain(whole=whole)
+        except BaseException as error:
+            self._give_up(error)
+            raise
+        self._tell_progress()
 
     def _drain(self, *, whole: bool) -> None:
         """Hand on what is buffered: all of it, or as many whole units as there are."""
@@ -150,7 +175,11 @@ class LocalOutput(ABC):
     def _hand_on(self, view: memoryview) -> None:
         with view:
             self._or_fail(lambda: self._emit(view))
-        if self._progress is not None:
+        self._has_handed_on = True
+
+    def _tell_progress(self) -> None:
+        if self._has_handed_on and self._progress is not None:
+            self._has_handed_on = False
             self._progress()
 
     def _or_fail(self, step: Callable[[], None]) -> None:
@@ -216,7 +245,7 @@ class RawOutput(LocalOutput):
         """Give everything to the operating system, which shows it to every reader."""
         with self._lock:
             self._check()
-            self._drain(whole=True)
+            self._drain_or_give_up(whole=True)
 
     def hsync(self, flags: SyncFlag = SyncFlag.NONE) -> None:
         """As `hflush`, and wait until it is on the disk."""

@@ -28,6 +28,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -35,13 +36,13 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from howdah import errors
-from howdah.fs import paths
+from howdah.fs import capabilities, paths
 from howdah.fs.api import FileSystem, Progress
 from howdah.fs.paths import PathLike
 from howdah.fs.status import BlockLocation, FileChecksum, FileStatus, ServerDefaults
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream, Writable
 from howdah.fs.viewfs.mount_table import Nfly, join_below
-from howdah.options import CreateFlag
+from howdah.options import AbortableResult, CreateFlag
 
 _TEMPORARY = "_nfly_tmp_"
 _MOST_KEPT_BYTES = 200
@@ -380,6 +381,9 @@ class _Output:
         self._overwrite = overwrite
         self._position = 0
         self._closed = False
+        self._failure: errors.HowdahError | None = None
+        # Two threads at once would leave their bytes in another order in each target.
+        self._lock = threading.RLock()
 
     @property
     def path(self) -> str:
@@ -404,10 +408,23 @@ class _Output:
         self._fs.check(operation, self._name, len(going_on), failed)
 
     def write(self, data: Writable) -> None:
-        if self._closed:
-            raise errors.ClosedStream(f"{self._name} is closed").about(self._name)
-        self._for_each_target("write", lambda _, stream: stream.write(data))
-        self._position += len(data)
+        with self._lock:
+            if self._closed:
+                raise errors.ClosedStream(f"{self._name} is closed").about(self._name)
+            if self._failure is not None:
+                raise self._failure
+            try:
+                self._for_each_target("write", lambda _, stream: stream.write(data))
+            except errors.HowdahError:
+                raise
+            except BaseException:
+                # Some targets may have it, others not.
+                self._failure = errors.WriteInterrupted(
+                    f"{self._name}: a write was interrupted half-way, nothing of it stays; write "
+                    "it again"
+                ).about(self._name)
+                raise
+            self._position += len(data)
 
     def flush(self) -> None:
         self._for_each_target("flush", lambda _, stream: stream.flush())
@@ -424,7 +441,24 @@ class _Output:
         return self._position
 
     def has_capability(self, capability: str) -> bool:
-        return False
+        return capability == capabilities.ABORTABLE_STREAM
+
+    def abort(self) -> AbortableResult:
+        """Close, and leave nothing behind."""
+        with self._lock:
+            was_closed = self._closed
+            if not was_closed:
+                self.drop()
+            return AbortableResult(already_closed=was_closed)
+
+    def dropped(self) -> None:
+        """Nobody has the stream any more: half of a file is no file. A destructor comes at any
+        moment, so what was written is removed on a thread."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(RuntimeError):  # The interpreter ends; only temporaries stay.
+            threading.Thread(target=self.drop, daemon=True).start()
 
     def set_drop_behind(self, drop: bool | None) -> None:
         for _, stream in self._opened:
@@ -449,9 +483,16 @@ class _Output:
                     _log.warning("%s stays at %s: %s", self._temporary, target, error)
 
     def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
         if self._closed:
             return
         self._closed = True
+        if self._failure is not None:
+            self.drop()
+            raise self._failure
         try:
             self._for_each_target("close", lambda _, stream: stream.close())
         except errors.HowdahError:

@@ -92,6 +92,10 @@ class _Output(_Named):
         with self._naming():
             self._stream.close()
 
+    def dropped(self) -> None:
+        """Nobody has the view's stream any more."""
+        self._stream._dropped()
+
 
 class _Input(_Named, io.RawIOBase):
     """The raw stream of a target; what only some have is asked of it by its name."""

@@ -67,7 +67,8 @@ class RestInput(RemoteInput):
             count = exchange.readinto(view)
             if not count:
                 raise self._too_short(self._position)
-        except errors.HowdahError:
+        except BaseException:
+            # Whoever interrupts it may come between the bytes and their count.
             self._drop()
             raise
         return count

@@ -103,3 +103,45 @@ def test_a_file_that_is_being_written_has_no_checksum(
     monkeypatch.setattr(cluster.namenode, "get_block_locations", of_open)
     with pytest.raises(errors.FileIsOpen, match="/f is under construction"):
         checksums.read("/f", length, mode)
+
+
+@pytest.mark.parametrize("kinds", [[None], [ChecksumType.NULL], [ChecksumType.CRC32, None]])
+@pytest.mark.parametrize("mode", [MD5MD5CRC, COMPOSITE_CRC])
+def test_blocks_without_crcs_or_with_several_kinds_have_no_checksum(
+    kinds: list[ChecksumType | None],
+    mode: str,
+    cluster: FakeCluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The MD5 of nothing would be the same for all of them."""
+    cluster.put(b"abc" * 1000)
+    checksums = cluster.client().checksums()
+    blocks = checksums._blocks("/f", 3000)
+
+    def fetched(node: Any, block: Any, kind: BlockChecksumType) -> BlockChecksumResult:
+        of = kinds[blocks.index(block) % len(kinds)]
+        if kind is BlockChecksumType.COMPOSITE_CRC and of in (None, ChecksumType.NULL):
+            raise errors.UnsupportedOperation("stored without checksums")
+        return BlockChecksumResult(bytes(16), 512, 0, of, kind)
+
+    monkeypatch.setattr(checksums, "_fetch_checksum", fetched)
+    if len(kinds) > 1:
+        blocks = [blocks[0], dataclasses.replace(blocks[0], offset=blocks[0].end)]
+        monkeypatch.setattr(checksums, "_blocks", lambda path, length: blocks)
+    assert checksums.read("/f", None, mode) is None
+
+
+def test_what_no_datanode_can_sum_is_not_a_missing_block(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.put(b"abc")
+    checksums = cluster.client().checksums()
+
+    def fetched(node: Any, block: Any, kind: BlockChecksumType) -> BlockChecksumResult:
+        if kind is BlockChecksumType.COMPOSITE_CRC:
+            raise errors.UnsupportedOperation("too old for it")
+        return md5_of(1)
+
+    monkeypatch.setattr(checksums, "_fetch_checksum", fetched)
+    with pytest.raises(errors.UnsupportedOperation, match="COMPOSITE_CRC of block blk_1000_1001"):
+        checksums.read("/f", None, COMPOSITE_CRC)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from howdah import errors
+from howdah.client.namenode import NamenodeProxy
 from howdah.client.reading.locations import FileLocations
 from howdah.client.settings.settings import ClientSettings
 from howdah.client.state.blocks import LocatedBlock, LocatedBlocks
@@ -57,7 +58,7 @@ def written(*blocks: LocatedBlock) -> LocatedBlocks:
 
 
 def locations(namenode: Namenode, settings: ClientSettings = QUICK) -> FileLocations:
-    return FileLocations("/f", namenode, settings)
+    return FileLocations("/f", cast(NamenodeProxy, namenode), settings)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -95,7 +95,7 @@ def test_two_attempts_at_a_time_leave_each_file_once_and_whole(fs: MemoryFileSys
     entry = entry_of(fs, "a")
     task = task_of(fs)
     slow, quick = attempt_at(task, 0), attempt_at(task, 1)
-    slow._sources = [Interrupting(fs, lambda: quick.handle(entry))]
+    slow._sources = [cast(FileSystem, Interrupting(fs, lambda: quick.handle(entry)))]
     slow.handle(entry)
     assert read(fs, "/dst/a") == b"a" * 100
     assert [s.path for _, _, files in fs.walk("/dst") for s in files] == ["/dst/a"]
@@ -155,8 +155,8 @@ class Summed:
 def adding(fs: MemoryFileSystem, number: int) -> tuple[Attempt, Summed]:
     """An attempt at a task that adds to files."""
     run, summed = attempt_at(task_of(fs, update=True, append=True), number), Summed(fs)
-    run._fs = run._copier._fs = summed
-    run._sources = [summed]
+    run._fs = run._copier._fs = cast(FileSystem, summed)
+    run._sources = [cast(FileSystem, summed)]
     return run, summed
 
 

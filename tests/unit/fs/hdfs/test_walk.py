@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from howdah import errors
+from howdah.client.namenode import NamenodeProxy
 from howdah.fs.hdfs.status import file_status
 from howdah.fs.hdfs.walk import BatchedWalk
 from howdah.fs.status import FileStatus
@@ -91,8 +92,12 @@ class Lists:
         return iter([file_status(proto(n), f"{path}/{n.rstrip('/')}") for n in self.tree[path]])
 
 
+def batched(namenode: Namenode, lists: Lists) -> BatchedWalk:
+    return BatchedWalk(cast(NamenodeProxy, namenode), lists)
+
+
 def walked(namenode: Namenode, lists: Lists) -> list[str]:
-    walk = BatchedWalk(namenode, lists)
+    walk = batched(namenode, lists)
     return [path for path, _, _ in walk.walk("/t")]
 
 
@@ -115,7 +120,7 @@ def test_what_is_in_siblings_is_listed_with_what_is_here() -> None:
 
 
 def test_what_is_found_is_what_is_there() -> None:
-    walk = BatchedWalk(Namenode(), Lists())
+    walk = batched(Namenode(), Lists())
     found = {path: [f.path for f in files] for path, _, files in walk.walk("/t")}
     assert found["/t/b"] == ["/t/b/1", "/t/b/2", "/t/b/3", "/t/b/4"]
     assert found["/t"] == ["/t/f"]
@@ -124,13 +129,13 @@ def test_what_is_found_is_what_is_there() -> None:
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 6])
 def test_directories_that_end_a_page_are_listed_anew(page: int) -> None:
     namenode, lists = Namenode(page), Lists()
-    walk = BatchedWalk(namenode, lists)
+    walk = batched(namenode, lists)
     found = {path: len(dirs) + len(files) for path, dirs, files in walk.walk("/t")}
     assert found == {path: len(names) for path, names in TREE.items()}
 
 
 def test_pruned_directories_are_not_walked() -> None:
-    walk = BatchedWalk(Namenode(), Lists())
+    walk = batched(Namenode(), Lists())
     seen = []
     for path, directories, _ in walk.walk("/t"):
         seen.append(path)
@@ -139,7 +144,7 @@ def test_pruned_directories_are_not_walked() -> None:
 
 
 def test_a_directory_that_is_gone_is_an_error_when_its_turn_comes() -> None:
-    walk = BatchedWalk(Namenode(missing="/t/b"), Lists("/t/b"))
+    walk = batched(Namenode(missing="/t/b"), Lists("/t/b"))
     found = walk.walk("/t")
     assert [next(found)[0] for _ in range(4)] == ["/t", "/t/a", "/t/a/x", "/t/a/y"]
     with pytest.raises(errors.PathNotFound):
@@ -163,6 +168,6 @@ def test_a_namenode_without_the_call_is_asked_once(refusal: errors.HowdahError) 
 
 def test_an_only_child_is_listed_by_itself() -> None:
     namenode, lists = Namenode(), Lists()
-    walk = BatchedWalk(namenode, lists)
+    walk = batched(namenode, lists)
     assert walk.list_together(["/t"]) == {}
     assert namenode.asked == []

@@ -467,9 +467,14 @@ def test_a_stream_goes_on_while_a_view_of_what_it_wrote_is_alive(
 def test_records_of_several_threads_stay_whole(any_fs: RawLocalFileSystem, tmp_path: Path) -> None:
     records = [bytes([65 + number]) * 37 for number in range(8)]
     with any_fs.create(tmp_path / "f", buffer_size=600) as out:
+
+        def write(record: bytes) -> None:
+            for _ in range(200):
+                out.write(record)
+
         with ThreadPoolExecutor(8) as pool:
             for record in records:
-                pool.submit(lambda data=record: [out.write(data) for _ in range(200)])
+                pool.submit(write, record)
     with any_fs.open(tmp_path / "f") as stream:
         content = stream.read()
     found = [content[at : at + 37] for at in range(0, len(content), 37)]
@@ -1096,3 +1101,59 @@ def test_a_read_holds_though_somebody_still_sees_its_buffer() -> None:
         return 3
 
     assert local_streams._filled(10, fill) == b"abc"
+
+
+@pytest.mark.parametrize("with_checksums", [True, False])
+@pytest.mark.parametrize("step", ["write", "hflush"])
+def test_a_write_that_is_interrupted_writes_nothing_twice(
+    with_checksums: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python looks for signals when the call of the system has returned."""
+    if with_checksums and step == "hflush":
+        pytest.skip("files with checksums have no hflush")
+    fs = LocalFileSystem(conf=CONF)
+    fs.set_write_checksum(with_checksums)
+    real, armed = os.write, True
+
+    def write(descriptor: int, data: memoryview) -> int:
+        nonlocal armed
+        count = real(descriptor, data)
+        if armed and len(data) > 1000:
+            armed = False
+            raise KeyboardInterrupt
+        return count
+
+    records = [b"%07d\n" % number for number in range(20_000)]
+    out = fs.create(tmp_path / "f")
+    monkeypatch.setattr(os, "write", write)
+
+    def write_all() -> None:
+        for number, record in enumerate(records):
+            out.write(record)
+            if step == "hflush" and number == 2000:
+                out.hflush()
+
+    with pytest.raises(KeyboardInterrupt):
+        write_all()
+    with pytest.raises(errors.WriteInterrupted, match="half-way"):
+        out.write(b"more")
+    with pytest.raises(errors.WriteInterrupted):
+        out.close()
+    monkeypatch.undo()
+    assert b"".join(records).startswith((tmp_path / "f").read_bytes())
+
+
+def test_progress_that_raises_leaves_a_whole_file(tmp_path: Path) -> None:
+    calls = []
+
+    def progress() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("the caller's own")
+
+    fs = LocalFileSystem(conf=CONF)
+    out = fs.create(tmp_path / "f", progress=progress)
+    with pytest.raises(RuntimeError):
+        out.write(bytes(200_000))
+    out.close()
+    assert (tmp_path / "f").read_bytes() == bytes(200_000)

@@ -197,8 +197,13 @@ def test_a_writer_follows_its_file_to_another_name(fs: MemoryFileSystem) -> None
 def test_records_of_several_threads_stay_whole(fs: MemoryFileSystem) -> None:
     records = [bytes([65 + number]) * 37 for number in range(8)]
     with fs.create("/f") as out, ThreadPoolExecutor(8) as pool:
+
+        def write(record: bytes) -> None:
+            for _ in range(100):
+                out.write(record)
+
         for record in records:
-            pool.submit(lambda data=record: [out.write(data) for _ in range(100)])
+            pool.submit(write, record)
         pool.shutdown()
     content = fs.open("/f").read()
     found = [content[at : at + 37] for at in range(0, len(content), 37)]

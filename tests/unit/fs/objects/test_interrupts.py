@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import io
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,6 +24,8 @@ from howdah.fs.objects.input import ObjectInput
 from howdah.fs.objects.output import ObjectOutput, Target
 from howdah.fs.objects.settings import settings_of
 from howdah.fs.streams import FSDataInputStream, FSDataOutputStream
+from howdah.fs.viewfs import streams as viewfs_streams
+from howdah.fs.viewfs.delegation import Reached
 from tests.support.objects.in_memory import InMemoryStore
 
 PART = 4
@@ -245,3 +248,28 @@ def test_a_read_that_is_interrupted_at_any_step_is_gone_on_with(whole: bool) -> 
         except KeyboardInterrupt:
             continue  # at the opening or the close, which are not gone on with
         assert found == DATA, step
+
+
+def as_text(out: FSDataOutputStream) -> io.TextIOWrapper:
+    return io.TextIOWrapper(out, "utf-8", None, "")
+
+
+def in_a_view(out: FSDataOutputStream) -> FSDataOutputStream:
+    return viewfs_streams.output(
+        out, Reached("/mount/file", cast(Any, None), "/file", cast(Any, None))
+    )
+
+
+@pytest.mark.parametrize("around", [lambda out: out, as_text, in_a_view, FSDataOutputStream])
+def test_what_is_dropped_without_a_close_is_no_file_whatever_is_around_it(
+    around: Callable[[Any], Any],
+) -> None:
+    store = InMemoryStore()
+    with make(store) as out:
+        out.write(b"the old file")
+    out = around(make(store))
+    out.write("half" if isinstance(out, io.TextIOWrapper) else b"half")
+    del out
+    gc.collect()
+    _, content = store.objects["file"]
+    assert content == b"the old file"

@@ -158,6 +158,7 @@ def test_last_piece_that_did_not_fit_is_checked_again(fs: Files) -> None:
     info, data = fs.store.objects["large"]
     with fs.open("/large") as stream:
         inner = stream._inner
+        assert isinstance(inner, object_input.ObjectInput)
         begin = bytearray(len(data) - 5)
         assert inner.readinto(begin) == len(begin)
         inner.unbuffer()
@@ -179,6 +180,7 @@ def test_read_that_was_interrupted_is_checked_when_it_is_repeated(
     monkeypatch.setattr(object_input, "_PIECE_BYTES", len(data) // 2)
     with fs.open("/large") as stream:
         inner = stream._inner
+        assert isinstance(inner, object_input.ObjectInput)
         read = inner._read_some
         calls = iter(range(3))
 

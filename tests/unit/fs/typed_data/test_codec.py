@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,9 @@ from howdah.fs.typed_data import codec
 from howdah.fs.typed_data.input import DataInput
 from howdah.fs.typed_data.output import DataOutput
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 TEXT = st.text(st.characters(exclude_categories=()))
 
 
@@ -22,7 +27,7 @@ class Output(io.BytesIO, DataOutput):
 
     writes = 0
 
-    def write(self, data: object) -> int:
+    def write(self, data: Buffer) -> int:
         self.writes += 1
         return super().write(data)
 
@@ -132,7 +137,7 @@ def test_each_value_is_one_write() -> None:
         lambda out: out.write_float(1e300),
     ],
 )
-def test_a_value_that_does_not_fit_writes_nothing(write: object) -> None:
+def test_a_value_that_does_not_fit_writes_nothing(write: Callable[[Output], None]) -> None:
     out = Output()
     with pytest.raises(OverflowError):
         write(out)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest import mock
 
@@ -15,7 +18,9 @@ from howdah.config import Configuration
 from howdah.fs.api import FileSystem
 from howdah.fs.memory.filesystem import MemoryFileSystem
 from howdah.fs.memory.streams import MemoryOutput
+from howdah.fs.streams import whole_or_none
 from howdah.fs.viewfs.nfly import NflyFileSystem, temporary_of
+from howdah.testing.waiting import wait_until
 
 ALL = ("one", "two", "three")
 
@@ -77,8 +82,13 @@ def broken(*uris: str) -> Any:
             return _real(fs, *arguments, **options)
 
         patches.append(mock.patch.object(MemoryFileSystem, name, call))
+
+    def stop(*_: object) -> None:
+        for each in patches:
+            each.stop()
+
     stack.__enter__.side_effect = lambda *_: [each.start() for each in patches]
-    stack.__exit__.side_effect = lambda *_: [each.stop() for each in patches] and None
+    stack.__exit__.side_effect = stop
     return stack
 
 
@@ -309,3 +319,66 @@ def test_a_file_that_too_few_targets_took_is_in_none() -> None:
         out.close()
     assert nest.having("/f") == {}
     assert nest.leftovers() == []
+
+
+def test_threads_that_write_to_one_stream_leave_one_content(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nest = Nest()
+    write = MemoryOutput.write
+
+    def slow(output: MemoryOutput, data: Any) -> None:
+        time.sleep(0.001)  # as over a network
+        write(output, data)
+
+    monkeypatch.setattr(MemoryOutput, "write", slow)
+    with nest.fs.create("/n/a") as out, ThreadPoolExecutor(4) as pool:
+        for letter in "abcd" * 5:
+            pool.submit(out.write, letter.encode())
+    contents = set(nest.having("/a").values())
+    assert len(contents) == 1
+    assert sorted(contents.pop()) == sorted(b"abcd" * 5)
+
+
+def test_a_write_that_is_interrupted_makes_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    nest = Nest()
+    write, seen = MemoryOutput.write, []
+
+    def interrupted(output: MemoryOutput, data: Any) -> None:
+        seen.append(output)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        write(output, data)
+
+    monkeypatch.setattr(MemoryOutput, "write", interrupted)
+    out = nest.fs.create("/n/a")
+    with pytest.raises(KeyboardInterrupt):
+        out.write(b"data")
+    with pytest.raises(errors.WriteInterrupted, match="/n/a"):
+        out.write(b"more")
+    with pytest.raises(errors.WriteInterrupted):
+        out.close()
+    assert (nest.having("/a"), nest.leftovers()) == ({}, [])
+
+
+def test_a_stream_that_is_dropped_makes_no_file() -> None:
+    nest = Nest()
+    out = nest.fs.create("/n/a")
+    out.write(b"half")
+    del out
+    gc.collect()
+    wait_until(lambda: not nest.leftovers())
+    assert nest.having("/a") == {}
+
+
+def test_a_copy_that_fails_makes_no_file() -> None:
+    nest = Nest()
+
+    def copy() -> None:
+        with whole_or_none(nest.fs.create("/n/a")) as out:
+            out.write(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        copy()
+    assert (nest.having("/a"), nest.leftovers()) == ({}, [])

@@ -238,7 +238,7 @@ def test_an_answer_may_not_be_longer_than_it_may_be() -> None:
         connections.close()
 
 
-def test_a_connection_is_kept_for_the_next_request() -> None:
+def test_a_connection_is_kept_for_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
     ports: list[int] = []
 
     def handler(request: Request) -> Answer:
@@ -251,7 +251,7 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
             ports.append(place.port)
             return connected(place)
 
-        fs._calls.connections._connected = counting
+        monkeypatch.setattr(fs._calls.connections, "_connected", counting)
         for _ in range(5):
             fs.delete("/a")
     assert len(ports) == 1
