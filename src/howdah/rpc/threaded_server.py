@@ -312,11 +312,14 @@ class ThreadedRpcServer:
     def _run(self, connection: _Connection, call: Call) -> None:
         connection.is_known = connection.is_busy = True
         try:
-            connection.sock.settimeout(self._idle_timeout_s)
-            connection.sock.sendall(self._answer(call, connection.address))
+            data = self._answer(call, connection.address)
         finally:
             connection.is_busy = False
             connection.since_s = time.monotonic()
+        # Whoever does not read the answer has his place until another one wants it.
+        connection.sock.settimeout(self._idle_timeout_s)
+        connection.sock.sendall(data)
+        connection.since_s = time.monotonic()
 
     def _answer(self, call: Call, address: str) -> bytes:
         began_ns = time.perf_counter_ns()

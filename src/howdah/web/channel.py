@@ -54,6 +54,8 @@ UNREAD_BYTES: Final = 1 << 20
 """So much of a body that nobody wants is read, that its sender sees the answer."""
 _UNREAD_PIECES: Final = 1024
 """And in no more pieces than these, which may be of a byte each."""
+UNWANTED_S: Final = 10.0
+"""So long a body is read that nobody wanted."""
 LINGER_S: Final = 2.0
 FOREVER_S: Final = 1e6
 COPY_BYTES: Final = 256 * 1024
@@ -135,7 +137,8 @@ class Channel:
         self.silent_since_s: float | None = time.monotonic()
         """Since when nothing of a request has come, while none is being answered."""
         self.head_since_s: float | None = None
-        """Since when a head is coming, while it is not whole."""
+        """Since when a head is coming, while it is not whole; or a body that nobody wants."""
+        self._unwanted_until_s: float | None = None
         self.broken = False
         """What was begun cannot be ended: the connection is closed in its middle."""
         self.added: Mapping[str, str] = {}
@@ -307,6 +310,11 @@ class Channel:
 
     def _received(self, most_bytes: int) -> bytes:
         """Raises OSError, also for a body that is cut off."""
+        if self._unwanted_until_s is not None:
+            left_s = self._unwanted_until_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            self._socket.settimeout(min(LINGER_S, left_s))
         data = self._socket.recv(most_bytes)
         if not data:
             raise Gone("the connection ended within the body of a request")
@@ -454,15 +462,22 @@ class Channel:
         if self.waits_to_send:
             return False
         left_bytes, left_pieces = UNREAD_BYTES, _UNREAD_PIECES
-        # Whoever says nothing more for a while has had time to read the answer.
+        # Whoever says nothing more for a while has had time to read the answer; and whoever drips
+        # makes room for others, as with a head.
+        self.head_since_s = time.monotonic()
+        self._unwanted_until_s = self.head_since_s + UNWANTED_S
         self._socket.settimeout(LINGER_S)
-        with contextlib.suppress(TimeoutError):
+        try:
             while left_bytes > 0 and left_pieces > 0:
                 data = self.read()
                 if not data:
                     return True
                 left_bytes -= len(data)
                 left_pieces -= 1
+        except TimeoutError:
+            pass
+        finally:
+            self.head_since_s = self._unwanted_until_s = None
         self.linger()
         return False
 

@@ -114,10 +114,14 @@ def parse_transfer(request: Request) -> Transfer:
     return ImageWanted(txid, info, query.get("bootstrapstandby", "").lower() == "true")
 
 
+_MOST_DIGITS: Final = 19
+"""Of 64 bits."""
+
+
 def _number(request: Request, name: str) -> int:
     text = request.query.get(name, "")
-    if not text.isascii() or not text.isdigit():
-        raise errors.IllegalArgument(f"{name} has to be a number, not {text!r}")
+    if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+        raise errors.IllegalArgument(f"{name} has to be a number, not {text[:50]!r}")
     return int(text)
 
 

@@ -9,13 +9,14 @@ Hadoop's JMXJsonServlet. Each server makes its own beans; `monitoring` has those
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from typing import Final
 
 from howdah.web.http import Request, Response, answer, text_response
 
 PATH: Final = "/jmx"
+_MOST_CHARACTERS: Final = 500
+_MOST_PARTS: Final = 32
 Bean = dict[str, object]
 
 
@@ -30,6 +31,10 @@ def respond_beans(request: Request, found: list[Bean]) -> Response:
         found = [{key: bean[key] for key in ("name", "modelerType", attribute)}]
     else:
         pattern = request.query.get("qry", "*")
+        if _is_too_long(pattern):
+            return text_response(
+                400, f"a query has at most {_MOST_CHARACTERS} characters and {_MOST_PARTS} keys"
+            )
         found = [bean for bean in found if _matches(str(bean["name"]), pattern)]
     body = json.dumps({"beans": found}, indent=2).encode()
     return answer(200, body, "application/json; charset=utf-8")
@@ -39,15 +44,44 @@ def _matches(name: str, pattern: str) -> bool:
     """As JMX compares names: the keys behind the domain may come in any order."""
     domain, _, keys = name.partition(":")
     wanted_domain, colon, wanted_keys = pattern.partition(":")
-    if not fnmatch.fnmatchcase(domain, wanted_domain):
+    if not _is_like(domain, wanted_domain):
         return False
     if not colon or wanted_keys == "*":
         return True
     have = set(keys.split(","))
     parts = wanted_keys.split(",")
-    return all(part == "*" or fnmatch.filter(have, part) for part in parts) and (
-        "*" in parts or len(parts) == len(have)
-    )
+    if "*" not in parts and len(parts) != len(have):
+        return False
+    return all(part == "*" or any(_is_like(key, part) for key in have) for part in parts)
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    """As `fnmatch`, which would keep what strangers ask for: `*` stands for anything, `?` for one
+    character.
+
+    >>> _is_like("name=FSNamesystem", "name=FS*m"), _is_like("name=a", "name=b*")
+    (True, False)
+    """
+    at = place = kept = 0
+    star = -1
+    while at < len(text):
+        if place < len(pattern) and pattern[place] == "*":
+            star, kept = place, at
+            place += 1
+        elif place < len(pattern) and pattern[place] in ("?", text[at]):
+            at += 1
+            place += 1
+        elif star >= 0:
+            # The last star stands for one character more.
+            kept += 1
+            at, place = kept, star + 1
+        else:
+            return False
+    return not pattern[place:].strip("*")
+
+
+def _is_too_long(pattern: str) -> bool:
+    return len(pattern) > _MOST_CHARACTERS or pattern.count(",") >= _MOST_PARTS
 
 
 def asks_for(request: Request, name: str) -> bool:
@@ -57,4 +91,5 @@ def asks_for(request: Request, name: str) -> bool:
     wanted = request.query.get("get")
     if wanted is not None:
         return wanted.partition("::")[0] == name
-    return _matches(name, request.query.get("qry", "*"))
+    pattern = request.query.get("qry", "*")
+    return not _is_too_long(pattern) and _matches(name, pattern)

@@ -446,3 +446,29 @@ def test_a_mount_point_is_listed_with_the_children_of_both(real: int, shown: int
     request = pb.GetListingRequestProto(src="/", startAfter=b"", needLocation=False)
     (entry,) = router.call("getListing", request).dirList.partialListing
     assert (entry.path, entry.childrenNum) == (b"m", shown)
+
+
+def test_parts_of_one_call_that_go_to_one_nameservice_have_an_identity_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or the answer to the one would be taken for that to the other."""
+    entries = [
+        MountEntry("/m", (Destination("east", "/x"),), Order.LEADER_FOLLOWER),
+        MountEntry("/m/b", (Destination("east", "/y"),), Order.LEADER_FOLLOWER),
+    ]
+    router = InMemoryRouter(entries, NAMES[:1])
+    for path in ("/x", "/y"):
+        router.at("east", "mkdirs", mkdirs(path))
+    identities = []
+    nameservices = router.nameservices
+    call = nameservices.call
+
+    async def noted(
+        nameservice: str, method: str, request: Any, kind: Any, identity: Any, **more: Any
+    ) -> Any:
+        identities.append((identity.client_id, identity.call_id))
+        return await call(nameservice, method, request, kind, identity, **more)
+
+    monkeypatch.setattr(nameservices, "call", noted)
+    router.call("getContentSummary", pb.GetContentSummaryRequestProto(path="/m"))
+    assert len(identities) == len(set(identities)) == 2

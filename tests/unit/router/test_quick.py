@@ -15,6 +15,7 @@ from howdah.proto import client_namenode_pb2 as pb
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
 from howdah.protocol.rpc.service import Caller, Deferred
+from howdah.protocol.varint import delimited
 from howdah.router.calls import fast_path
 from howdah.router.calls.core import Core
 from howdah.router.calls.fast_path import Quick
@@ -209,5 +210,5 @@ def test_a_call_is_the_frame_that_protobuf_makes(
     name = rpc_pb2.RequestHeaderProto(
         methodName="getFileInfo", declaringClassProtocolName="p", clientProtocolVersion=1
     )
-    expected = wire.frame(wire.delimited(header), wire.delimited(name), wire.delimited(request))
+    expected = wire.frame(delimited(header), delimited(name), delimited(request))
     assert encode_call("p", "getFileInfo", request, identity) == expected

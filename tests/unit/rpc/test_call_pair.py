@@ -14,6 +14,7 @@ from howdah import errors
 from howdah.proto import client_namenode_pb2 as nn
 from howdah.proto import rpc_pb2
 from howdah.protocol.rpc import wire
+from howdah.protocol.varint import encode_varint
 from howdah.rpc.call_pair import CallPair
 from howdah.rpc.client import RpcClient
 
@@ -43,7 +44,7 @@ def answer(call: Call, *, result: bool = True, refusal: str = "") -> bytes:
         parts = [header.SerializeToString()]
     else:
         parts.append(nn.MkdirsResponseProto(result=result).SerializeToString())
-    payload = b"".join(wire.varint(len(each)) + each for each in parts)
+    payload = b"".join(encode_varint(len(each)) + each for each in parts)
     return len(payload).to_bytes(4, "big") + payload
 
 

@@ -309,7 +309,8 @@ def test_a_connection_that_died_while_idle_is_replaced(serve: Serve) -> None:
 
 
 def test_a_call_that_meets_a_dying_connection_is_repeated_under_its_ids(serve: Serve) -> None:
-    answers = iter([success, lambda c: None, success])
+    script: list[Callable[[Call], Answer]] = [success, lambda c: None, success]
+    answers = iter(script)
     server, client = serve(lambda c: next(answers)(c))
     call(client)
     assert call(client)

@@ -111,7 +111,7 @@ class Thread(OpenBarrier):
         self, outlet: Outlet, data: bytes, back: Callable[[bytes], object]
     ) -> bool:
         self.left += 1
-        return self._writer.answer(outlet, data, self.txid + 1, back) > 0
+        return bool(self._writer.answer(outlet, data, self.txid + 1, back) > 0)
 
     def send(self) -> None:
         self.txid += 1

@@ -457,7 +457,7 @@ def test_an_accept_that_fails_for_ever_fills_no_log(
 
     with monkeypatch.context() as patch:
         pauses: list[float] = []
-        patch.setattr(threaded_server.time, "sleep", pauses.append)
+        patch.setattr(time, "sleep", pauses.append)
         patch.setattr(server, "_listener", Refusing())
         server._accept()
         server._closing = False
@@ -473,3 +473,26 @@ def test_a_frame_of_a_megabyte_is_refused_before_it_is_read(serve: Callable[...,
         while data := sock.recv(1000):
             assert data
     assert served.call() == 1
+
+
+def test_who_does_not_read_answers_makes_room(serve: Callable[..., Served]) -> None:
+    served = serve(max_connections=2)
+    client = RpcClient(served.address, PROTOCOL, user="me")
+    greeting = wire.preamble() + wire.encode_context(PROTOCOL, "me", b"c" * 16)
+    call = wire.encode_call(
+        protocol="no.such.protocol",
+        method="m",
+        request=pb.GetBalancerBandwidthRequestProto(),
+        call_id=1,
+        client_id=b"c" * 16,
+    )
+    held = [connect(served, greeting) for _ in range(2)]
+    for sock in held:
+        sock.settimeout(0.2)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                sock.sendall(call * 200)
+    assert served.call() == 1
+    client.close()
+    for sock in held:
+        sock.close()

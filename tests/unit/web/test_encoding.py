@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howdah.web import server as server_module
-from howdah.web.encoding import LEAST_BYTES, may_be_encoded, takes_gzip, unless_known
+from howdah.web.encoding import LEAST_BYTES, encoded, may_be_encoded, takes_gzip, unless_known
 from howdah.web.http import Request, Response, answer
 from howdah.web.pages import assets
 from howdah.web.server import Answer, HttpServer, Later
@@ -120,12 +120,11 @@ def test_any_header_is_understood_or_means_no(accepted: str) -> None:
 
 def test_no_more_are_compressed_at_once_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, end = threading.Semaphore(0), threading.Event()
-    real = server_module.encoded
 
     def slow(response: Response) -> Response:
         begun.release()
         assert end.wait(20)
-        return real(response)
+        return encoded(response)
 
     monkeypatch.setattr(server_module, "encoded", slow)
     server = HttpServer(page, timeout_s=20)

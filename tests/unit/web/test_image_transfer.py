@@ -55,6 +55,7 @@ def test_what_hadoop_asks_is_understood() -> None:
         ("GET", "getimage=1&txid=-1"),
         ("GET", "getimage=1&getedit=1&txid=1&startTxId=1&endTxId=1"),
         ("GET", "getedit=1&startTxId=1&endTxId=x"),
+        ("GET", f"getedit=1&startTxId=1&endTxId={'9' * 5000}"),
         ("GET", "getaliasmap=1"),
         ("PUT", "txid=1&File-Length=1"),
         ("PUT", "txid=1&storageInfo=x"),

@@ -864,3 +864,38 @@ def test_who_asks_for_the_host_of_a_stranger_reaches_no_handler() -> None:
         assert said(port, b"GET /a HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200")
         assert b" 200 " in said(port, GET % b"/b")
     assert asked == ["/a", "/b"]
+
+
+DRIPPING = [
+    b"Content-Length: 100000\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n1;x=",
+]
+
+
+@pytest.mark.parametrize("head", DRIPPING)
+def test_a_body_that_nobody_wants_and_that_drips_makes_room(head: bytes) -> None:
+    def refuse(request: Request) -> Response:
+        return text_response(200 if request.method == "GET" else 405, "so it is")
+
+    with serving(refuse, timeout_s=60, max_connections=1) as port, dial(port) as dripping:
+        dripping.sendall(b"POST /x HTTP/1.1\r\nHost: [::]\r\n" + head)
+        assert b" 405 " in dripping.recv(4096)
+        dripping.sendall(b"x")
+        assert b" 200 " in said(port, GET % b"/x")
+
+
+@pytest.mark.parametrize("head", DRIPPING)
+def test_a_body_that_nobody_wants_is_read_for_a_while_only(
+    head: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_module, "UNWANTED_S", 0.3)
+    with (
+        serving(lambda _: text_response(405, "so it is"), timeout_s=60) as port,
+        dial(port) as dripping,
+    ):
+        dripping.sendall(b"POST /x HTTP/1.1\r\nHost: [::]\r\n" + head)
+        assert b" 405 " in dripping.recv(4096)
+        with pytest.raises(OSError):  # noqa: PT011, PT012 - the end comes with the one or the other
+            for _ in range(600):
+                dripping.sendall(b"x")
+                time.sleep(0.05)

@@ -288,7 +288,9 @@ class ListingCalls:
             if below is not None:
                 locations += below.locations
                 entries.append(entry)
-        locations = _outermost(locations)
+        # Several may be of one nameservice, and each is a call of its own there.
+        outermost = _outermost(locations)
+        locations = [replace(each, nth=number) for number, each in enumerate(outermost)]
         if not locations:
             raise failure or errors.NoLocation(f"Cannot find locations for {path}")
         done = await core.call_all(locations, method, request, caller, field="path")

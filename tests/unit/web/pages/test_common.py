@@ -6,9 +6,11 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from howdah.web.channel import Channel
 from howdah.web.configuration import Property
 from howdah.web.http import Request, Response
 from howdah.web.pages import assets, log_levels, logs, settings
@@ -30,7 +32,7 @@ def common() -> Common:
 def got(common: Common, path: str, headers: dict[str, str] | None = None, **query: str) -> Response:
     found = common.answer(Request("GET", path, query, headers or {}, "10.0.0.9"))
     assert isinstance(found, Later)
-    found.run(None)
+    found.run(cast(Channel, None))
     return found.done()
 
 

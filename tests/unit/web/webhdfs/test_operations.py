@@ -96,7 +96,8 @@ def location(method: str, query: str, answers: Answers) -> str:
         lambda step: answers[step.method if isinstance(step, Rpc) else "target"],
     )
     assert found.status == 307
-    return found.headers["Location"]
+    told: str = found.headers["Location"]
+    return told
 
 
 def test_new_file_goes_where_placement_wants_it() -> None:

@@ -142,6 +142,7 @@ def made(method: str, request: Message) -> Rpc:
 def test_a_server_makes_the_same_call_of_it(method: str, request_: Message) -> None:
     step = made(method, request_)
     if method == "truncate":
+        assert isinstance(step.request, pb.TruncateRequestProto)
         # Of each request a client of its own.
         step.request.clientName = ""
     assert (step.method, step.request) == (method, request_)
