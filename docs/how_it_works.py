@@ -21,6 +21,7 @@ from howdah.namenode.state.blocks.block_states import BLOCK_TRANSITIONS, BlockPh
 from howdah.namenode.state.tree.lease_states import LEASE_TRANSITIONS, LeasePhase
 from howdah.protocol.client_methods import Category
 from howdah.runtime.state_table import as_markdown, as_mermaid
+from tests.support import walks
 from tests.support.routing import walk
 
 HERE: Final = Path(__file__).parent
@@ -123,6 +124,8 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "packages": packages,
     "router calls": walk.table,
     "rooms": rooms,
+    "files of a create": lambda: walks.markdown(walks.files_of_create()),
+    "files of a heartbeat": lambda: walks.markdown(walks.files_of_heartbeat()),
 }
 
 
