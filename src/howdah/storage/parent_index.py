@@ -1,6 +1,6 @@
 """In which directory each inode of an image is, kept on disk (shell).
 
-For an image whose inodes are too many for memory: `image_viewing` asks here then. One
+For an image whose inodes are too many for memory: `howdah.formats.viewers` asks here then. One
 table of a SQLite database, in a directory that is made for it and goes with it. The
 database is scratch: nothing is synced, and nothing outlives a crash.
 """

@@ -4,7 +4,7 @@
 2. Look up the replicas of the files' finished blocks.
 3. Read each replica whole, against its checksums (`verification.tasks`), at its own node where
    that matters (`verification.placement`).
-4. Compare the replicas of each block (`verification.judging`), and report the bad ones to the
+4. Compare the replicas of each block (`verification.verdict`), and report the bad ones to the
    namenode if `mark` is given.
 5. With a manifest: compare digests of the files with those of the last run.
 

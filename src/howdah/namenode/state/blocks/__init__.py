@@ -5,5 +5,5 @@ is known of all replicas, `redundancy` the queues of blocks that need something,
 and `invalidation` the orders that follow; `topology`, `placement` and `host_lists` choose nodes;
 `decommission` lets them leave and return; `safe_mode` waits for reports. Knows blocks as rows of
 `inodes`, and neither paths nor callers. Arrows:
-`reconstruction, membership -> block_map -> known_replicas -> invalidation -> redundancy`.
+`reconstruction, decommission -> block_map -> replica_map -> invalidation -> redundancy`.
 """

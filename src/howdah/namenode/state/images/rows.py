@@ -1,7 +1,7 @@
 """Files of an image to rows of the tables of a namespace and back, many at once (pure).
 
 Part of Hadoop's `FSImageFormatPBINode`. For a file without special features only its
-rows and its name are made: the columns of `storage.image.columns` go to rows, and come
+rows and its name are made: the columns of `formats.image.columns` go to rows, and come
 from rows, in strides.
 """
 

@@ -131,7 +131,7 @@ def _writer(store: Store, replica: Replica, request: WriteBlock, holder: Holder)
 
 
 def _cut_files(store: Store, replica: Replica, end: int, last_sum: bytes) -> Steps[None]:
-    """As `replica_files.cut_files`: checksums first, and each file on the disk."""
+    """As `files.cut_files`: checksums first, and each file on the disk."""
     files = store.files(replica)
     spec = spec_of(files)
     files.meta.truncate(block_files.meta_bytes(spec, end))
